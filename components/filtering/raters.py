@@ -99,7 +99,6 @@ class Raters:
         return truth_source(self.filtered_study)
 
     def of(self, rater: str) -> pd.DataFrame:
-        """The rows of one rater."""
         return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
 
 

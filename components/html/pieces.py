@@ -290,7 +290,6 @@ def brand_html() -> Markup:
 
 
 def logo_html() -> Markup:
-    """HTML of the logo and the name "Evenhand"."""
     bar = Markup('<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>')
     bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
     mark = fill('<svg viewBox="0 0 26 26" aria-hidden="true">{}</svg>', bars)

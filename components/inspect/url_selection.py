@@ -17,7 +17,7 @@ _TRUE_WORDS: Final = ("1", "true", "yes", "on")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Filters on the comparisons of a study, and the opened one; an empty filter selects all."""
+    """Filters on a study's comparisons, and the opened comparison; an empty filter selects all."""
 
     study: str = ""
     judge: str = ""

@@ -140,8 +140,8 @@ def render_panels(
 
 
 def _view_kpis(one: View, filtered_study: FilteredStudy) -> Markup:
-    """Key numbers above a view; a view in SHARED_VIEWS has, in a study of single answers, the key
-    numbers of the study's first view."""
+    """HTML of the key numbers above a view; in a study of single answers, a view in SHARED_VIEWS
+    has the key numbers of the study's first view."""
     if one.name in POINT_VIEWS or has_comparisons(filtered_study):
         return (one.kpis or default_kpis)(filtered_study)
     if one.name not in SHARED_VIEWS or one.kpis:

@@ -193,7 +193,6 @@ def _cooling_notice(waits: list[JudgeWait]) -> Markup:
 
 
 def _last_run_notices(facts: RunFacts) -> Iterator[str]:
-    """Notices on how the last run ended."""
     last = facts.last
     if facts.running or last is None:
         return

@@ -40,15 +40,15 @@ class RunFacts:
     """Dollars spent on the study, the active run included."""
     budget: float | None
     maybe_paid_twice: int
-    """Calls that may have been paid twice."""
+    """Number of calls that may have been paid twice."""
     unpriced: int = 0
-    """Calls of unknown price, which `spent` leaves out."""
+    """Number of calls of unknown price, whose cost is not in `spent`."""
     missing: CostQuote = NO_ASKS
     """Number and cost of the calls that the button Run would make; set while no run is active."""
     failed: CostQuote = NO_ASKS
     """Number and cost of the calls that the button Retry would make."""
     judges_without_key: tuple[str, ...] = ()
-    """Judges whose key is missing."""
+    """Names of the judges whose key is missing."""
     key_origins: tuple[str, ...] = ()
     """Origins to which the missing keys would be sent."""
     unconfirmed: tuple[Pair, ...] = ()

@@ -80,7 +80,7 @@ def _pause_limit(facts: RunFacts) -> str:
 
 
 def show_progress(facts: RunFacts) -> Markup:
-    """HTML progress bar by status, hatched for calls that wait for a retry; reasons for waiting."""
+    """HTML progress bar by status (hatched: calls that wait for a retry), and why calls wait."""
     snapshot, counts = facts.snapshot, facts.counts
     waiting = sum(wait.asks for wait in snapshot.waits) if snapshot and facts.running else 0
     by_status = {status: counts[status] for status in STATUSES if counts.get(status)}

@@ -136,7 +136,6 @@ class FairTurns:
 
 
 def _count_events(clients: Iterable[QueueClient]) -> tuple[Counter[str], Counter[str]]:
-    """Number of events by session, and by address."""
     known = list(clients)
     return Counter(one.session for one in known), Counter(one.address for one in known)
 

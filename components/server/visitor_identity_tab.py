@@ -135,7 +135,6 @@ def _count_special_parameters(function: Callable[..., Any]) -> int:
 
 
 def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The type hints of a function, or of an object's `__call__`."""
     return get_type_hints(function if inspect.isroutine(function) else type(function).__call__)
 
 

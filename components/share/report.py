@@ -53,7 +53,6 @@ def write_report(store: Store, study: str, path: Path) -> int:
 
 
 def report_html(store: Store, study: str) -> Markup:
-    """The whole report as HTML."""
     view = FilteredStudy(store, study)
     page = ReportFigures()
     body = report_sections(view, page)

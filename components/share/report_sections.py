@@ -158,7 +158,7 @@ def _method_section(view: FilteredStudy, page: ReportFigures) -> Markup:
 
 
 def _replies_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    """Report section on unusable replies, and on the cost by judge."""
+    """HTML report section on unusable replies, and on the cost by judge."""
     store, name = view.store, view.name
     bad = cost_queries.failure_counts(store, name)
     failures = plain_table(

@@ -36,7 +36,8 @@ FormChange = Mapping[str, Any]
 def apply_changes(
     text: str, view: FormState, entries: Sequence[FormChange], folder: Path
 ) -> tuple[str, FormState]:
-    """Apply changes with new numbers in order; an invalid change is reported and skipped."""
+    """Apply, in order, the changes numbered above `view.last_change`; an invalid change is reported
+    and skipped."""
     view = replace(view, notice_html="")
     for entry in entries:
         if int(entry.get("n", 0)) <= view.last_change:

@@ -171,7 +171,7 @@ def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
 
 
 def _recorded_name(store: Store, name: str, source: str) -> str:
-    """Name for a recorded study: that of a stored study with the same source, else a new one."""
+    """Name for a recorded study: that of a stored study with the same source, else a new name."""
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name

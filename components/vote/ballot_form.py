@@ -131,7 +131,7 @@ def _with_scale(store: Store, study: str) -> BallotForm:
 
 
 def _rubric(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
-    """(name, description) of the study's criteria; of the prompt's if the study's have no names."""
+    """(name, description) per criterion: the study's, or the prompt's if the study's lack names."""
     try:
         return tuple(rubric_criteria(prompt, criteria).items())
     except EvenhandError:

@@ -78,7 +78,6 @@ class VotingControls:
 
 
 def controls_from(voting: VotingRules) -> VotingControls:
-    """The control values for a study's voting rules."""
     return VotingControls(
         FORM_NAMES[voting.mode] if voting.mode else AS_PROTOCOL,
         next(name for name, choice in SAMPLING_CHOICES.items() if choice == voting.choose),

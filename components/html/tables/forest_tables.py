@@ -42,7 +42,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class FirstVisitRow:
-    """One row of the demo table: the embedded judge with one prompt and assignment of labels."""
+    """One row of the demo table: the embedded judge with one prompt and one label assignment."""
 
     prompt: str
     labels: str

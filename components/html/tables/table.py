@@ -81,7 +81,7 @@ class Table:
         return fill('<div class="{}">{}</div>', self.box, table) if self.box else table
 
     def wrapped(self) -> Markup:
-        """The table inside the element that sets the page's fonts and spacing."""
+        """HTML of the table inside the element that sets the page's fonts and spacing."""
         return wrap(self.html())
 
 

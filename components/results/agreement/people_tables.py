@@ -90,7 +90,7 @@ def show_coefficients(data: Agreement) -> Markup:
 
 
 def _rater_link(data: Agreement, name: str) -> Markup:
-    """A judge's name as a link to its verdicts that differ from the people's majority."""
+    """HTML link from a judge's name to its verdicts that differ from the people's majority."""
     if name not in data.raters.names:
         return escape(name)
     return link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})

@@ -171,7 +171,8 @@ class _MatrixLayout:
         return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
 
     def places(self, found: Mapping[CellKey, Evenness]) -> dict[tuple[str, str], Evenness]:
-        """The values of `found`, by (row, column) of the matrix instead of by cell key."""
+        """The values of `found`, by (row, column) of the matrix instead of by (judge, prompt,
+        …)."""
         cells = {**{(row, "All"): key for row, key in self.whole.items()}, **self.parts}
         return {place: found[key] for place, key in cells.items() if key in found}
 

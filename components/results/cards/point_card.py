@@ -258,7 +258,6 @@ def _excludes_zero(estimate: Estimate) -> bool:
 
 
 def point_sentences_html(card: PointCard) -> Markup:
-    """HTML of the card's sentences."""
     parts = [
         fill("<span{}>{}</span>", attributes({"class": "eh-said"}), inline_markup(text))
         for text in card.sentences
@@ -289,7 +288,6 @@ def point_measures_html(card: PointCard) -> Markup:
 
 
 def point_how_text(card: PointCard) -> str:
-    """Text on how the numbers of the card are computed."""
     return (
         f"{count(len(card.planned), 'reply')}, {count(card.read)} with a verdict, in "
         f"{count(card.arrangements, 'arrangement')} of options and criteria. Intervals: "

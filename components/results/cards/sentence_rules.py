@@ -125,7 +125,8 @@ class RuleCondition:
 
 @dataclass(frozen=True, slots=True)
 class SentenceRule:
-    """A rule; its `text` may contain {keys} of values and of SENTENCE_WORDS, and **bold** words."""
+    """Rule for one sentence of a card; `text` may contain {keys} of values and of SENTENCE_WORDS,
+    and **bold** words."""
 
     name: str
     text: str

@@ -48,7 +48,6 @@ class SuspectComparison:
 
 
 def injection_section(filtered_study: FilteredStudy) -> Markup:
-    """The report section as HTML."""
     text = suspects_text(filtered_study)
     if text is None:
         none = "No question or answer shown to a judge contains text addressed to the judge."

@@ -36,7 +36,6 @@ class PassFailView:
 
 @share_in_drawing
 def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
-    """Compute the pass/fail results of the judges in a filtered study."""
     rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]
     found = PassFailView(
         pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows), {}

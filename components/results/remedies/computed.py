@@ -257,7 +257,6 @@ def _shown_cell(study: RemedyStudy, judge: str, prompt: str) -> int | None:
 
 
 def pilot_names(store: Store, name: str) -> list[str]:
-    """Names of a study's pilots in the store."""
     start = f"{name}{PILOT_MARK}"
     return [one.name for one in store.studies() if one.name.startswith(start)]
 

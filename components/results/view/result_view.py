@@ -91,7 +91,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Content of a panel: output name -> content of a body; new heading if it changes."""
+    """Content of a panel: `bodies` (output name -> content), and `heading` if it changes."""
 
     bodies: Mapping[str, Any]
     heading: Markup | None = None

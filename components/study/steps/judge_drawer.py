@@ -140,7 +140,7 @@ def _model_row(
     model: str, aside: str, action: Mapping[str, Any], on: bool, renames: str = ""
 ) -> Markup:
     """HTML row of a model that a click chooses; `renames`: judge that then gets the model's name,
-    so that the page keeps its typed key."""
+    so that the page keeps the judge's typed key."""
     made = attributes(
         {
             "type": "button",

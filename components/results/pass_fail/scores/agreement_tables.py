@@ -1,4 +1,4 @@
-"""Tables of scores compared with labels, people's levels by criterion, and comparisons."""
+"""Tables: scores against labels, against people's levels by criterion, and against comparisons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_LABELS: Final = (
 
 
 def agreement_table(view: ScoresView) -> Markup:
-    """HTML table of the agreement of scores with labels; second column: of expected scores."""
+    """HTML table of the agreement with labels: one column for scores, one for expected scores."""
     cell = view.cell or ("", "")
     found, expected = view.agreement.get(cell), view.expected.get(cell)
     if found is None:

@@ -60,7 +60,6 @@ class ScoresView:
 
 @share_in_drawing
 def load_scores(filtered: FilteredStudy) -> ScoresView:
-    """Compute the results on scores of the judges in a filtered study."""
     machines = filtered.machines
     rows = machines.loc[score_rows(machines)]
     cells = score_cells(rows)

@@ -48,8 +48,8 @@ def compute_alignment(
 ) -> AlignmentTable | None:
     """MAE and Consistency of the judges compared with people; None without votes.
 
-    `beside`: (input that its judges saw, "images" or "description"; rows) of another study of the
-    same items.
+    `beside`: another study of the same items, as (input of its judges: "images" or "description",
+    its rows).
     """
     rows = protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():

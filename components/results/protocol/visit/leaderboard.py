@@ -169,7 +169,8 @@ def common_image_kind(filtered: FilteredStudy) -> str:
 
 
 def show_skills(filtered: FilteredStudy) -> Markup:
-    """HTML matrix of win rates by skill (largest first) and model, by the counting rule in use."""
+    """HTML matrix of win rates by skill (most items first) and model, by the counting rule in
+    use."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return empty_state("No pairs.", "Win rates by skill need pairs.")
