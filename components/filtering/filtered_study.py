@@ -48,7 +48,7 @@ class FilteredStudy:
 
     @cached_property
     def version(self) -> StudyVersion:
-        """Version of the study when this object first read it; its judgements may be newer."""
+        """Study version when this object first read it; judgements read later may be newer."""
         return self.store.version(self.name)
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:

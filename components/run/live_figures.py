@@ -58,8 +58,8 @@ class LiveFigures:
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
-"""Maximum calls of a study whose live figures count all its verdicts; for a larger study, they
-count only verdicts after the Run tab was opened."""
+"""Maximum calls of a study whose live figures count all its verdicts; for a larger study, live
+figures count only verdicts after the Run tab was opened."""
 MAX_COMPARED_ROWS: Final = 50_000
 """Maximum verdicts for which the Run tab computes the share that changes with the order; with more
 verdicts, only Results computes it."""
@@ -149,7 +149,7 @@ class LiveStudy:
 
     def _add_share_points(self, first: bool) -> None:
         """Add a point for all rows so far to the curve of first-position shares; with `first`, up
-        to 40 points for growing parts of the rows."""
+        to 40 points, each for more of the rows."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]

@@ -351,7 +351,7 @@ _VERDICT_FIELDS = frozenset(
 
 
 def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
-    """Store the files as one folder if a known format reads it; return its path, else ""."""
+    """Store the files as one folder if a format reads such a folder; return its path, else ""."""
     contents = sorted((path.name, path.read_bytes()) for path in paths)
     sha = hashlib.sha256(b"\0".join(name.encode() + text for name, text in contents)).hexdigest()
     kept = folder / UPLOADS_FOLDER / f"{sha[:8]}-{len(paths)}-files"
