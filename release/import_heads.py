@@ -65,7 +65,7 @@ def _import_edits(source: str, name: str, tree: ast.Module) -> Iterator[_Edit]:
     lines = source.splitlines()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            relative = node.level > 0  # stays right inside its package
+            relative = node.level > 0  # valid in the wheel too
             if not relative and (node.module or "").partition(".")[0] in HEADS:
                 yield _head_edit(lines, node.lineno, node.module or "", node.col_offset)
         elif isinstance(node, ast.Import):

@@ -208,7 +208,7 @@ def _load_orders(
     by_order: dict[tuple[tuple[str, ...], ...], list[Judgement]] = {}
     for judgement in judgements:
         ask = judgement.ask
-        # Of a single answer the arrangements of options and criteria are compared, not its order.
+        # A single answer has no order: group by the arrangement of options and criteria.
         arranged = ask.labels if len(ask.shown) == 1 else ()
         by_order.setdefault((ask.shown, arranged), []).append(judgement)
     return tuple(_load_order(store, study, made, items) for made in by_order.values())

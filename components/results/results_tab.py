@@ -87,7 +87,7 @@ def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = 
     controls: list[Any] = [tab.view, *tab.filters.values()]
     for control in controls:
         script = single_control_script(tab, control, draw_script(tab, changed=True))
-        if control is tab.view:  # chosen before the study is shown: applied when it is
+        if control is tab.view:  # a view chosen before its study is shown is applied then
             script = f"view => {{ evenhand.chooseView(view); ({script})(view); }}"
         control.input(None, control, None, js=script)
     tab.view.change(None, tab.view, tab.pages, js="view => ({__type__: 'update', selected: view})")

@@ -101,7 +101,7 @@ class LiveStudy:
         if not rows:
             return False
         if any(row[0] in self._plan_places for row in rows):
-            self._reset()  # asked again or read again: the earlier verdict no longer counts
+            self._reset()  # a new verdict on a counted call: count anew
             rows = self.store.frame_rows(self.study, since=self.cursor)
         new = self._counted_rows(self._read(rows))
         if new.empty:
@@ -114,7 +114,7 @@ class LiveStudy:
 
     def _read(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
         self._plan_places.update(row[0] for row in rows)
-        rows.sort(key=lambda row: row[-1])  # as they arrived
+        rows.sort(key=lambda row: row[-1])  # in order of arrival
         self.cursor = int(rows[-1][-1])
         return frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
 

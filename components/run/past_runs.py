@@ -67,7 +67,7 @@ def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opene
     calls = (
         "no call" if spent is None else f"{count(spent.calls, 'call')}, {_cost_text(spent, run)}"
     )
-    if run.state == "running":  # the list is not drawn anew while it counts
+    if run.state == "running":  # the list is not redrawn during a run
         calls = "in progress"
     who = fill('<b class="who">{}</b>', run.study) if with_study else ""
     click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gradio.queueing import Event, EventQueue, Queue
     from gradio.server_messages import EventMessage
     from gradio.state_holder import SessionState, StateHolder
-else:  # object: the fallback where a release has moved the class, found by its check
+else:  # `object` if a release has moved the class; the checks below then fail
     Queue = getattr(gradio.queueing, "Queue", object)
     SessionState = getattr(gradio.state_holder, "SessionState", object)
     StateHolder = getattr(gradio.state_holder, "StateHolder", object)
@@ -220,7 +220,7 @@ class FairQueue(QuietQueue):
 
     def send_message(self, event: Event, event_message: EventMessage) -> None:
         self.last_message_times[event.session_hash] = time.monotonic()
-        if event.session_hash in self.pending_messages_per_session:  # dropped if unread too long
+        if event.session_hash in self.pending_messages_per_session:  # else: dropped, unread too long
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:

@@ -133,7 +133,7 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
     values = sheet.raw(*path)
     made = dict(values) if isinstance(values, Mapping) else {}
     if path == _MAPPING_PATHS["mapping"] and not made:
-        made = dict(guessed_mapping(sheet))  # the form shows the guess; one change keeps the rest
+        made = dict(guessed_mapping(sheet))  # keep the other guessed columns
     made.pop(key, None)
     if str(raw).strip():
         made[key] = str(raw).strip()

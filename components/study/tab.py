@@ -93,7 +93,7 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     redrawn = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
 
     def replan(text: str, view: FormState, tested: Any) -> list[Any]:
-        # What the form itself wrote is in the form already; drawn late it would undo typing.
+        # The form already shows its own changes; drawing them late would undo typing.
         if view.shown.strip() == text.strip():
             return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
         keep_changes(store, view.study, text)
