@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import tempfile
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ with skip_stub_files():
 from starlette.middleware import Middleware
 
 from components.layout.theme import appearance_settings
-from components.page_tab import create_page
+from components.page_tab import create_page, read_ahead
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
@@ -33,6 +34,7 @@ from components.server.gradio_private import (
     use_server_settings,
 )
 from components.server.limits.memory import limit_heap_retention
+from components.server.page_requests import PageRequests
 from components.server.private_name import GradioChanged
 from components.server.limits.request_limits import RequestLimits
 from components.server.limits.slow_clients import limit_connections
@@ -202,6 +204,8 @@ def main(arguments: list[str] | None = None) -> int:
         use_server_settings(blocks, limit_connections)
         settings |= start_settings(blocks)
         shown = page_settings(access, quota, hosts, mcp=chosen.mcp, home=not frozen)
+        requests = Middleware(PageRequests, on_request=partial(read_ahead, page_store))
+        shown["app_kwargs"]["middleware"].append(requests)
         blocks.launch(**settings, **shown)
     except GradioChanged as error:
         print(f"error: {error}", file=sys.stderr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -168,8 +168,6 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
     def open_page(request: gr.Request) -> list[Any]:
         requested = dict(request.query_params)
         name = requested.get("study", "")
-        if requested.get("tab") == "results":
-            read_ahead(store, name, requested)
         names = study_tab.study_names(store)
         if name and name not in names:
             gr.Warning(
@@ -207,21 +205,29 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
     blocks.load(open_page, None, outputs, **QUIET)
 
 
-def read_ahead(store: Store, name: str, requested: Mapping[str, str]) -> None:
-    """Read the verdicts of a study and draw its Overview in a thread, while the page is built.
+def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
+    """Start computing the results that a page with these query parameters will show.
 
-    Both results are cached, so that the page's first events find or await them. Not done in public
-    mode, because a VisitorStore needs the visitor of a request.
+    The computation runs in threads while the browser loads the page's code; the events that need
+    the results wait for them. Not done in public mode, because a VisitorStore needs the visitor of
+    a request.
     """
+    name = requested.get("study", "")
+    if not name or requested.get("tab") != "results" or isinstance(store, VisitorStore):
+        return
 
-    def read() -> None:
-        with contextlib.suppress(EvenhandError):  # the event that needs the result reports it
-            whole = FilteredStudy(store, name)
-            if results_tab.first_view(whole, requested) == overview_tab.NAME:
-                render_view(store, name, overview_tab.NAME, whole.filter, {})
+    def draw() -> None:
+        whole = FilteredStudy(store, name)
+        if results_tab.first_view(whole, requested) == overview_tab.NAME:
+            render_view(store, name, overview_tab.NAME, whole.filter, {})
 
-    if name and not isinstance(store, VisitorStore):
-        threading.Thread(target=read, name="read ahead", daemon=True).start()
+    for work in (store.studies, draw):
+        threading.Thread(target=_report_later, args=(work,), name="read ahead", daemon=True).start()
+
+
+def _report_later(work: Callable[[], object]) -> None:
+    with contextlib.suppress(EvenhandError):  # the event that needs the result reports it
+        work()
 
 
 def _bind_view(page: PageParts, store: Store) -> None:

@@ -30,6 +30,7 @@ from metrics.estimation.row_selection import (
     modal_verdicts,
     people_mask,
     select_complete_sets,
+    used_categories,
 )
 from metrics.labels.labelled_rows import checked_rows
 from metrics.remedies.changed_comparisons import changed_rows
@@ -194,13 +195,12 @@ def count_by_verification(
 def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
     """Field of the filter menus -> choices that its menu offers."""
     frame = index.frame
-    named = {name: frame[name].cat.remove_unused_categories() for name in ("judge", "prompt")}
-    out = {name: sorted(str(v) for v in column.cat.categories) for name, column in named.items()}
-    out["category"] = sorted({str(value) for value in frame["category"].unique()} - {""})
+    fields = ("judge", "prompt", "category")
+    out = {name: sorted({str(v) for v in used_categories(frame[name])} - {""}) for name in fields}
     return out | {"contestant": contestants(frame)}
 
 
-def page_number(view: Sequence[int], selection: Selection, opened: int | None) -> int:
+def page_number(view: Ints, selection: Selection, opened: int | None) -> int:
     """Number of the page that contains the opened comparison; if none is open, the requested page,
     or the nearest page that exists."""
     if opened is not None:

@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from components.inspect.comparison_index import (
     PAGE_SIZE,
     ComparisonIndex,
@@ -28,6 +30,7 @@ from components.inspect.verification_filter import verification_masks
 from judges.planning.plan import Plan, key_of, render_call
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.verdicts.verdict import marker_span
+from metrics.estimation.row_selection import Ints
 from studies.domain import REFERENCE, UNRELATED, AnswerCheck, Ask, Item, Judgement
 from studies.errors import EvenhandError
 from studies.files.image_files import why_data_url_refused, why_image_refused
@@ -139,7 +142,7 @@ def load_view(store: Store, selection: Selection) -> InspectView:
         verified=count_by_verification(index, selection, found, verified),
         choices=menu_choices(index),
     )
-    return _view_with_detail(store, index, view.tolist(), base) if len(view) else base
+    return _view_with_detail(store, index, view, base) if len(view) else base
 
 
 def _load_index(store: Store, name: str) -> ComparisonIndex:
@@ -149,16 +152,16 @@ def _load_index(store: Store, name: str) -> ComparisonIndex:
 
 
 def _view_with_detail(
-    store: Store, index: ComparisonIndex, view: list[int], base: InspectView
+    store: Store, index: ComparisonIndex, view: Ints, base: InspectView
 ) -> InspectView:
-    selection, seen = base.selection, set(view)
+    selection = base.selection
     at = find_comparison(index, store.seq_of(selection.key)) if selection.key else None
-    at = at if at in seen else None
+    at = at if at in view else None
     page = page_number(view, selection, at)
-    shown = view[page * PAGE_SIZE : (page + 1) * PAGE_SIZE]
+    shown = view[page * PAGE_SIZE : (page + 1) * PAGE_SIZE].tolist()
     at = shown[0] if at is None else at
-    place = view.index(at)
-    near = [view[i] for i in (place - 1, place + 1) if 0 <= i < len(view)]
+    place = int(np.searchsorted(view, at))
+    near = [int(view[i]) for i in (place - 1, place + 1) if 0 <= i < len(view)]
     keys = _first_keys(store, index, [*shown, *near])
     listed = comparison_rows(index, shown)
     opened = listed[shown.index(at)]
@@ -169,8 +172,8 @@ def _view_with_detail(
         keys=keys,
         questions=store.questions(selection.study, {line.item for line in listed}),
         place=place,
-        previous=keys.get(view[place - 1], "") if place else "",
-        next=keys.get(view[place + 1], "") if place + 1 < len(view) else "",
+        previous=keys.get(int(view[place - 1]), "") if place else "",
+        next=keys.get(int(view[place + 1]), "") if place + 1 < len(view) else "",
         opened=_load_detail(store, index, selection.study, opened),
     )
 

@@ -220,7 +220,9 @@ class FairQueue(QuietQueue):
 
     def send_message(self, event: Event, event_message: EventMessage) -> None:
         self.last_message_times[event.session_hash] = time.monotonic()
-        if event.session_hash in self.pending_messages_per_session:  # else: dropped, unread too long
+        if (
+            event.session_hash in self.pending_messages_per_session
+        ):  # else dropped as unread
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:

@@ -202,7 +202,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:
         return frame_from_rows(
-            JudgementColumns.from_groups(self._grouped_rows(name), NO_PICK),
+            JudgementColumns.from_texts(self._column_texts(name), NO_PICK),
             self.item_facts(name),
             study=name,
             families=spec.families,

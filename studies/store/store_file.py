@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -19,6 +19,9 @@ from studies.store.writer import StoreWriter
 
 MIN_CACHED_SECONDS: Final = 1.0
 """Seconds from which on the result of a computation is also cached on disk."""
+ROWS_PER_BLOCK: Final = 20_000
+"""Rows that one query joins into one text per column: few enough for memory, and enough for
+speed."""
 Value = TypeVar("Value")
 
 
@@ -91,6 +94,24 @@ class StoreFile:
                 f"the store {self.path} cannot be read: {error}; check the file"
             ) from error
         return connection
+
+    def plan_blocks(self, name: str) -> Iterator[tuple[int, int]]:
+        """Yield the first and last positions of blocks of ROWS_PER_BLOCK asks in a study's plan.
+
+        The reads of this thread between the first block and the last are one transaction, so that
+        all blocks are of one state of the store.
+        """
+        connection = self.read_connection
+        connection.execute("BEGIN")
+        try:
+            last = connection.execute(
+                "SELECT max(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?)",
+                (name,),
+            ).fetchone()[0]
+            for first in range(0, -1 if last is None else last + 1, ROWS_PER_BLOCK):
+                yield first, first + ROWS_PER_BLOCK - 1
+        finally:
+            connection.rollback()  # nothing was written; a COMMIT would fail on a damaged page
 
     # ---- values computed from a version of a study -----------------------------------------
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, shown_contestants
+from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import rater_selection
 from components.html.format import DASH, count, decimal, interval, number, percent
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join, link
@@ -115,7 +115,7 @@ def show_verification(one: VerificationData) -> Markup:
 def _contestant_table(one: VerificationData) -> Markup:
     by = one.verified.by_contestant
     ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
-    here, behind = set(shown_contestants(one.data.raters.rows)), _inspectable_bits(one)
+    here, behind = set(row_selection.contestants(one.data.raters.rows)), _inspectable_bits(one)
     lines = [
         TableRow(
             [

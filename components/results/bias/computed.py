@@ -16,7 +16,6 @@ from components.filtering.filters import (
     Filter,
     machine_rows,
     short_names,
-    shown_contestants,
 )
 from metrics.estimation import row_selection
 from metrics.estimation.measure_cube import MeasureCube
@@ -281,4 +280,4 @@ def _count(frame: pd.DataFrame, outside: Filter) -> BiasCounts:
 def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:
     """Number of different sets of models with as many models as the filter selects; p-values are
     adjusted for all these sets, because readers may look at each set."""
-    return math.comb(len(shown_contestants(frame)), len(chosen.contestants))
+    return math.comb(len(row_selection.contestants(frame)), len(chosen.contestants))

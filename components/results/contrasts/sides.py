@@ -11,8 +11,8 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, machine_rows, row_names
 from components.filtering.memo import memoise_by_study
+from components.results.bias.computed import load_bias
 from metrics.estimation import row_selection
-from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.position.position_measures import CONSISTENCY
 
@@ -81,9 +81,9 @@ def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str,
 def _by_consistency(whole: FilteredStudy) -> list[list[str]]:
     """All judges, then all prompts, of an unfiltered study, each group sorted with the most
     consistent first."""
-    rows, found = machine_rows(whole.unfiltered_frame), []
+    counts, found = load_bias(whole).counts.rows, []
     for column in ("judge", "prompt"):
-        got = estimate_all([CONSISTENCY], rows, [column])[CONSISTENCY.name]
+        got = counts.by_cell(CONSISTENCY.name, (column,))
         values = {cell[0]: one.value or 0.0 for cell, one in got.items()}
         found.append(sorted(values, key=lambda name: -values[name]))
         if len(values) > 1:

@@ -16,11 +16,11 @@ from components.filtering.filters import (
     WITHOUT_SUSPECTS,
     Filter,
     filter_choices,
-    shown_contestants,
 )
 from components.html.markup import Markup
 from components.layout.widgets import ClickableHTML
 from components.results.view.address_choices import pick_choice
+from metrics.estimation.row_selection import contestants
 from studies.frames.frame import SUSPECT_COLUMN
 
 FILTER_NAMES: Final = ("judge", "prompt", "category", "contestants", "rule", "suspects")
@@ -89,7 +89,7 @@ def changing_choices(whole: FilteredStudy) -> dict[str, list[str]]:
     """Name of a filter -> its choices, for the filters whose choices depend on the verdicts."""
     frame = whole.unfiltered_frame
     columns = {column: filter_choices(frame, column) for column in COLUMN_FILTERS}
-    return {**columns, "contestants": shown_contestants(frame)}
+    return {**columns, "contestants": contestants(frame)}
 
 
 def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, gr.Dropdown]:
@@ -101,9 +101,9 @@ def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str
         )
         for column in COLUMN_FILTERS
     }
-    contestants = known["contestants"]
-    chosen = [n for n in wanted.get("contestants", "").split(",") if n in contestants]
-    made["contestants"] = gr.Dropdown(choices=contestants, value=chosen)
+    models = known["contestants"]
+    chosen = [n for n in wanted.get("contestants", "").split(",") if n in models]
+    made["contestants"] = gr.Dropdown(choices=models, value=chosen)
     made["rule"] = gr.Dropdown(value=pick_choice(wanted.get("rule"), FIXED_CHOICES["rule"]))
     suspicious = SUSPECT_COLUMN in whole.unfiltered_frame
     asked = wanted.get("suspects") if suspicious else WITH_SUSPECTS

@@ -5,10 +5,13 @@ An ask is live if a run makes its call; recorded verdicts and votes are recorded
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from studies.domain import HUMAN_PREFIX, Ask
+from studies.frames.columns import ROW_SEP
 from studies.frames.frame import SEP
 from studies.store.rows import PLAN_COLUMNS, STUDY_ID, ask_from_row
 from studies.store.store_file import StoreFile
@@ -130,13 +133,17 @@ class PlanQueries(StoreFile):
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
     def _count_asks(self, name: str) -> list[list[Any]]:
-        rows = self.read(
-            "SELECT p.judge, p.prompt, p.origin, COALESCE(j.status, 'pending'), count(*) "
-            f"FROM plan p LEFT JOIN judgements j USING(key) WHERE p.study={STUDY_ID} "
-            "GROUP BY 1, 2, 3, 4",
-            (name,),
-        )
-        return [list(row) for row in rows]
+        found: Counter[str] = Counter()
+        for first, last in self.plan_blocks(name):
+            (texts,) = self.read(  # GROUP BY would sort all rows, which takes twice as long
+                "SELECT group_concat(json_array(p.judge, p.prompt, p.origin, "
+                "COALESCE(j.status, 'pending')), ?1) FROM plan p LEFT JOIN judgements j USING(key) "
+                "WHERE p.study=(SELECT id FROM studies WHERE name=?2) "
+                "AND p.position BETWEEN ?3 AND ?4",
+                (ROW_SEP, name, first, last),
+            ).fetchone()
+            found.update((texts or "").split(ROW_SEP))
+        return sorted([*json.loads(text), count] for text, count in found.items() if text)
 
 
 def repeated_by_status(
