@@ -79,12 +79,9 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether it is read-only.
-
-    If a frozen study lies beside this file, a temporary copy of it is opened, so that the folder
-    stays unchanged. If a published study's seed file lies there, it is copied to a store that does
-    not exist yet.
-    """
+    """Open the store; return it, and whether it is read-only. If a frozen study lies beside this
+    file, a temporary copy of it is opened, so that the folder stays unchanged. If a published
+    study's seed file lies there, it is copied to a store that does not exist yet."""
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(here / FROZEN_STORE, copy)

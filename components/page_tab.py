@@ -89,11 +89,8 @@ class PageParts:
 
 def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
     """Build the page. All tabs are built before events are bound, so that an event can use
-    components of several tabs.
-
-    Without an engine the page is read-only. With a VisitorStore (public mode) every event carries
-    the visitor's identity.
-    """
+    components of several tabs. Without an engine the page is read-only. With a VisitorStore (public
+    mode) every event carries the visitor's identity."""
     shared = isinstance(store, VisitorStore)
     expiry = TEMP_FILE_EXPIRY if shared else None
     blocks: gr.Blocks

@@ -35,11 +35,8 @@ class PageNotStarted(EvenhandError):
 
 @names_missing_extra
 def report(data: JudgedStudy | pd.DataFrame | str | Path, path: str | Path) -> Path:
-    """Write a study as one HTML file that opens offline; return its path.
-
-    For a study from a store this is the full report of the page (extra `page`), for any other study
-    its audit.
-    """
+    """Write a study as one HTML file that opens offline; return its path. For a study from a store
+    this is the full report of the page (extra `page`), for any other study its audit."""
     study, target = as_study(data), Path(path).expanduser()
     if study.store is not None:
         from components.share.report import write_report

@@ -54,11 +54,9 @@ _BATTLE_WORDS: Final = {0: "model_a", 1: "model_b", TIE: "tie", NO_PICK: "tie"}
 
 @dataclass(frozen=True, eq=False)
 class JudgedStudy:
-    """A study with its verdicts, ready to be measured.
-
-    `store` is the file from which the study was read, None for tables and logs. `items` are the
-    questions and answers that are known; a study with texts can be run (`evenhand.run`).
-    """
+    """A study with its verdicts, ready to be measured. `store` is the file from which the study was
+    read, None for tables and logs. `items` are the questions and answers that are known; a study
+    with texts can be run (`evenhand.run`)."""
 
     measured: MeasuredStudy
     name: str
@@ -89,11 +87,9 @@ class JudgedStudy:
 
 @names_missing_extra
 def read(source: str | Path, study: str | None = None, *, format: str = "auto") -> JudgedStudy:
-    """Read a store, a CSV of battles, or a log in any format that Evenhand imports.
-
-    If a store has several studies, `study` names the one to read. A store needs the extra `run`,
-    which reads study files.
-    """
+    """Read a store, a CSV of battles, or a log in any format that Evenhand imports. If a store has
+    several studies, `study` names the one to read. A store needs the extra `run`, which reads study
+    files."""
     path = Path(source).expanduser()
     if path.is_file() and is_store(path):
         return _from_store(path, study)

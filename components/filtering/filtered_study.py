@@ -52,11 +52,9 @@ class FilteredStudy:
         return self.store.version(self.name)
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
-        """The result of `work`, computed once per version of the study and per key `what`.
-
-        The version is the one that this object read first: if a reply arrives during `work`, the
-        study has a new version, for which the result is computed again.
-        """
+        """The result of `work`, computed once per version of the study and per key `what`. The
+        version is the one that this object read first: if a reply arrives during `work`, the study
+        has a new version, for which the result is computed again."""
         return self.store.memoised(self.name, what, work, self.version)
 
     @cached_property

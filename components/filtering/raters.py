@@ -22,12 +22,9 @@ TruthSource = Literal["design", "people", "none"]
 
 @dataclass(frozen=True)
 class Raters:
-    """The filtered rows of a study, grouped by rater.
-
-    The filters on judge and prompt do not apply to people: people have no prompt, so a prompt
-    filter would remove them. In `frame` the column `judge` holds the rater's name; a judge with two
-    prompts is two raters.
-    """
+    """The filtered rows of a study, grouped by rater. The filters on judge and prompt do not apply
+    to people: people have no prompt, so a prompt filter would remove them. In `frame` the column
+    `judge` holds the rater's name; a judge with two prompts is two raters."""
 
     filtered_study: FilteredStudy
 
@@ -104,10 +101,8 @@ class Raters:
 
 @memoise_by_study
 def truth_source(view: FilteredStudy) -> TruthSource:
-    """Source of the better answers: "people" if they are known from votes only, else "design".
-
-    The page calls a verdict "correct" only if the better answer is known by design.
-    """
+    """Source of the better answers: "people" if they are known from votes only, else "design". The
+    page calls a verdict "correct" only if the better answer is known by design."""
     items = view.store.item_facts(view.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"

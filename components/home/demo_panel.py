@@ -66,9 +66,7 @@ def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
 
 def squares_html(frame: pd.DataFrame) -> Markup:
     """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
-
-    Two squares of the same colour in a column mean that the position decided, not the answer.
-    """
+    Two squares of the same colour in a column mean that the position decided, not the answer."""
     picks = select_picks(frame)
     picks = picks[(picks["prompt"] == picks["prompt"].iloc[0]) & ~picks["noise"]]
     orders = [

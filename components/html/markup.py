@@ -46,10 +46,7 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 
 def _mark_safe(text: str) -> Markup:
     """Turn an escaped text into Markup, without Markup's constructor, which takes three times as
-    long.
-
-    Speed matters because a page has thousands of small pieces of HTML.
-    """
+    long. Speed matters because a page has thousands of small pieces of HTML."""
     return str.__new__(Markup, text)
 
 
@@ -114,10 +111,8 @@ def link_button(text: str, data: Mapping[str, object]) -> Markup:
 
 
 def inline_markup(text: object) -> Markup:
-    """Escape a sentence, then turn **bold** and `code` into tags.
-
-    Names from data inside the sentence are escaped too; at worst they appear bold or as code.
-    """
+    """Escape a sentence, then turn **bold** and `code` into tags. Names from data inside the
+    sentence are escaped too; at worst they appear bold or as code."""
     out = _BOLD.sub(r"<b>\1</b>", html.escape(str(text)))
     return _mark_safe(_CODE.sub(r"<code>\1</code>", out))
 

@@ -140,11 +140,9 @@ def filter_comparisons(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> Ints:
-    """Positions in the index of the comparisons that pass every filter.
-
-    `matching`: sequence numbers of the judgements that a text search found. `verified`: kind of
-    verification -> mask, made by `verification_masks`.
-    """
+    """Positions in the index of the comparisons that pass every filter. `matching`: sequence
+    numbers of the judgements that a text search found. `verified`: kind of verification -> mask,
+    made by `verification_masks`."""
     mask = _base_mask(index, selection, matching, verified)
     if selection.flipped or selection.toward:
         mask &= _flip_mask(index, selection.toward)

@@ -311,11 +311,9 @@ def item_images(study: Study, item: Item | None) -> tuple[ItemImage, ...]:
 
 
 def load_image(path: str, folder: Path | None) -> ItemImage:
-    """Load a local image as a data URL; a remote address becomes a link and is never fetched.
-
-    Paths come from the data, so only files inside the data folder are read, and only if name and
-    content are those of an image.
-    """
+    """Load a local image as a data URL; a remote address becomes a link and is never fetched. Paths
+    come from the data, so only files inside the data folder are read, and only if name and content
+    are those of an image."""
     if path.startswith("https://"):
         return ItemImage(path, link=path)
     if path.startswith("data:"):

@@ -81,11 +81,8 @@ FILTERS: Final = tuple(name for name in _FIELDS if name not in ("study", "page",
 
 def parse_selection(values: Mapping[str, Any]) -> Selection:
     """Read a selection from a URL query or from the data of a clicked mark in a chart; unknown keys
-    are ignored.
-
-    Values that do not exist (such as a deleted judge) are kept: they match nothing, and the page
-    reports this.
-    """
+    are ignored. Values that do not exist (such as a deleted judge) are kept: they match nothing,
+    and the page reports this."""
     known = {
         name: _parse_value(name, values[name]) for name in _FIELDS if values.get(name) is not None
     }
@@ -94,10 +91,8 @@ def parse_selection(values: Mapping[str, Any]) -> Selection:
 
 def apply_click(selection: Selection, event: object) -> Selection:
     """Return the selection changed by a click or field: {"set": {…}}, {"page": 2}, {"key": "…"} or
-    {"clear": 1}.
-
-    The event comes from the browser, so it cannot change the study, and unknown fields are ignored.
-    """
+    {"clear": 1}. The event comes from the browser, so it cannot change the study, and unknown
+    fields are ignored."""
     if not isinstance(event, Mapping):
         return selection
     if event.get("clear"):

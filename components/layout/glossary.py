@@ -101,10 +101,8 @@ def _plural(word: str) -> str:
 
 def mark_terms(html: Markup) -> Markup:
     """Mark each term once in the labels of a panel: titles, subtitles, column heads, key figures.
-
     `html` is escaped already; this function only splits and wraps it. Text inside buttons and links
-    is not marked, since a button cannot contain another button.
-    """
+    is not marked, since a button cannot contain another button."""
     parts, at, seen = [], 0, set[str]()
     for label in _LABEL.finditer(html):
         start, end = label.span("text")

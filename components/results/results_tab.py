@@ -76,10 +76,8 @@ def render_hidden(tab: ResultsTab) -> None:
 
 
 def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
-    """Connect events: a filter redraws the view, a control the panels that depend on it.
-
-    With an engine, views are also redrawn during its active runs.
-    """
+    """Connect events: a filter redraws the view, a control the panels that depend on it. With an
+    engine, views are also redrawn during its active runs."""
     for name in tab.draw_buttons:
         _bind_view(tab, header, store, engine, name)
     if engine:
@@ -202,10 +200,8 @@ def first_view(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> str 
 
 
 def _asked_view(wanted: Mapping[str, str]) -> str | None:
-    """View named in the address parameters; None if there is none.
-
-    Older addresses without a view but with a control of Position bias were made when that view was
-    the first, so they open Position bias.
-    """
+    """View named in the address parameters; None if there is none. Older addresses without a view
+    but with a control of Position bias were made when that view was the first, so they open
+    Position bias."""
     older = any(name in wanted for name in ("measure", "columns"))
     return wanted.get("view") or (bias_tab.NAME if older else None)

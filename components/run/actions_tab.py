@@ -127,10 +127,8 @@ class RunActions:
 
     def test_key_and_start(self, name: str, which: str, key: str, origin: str) -> list[Any]:
         """Test the typed key with one call to each judge that needs it, then start the run.
-
         `origin`: the host that the page named beside the key field; the key is sent to no other
-        host.
-        """
+        host."""
         known = load_run_facts(self._store, self._engine, self._live.quotes, name)
         typed = dict.fromkeys(known.judges_without_key, TypedKey(key, origin))
         if not key.strip():
@@ -187,10 +185,8 @@ def start_run(
     settings: RunSettings | None = None,
     budget: float | None = None,
 ) -> Run:
-    """Start a run of the missing calls of a stored study, or return its active run.
-
-    `budget`: maximum dollars for the whole study, valid in this run only.
-    """
+    """Start a run of the missing calls of a stored study, or return its active run. `budget`:
+    maximum dollars for the whole study, valid in this run only."""
 
     def start() -> Run:
         plan = load_stored_plan(store, name)
@@ -213,11 +209,9 @@ def show_study_pill(engine: Engine, name: str) -> Markup:
 def render(
     store: Store, engine: Engine, live: LiveStudies, name: str, which: str = REPLY_SCOPES[0]
 ) -> list[Any]:
-    """All outputs of the tab for a study.
-
-    The outputs may activate the timer but never deactivate it: a redraw that began before a run
-    started can reach the page after the start, and would then stop the updates.
-    """
+    """All outputs of the tab for a study. The outputs may activate the timer but never deactivate
+    it: a redraw that began before a run started can reach the page after the start, and would then
+    stop the updates."""
     if not name:
         return [gr.skip()] * 21
     now = load_run_facts(store, engine, live.quotes, name)

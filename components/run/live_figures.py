@@ -209,10 +209,8 @@ def no_outcome(study: str) -> Markup:
 
 class LiveStudies:
     """The live figures of all studies, kept by the server and shared by all sessions.
-
     `study_finding` returns the headline that the Results tab shows for a study; `outcome` the HTML
-    of the panels that the Run tab shows when all calls have been made.
-    """
+    of the panels that the Run tab shows when all calls have been made."""
 
     def __init__(
         self,

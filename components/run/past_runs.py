@@ -110,10 +110,8 @@ def find_past_run(store: Store, run_id: str) -> PastRun | None:
 
 
 def show_run(store: Store, run_id: str, study: str) -> Markup:
-    """HTML details of one run: state, reason, calls by outcome, failures.
-
-    `study`: the study now shown; only its judgements can be opened in Inspect.
-    """
+    """HTML details of one run: state, reason, calls by outcome, failures. `study`: the study now
+    shown; only its judgements can be opened in Inspect."""
     if not run_id:
         return EMPTY
     run = find_past_run(store, run_id)

@@ -115,11 +115,8 @@ class QuoteCache:
 
 
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
-    """Load the state of a study.
-
-    While a run is active, the state comes from its snapshot only: the page requests it twice a
-    second, so loading must not scan the plan.
-    """
+    """Load the state of a study. While a run is active, the state comes from its snapshot only: the
+    page requests it twice a second, so loading must not scan the plan."""
     run = engine.latest_run(name)
     snapshot = run.snapshot() if run else None
     if run is not None and snapshot is not None and not run.finished.is_set():

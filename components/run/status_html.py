@@ -239,10 +239,8 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
 
 def stopping_note(picture: LiveFigures) -> Markup:
     """HTML note on the share of items with more verdicts for the first position, and on whether
-    this share allows the run to be stopped.
-
-    The bounds are a confidence sequence, which stays valid however often it is looked at.
-    """
+    this share allows the run to be stopped. The bounds are a confidence sequence, which stays valid
+    however often it is looked at."""
     votes = picture.sequence
     if votes.value is None or votes.low is None or votes.high is None:
         return EMPTY

@@ -55,11 +55,8 @@ class QueueClient:
 
 def identify_client(session: str | None, request: Request) -> QueueClient:
     """Return the session and address of a request; requests without a session count as one session
-    per address.
-
-    On a Space the address is the last entry of X-Forwarded-For, which the Hub's proxy appends; a
-    visitor can forge only the entries before it.
-    """
+    per address. On a Space the address is the last entry of X-Forwarded-For, which the Hub's proxy
+    appends; a visitor can forge only the entries before it."""
     address = request.client.host if request.client else ""
     if settings.is_space():
         forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
@@ -152,10 +149,8 @@ def sessions_to_drop(
     limit: int,
 ) -> list[str]:
     """Sessions whose unread answers are to be deleted, so that at most `limit` answers remain.
-
     Sessions with an unfinished event, or with an answer younger than UNREAD_ANSWER_SECONDS, are
-    kept, even if more answers remain.
-    """
+    kept, even if more answers remain."""
     long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
     total, dropped = sum(unread.values()), []
     for session, answers in unread.items():

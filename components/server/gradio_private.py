@@ -72,11 +72,9 @@ def current_blocks() -> gradio.Blocks | None:
 
 
 def disable_status_updates(blocks: gradio.Blocks) -> None:
-    """Turn off status updates (pending, complete) for events without a progress animation.
-
-    At each update, Gradio's page writes the status into every component that an earlier event has
-    filled and copies all their properties; this took most of the time of a filter change.
-    """
+    """Turn off status updates (pending, complete) for events without a progress animation. At each
+    update, Gradio's page writes the status into every component that an earlier event has filled
+    and copies all their properties; this took most of the time of a filter change."""
     for event in blocks.fns.values():
         if event.show_progress == "hidden":
             event.show_progress_on = []
@@ -97,11 +95,9 @@ def guard_handlers(
     added: Mapping[str, Any],
     wrap: Callable[[Callable[..., Any], Sequence[Any]], Callable[..., Any] | None],
 ) -> None:
-    """Add inputs (parameter name -> component) before the other inputs of every handler.
-
-    `wrap` takes a handler and its inputs. It returns a function that also takes the added values,
-    or None to leave the handler unchanged.
-    """
+    """Add inputs (parameter name -> component) before the other inputs of every handler. `wrap`
+    takes a handler and its inputs. It returns a function that also takes the added values, or None
+    to leave the handler unchanged."""
     for event in blocks.fns.values():
         guarded = wrap(event.fn, list(event.inputs)) if event.fn is not None else None
         if guarded is None:
@@ -220,9 +216,7 @@ class FairQueue(QuietQueue):
 
     def send_message(self, event: Event, event_message: EventMessage) -> None:
         self.last_message_times[event.session_hash] = time.monotonic()
-        if (
-            event.session_hash in self.pending_messages_per_session
-        ):  # else dropped as unread
+        if event.session_hash in self.pending_messages_per_session:  # else dropped as unread
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:
@@ -319,10 +313,8 @@ def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None])
 
 
 def start_settings(blocks: gradio.Blocks) -> dict[str, Any]:
-    """Arguments of launch() that turn off Gradio's request to its own page at the start.
-
-    The app would end if this request took longer than three seconds, as on a busy machine.
-    """
+    """Arguments of launch() that turn off Gradio's request to its own page at the start. The app
+    would end if this request took longer than three seconds, as on a busy machine."""
     return {"_frontend": False} if _holds("Blocks.launch(_frontend)", blocks) else {}
 
 

@@ -52,10 +52,8 @@ LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
 
 def can_log_in() -> bool:
     """Whether login is possible: a Space with `hf_oauth: true` and the packages that Gradio needs
-    for it.
-
-    Elsewhere Gradio would simulate a login with the account of the user who started the app.
-    """
+    for it. Elsewhere Gradio would simulate a login with the account of the user who started the
+    app."""
     required = all(setting.read() for setting in settings.LOGIN_SETTINGS)
     on_space = settings.SYSTEM.read() == "spaces" and required
     return on_space and all(find_spec(name) for name in ("authlib", "itsdangerous"))
@@ -115,11 +113,8 @@ class LoginMiddleware:
 
 
 async def _forward_success(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> bool:
-    """Send the app's response only if it is not an error; return whether it was sent.
-
-    If the app raises an exception, only its type is logged, since its text may contain login
-    secrets.
-    """
+    """Send the app's response only if it is not an error; return whether it was sent. If the app
+    raises an exception, only its type is logged, since its text may contain login secrets."""
     passed = False
 
     async def guarded(message: Message) -> None:

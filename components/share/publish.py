@@ -67,11 +67,8 @@ def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bo
 
 
 def _copy_code(folder: Path) -> Path:
-    """Copy the app to a folder; return the folder in which the app looks for its store.
-
-    If Evenhand runs from the wheel, the package `evenhand` is copied, with a small app.py that
-    starts it.
-    """
+    """Copy the app to a folder; return the folder in which the app looks for its store. If Evenhand
+    runs from the wheel, the package `evenhand` is copied, with a small app.py that starts it."""
     shutil.copyfile(PROJECT_ROOT / "LICENSE", folder / "LICENSE")
     if IS_INSTALLED:
         home = folder / PROJECT_ROOT.name

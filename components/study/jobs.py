@@ -132,9 +132,7 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
 
 def _keep_other_study(plan: Plan, store: Store) -> Plan:
     """Refuse a plan if a stored study of the same name has replies that the plan does not contain.
-
-    If the name is the default name of a new form, the plan gets a numbered name instead.
-    """
+    If the name is the default name of a new form, the plan gets a numbered name instead."""
     name, lost = plan.study.name, count_lost_answers(plan, store)
     if not lost:
         return plan
@@ -148,10 +146,8 @@ def _keep_other_study(plan: Plan, store: Store) -> Plan:
 
 
 def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
-    """Import all recorded verdicts of a source as a study; return the study's name.
-
-    `judge`: name to give to the judge of a file that does not name its only judge.
-    """
+    """Import all recorded verdicts of a source as a study; return the study's name. `judge`: name
+    to give to the judge of a file that does not name its only judge."""
     folder = store.folder
     spec = replace(
         read_data_spec(read_lenient_study(text, folder)),
@@ -236,10 +232,7 @@ def describe_images(
 
 def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
     """Download a private Hub dataset with the visitor's token, and store it as a file with an
-    unguessable name.
-
-    A dataset in the common cache could be opened by other visitors.
-    """
+    unguessable name. A dataset in the common cache could be opened by other visitors."""
     folder = store.folder
     try:
         spec = read_data_spec(read_lenient_study(text, folder))

@@ -110,11 +110,8 @@ def save_form(
     store: Store, engine: Engine, text: str, view: FormState
 ) -> tuple[str, FormState, Any]:
     """Save a changed form in its study; return study file, form state and an update of the study
-    menu.
-
-    The first change of a new form saves it as a study. Another name in the form renames the study;
-    if it cannot be renamed, Run saves a copy with that name.
-    """
+    menu. The first change of a new form saves it as a study. Another name in the form renames the
+    study; if it cannot be renamed, Run saves a copy with that name."""
     if not view.study and text.strip() == view.opened.strip():
         return text, view, gr.skip()
     if not view.study:

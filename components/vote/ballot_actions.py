@@ -49,11 +49,8 @@ from studies.store.store import Store
 def handle_action(
     store: Store, study: str, request: Mapping[str, Any], account: str = "", login_error: str = ""
 ) -> Markup:
-    """Perform the requested action and return the next screen as HTML.
-
-    `account`: name of the logged-in account, which replaces a typed name. `login_error`: reason of
-    a failed login.
-    """
+    """Perform the requested action and return the next screen as HTML. `account`: name of the
+    logged-in account, which replaces a typed name. `login_error`: reason of a failed login."""
     name = account or str(request.get("voter") or "")
     if request.get("act") == "leave" or not name.strip():
         return show_start(store, study, login_error=login_error)
@@ -88,10 +85,7 @@ def _write_failure(
     session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool
 ) -> Markup:
     """HTML of the same ballot again, with the typed comment, because the store could not be
-    written.
-
-    The voter can repeat the action from this screen once the disk has space.
-    """
+    written. The voter can repeat the action from this screen once the disk has space."""
     position, stamp = _ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:

@@ -164,10 +164,8 @@ def _verification_summary(store: Store, study: str) -> Markup:
 
 
 def show_link(store: Store) -> Markup:
-    """HTML of the link for voters; the browser fills in the address of this page.
-
-    On a public page a link to a study needs a token, which the Share drawer creates.
-    """
+    """HTML of the link for voters; the browser fills in the address of this page. On a public page
+    a link to a study needs a token, which the Share drawer creates."""
     text = (
         "Link for voters: it opens only the ballot, not the other tabs with the results and the "
         "names of the models."

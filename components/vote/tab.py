@@ -114,10 +114,8 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
 
 
 def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None:
-    """Connect the events: one handler for all ballot actions, and the redraws of the tab.
-
-    The tab is drawn when it is opened, and when the study changes while it is open.
-    """
+    """Connect the events: one handler for all ballot actions, and the redraws of the tab. The tab
+    is drawn when it is opened, and when the study changes while it is open."""
 
     def perform(
         study: str, event: gr.EventData, request: gr.Request, profile: gr.OAuthProfile | None

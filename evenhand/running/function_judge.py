@@ -25,11 +25,8 @@ the page cannot call the address by mistake."""
 
 @dataclass(frozen=True)
 class FunctionJudge:
-    """A Python function as a judge.
-
-    The name of the judge is part of the keys of its calls, so that stored replies are reused as
-    long as the name is the same.
-    """
+    """A Python function as a judge. The name of the judge is part of the keys of its calls, so that
+    stored replies are reused as long as the name is the same."""
 
     name: str
     function: Answer
@@ -69,11 +66,8 @@ def judge(
     function: Answer | None = None, *, name: str = "", parallel: int = 8, family: str = ""
 ) -> FunctionJudge | Callable[[Answer], FunctionJudge]:
     """Make a judge of a function that takes chat messages and returns the reply; also usable as a
-    decorator.
-
-    Give the judge a new `name` when the function changes, because stored replies are reused as long
-    as the name is the same.
-    """
+    decorator. Give the judge a new `name` when the function changes, because stored replies are
+    reused as long as the name is the same."""
     if function is None:
         return lambda given: judge(given, name=name, parallel=parallel, family=family)
     found = name or getattr(function, "__name__", "")

@@ -54,12 +54,9 @@ def fit_axis(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     pad: float | None = None,
 ) -> Axis:
-    """An axis that covers all values and intervals, with ticks at round numbers.
-
-    The axis also covers the values `holds` and stays inside `bounds`. `text(tick)` returns the
-    label of a tick. The axis ends at ticks; with `pad`, it ends beyond the values by that share of
-    their range.
-    """
+    """An axis that covers all values and intervals, with ticks at round numbers. The axis also
+    covers the values `holds` and stays inside `bounds`. `text(tick)` returns the label of a tick.
+    The axis ends at ticks; with `pad`, it ends beyond the values by that share of their range."""
     ends = [
         float(value)
         for one in estimates

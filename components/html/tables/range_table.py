@@ -23,9 +23,7 @@ def range_table(
     axis: Axis | None = None,
 ) -> Markup:
     """HTML table with a plot in each row; on a phone, the plot is below the row's name and number.
-
-    On phones, where the table has no head, `axis` is drawn below the rows.
-    """
+    On phones, where the table has no head, `axis` is drawn below the rows."""
     below = EMPTY
     if axis is not None:
         repeated = fill('<td class="trk">{}</td>', axis_html(axis))

@@ -105,10 +105,7 @@ def value_cell(
     key: str = "",
 ) -> Markup:
     """HTML of an estimate with its interval; an unknown value is a dash with the reason in its
-    hover card.
-
-    `key` is the path of the number in the output of `python -m metrics --json`.
-    """
+    hover card. `key` is the path of the number in the output of `python -m metrics --json`."""
     if estimate is None or not is_known(estimate.value):
         why = estimate.note if estimate and estimate.note else "not measured"
         lines = [f"{DASH} {why}", who] if who else [f"{DASH} {why}"]

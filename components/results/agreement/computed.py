@@ -95,10 +95,7 @@ class Agreement:
     @cached_property
     def merged_orders(self) -> pd.DataFrame:
         """Both orders of each pair merged to one verdict: a win in both orders is a win, else a
-        tie.
-
-        Only pairs judged in both orders are included.
-        """
+        tie. Only pairs judged in both orders are included."""
         return merge_both_orders(self.raters.machines)
 
     @cached_property
@@ -144,10 +141,8 @@ class Agreement:
 
     def people_alignment(self, rater: str, both: bool) -> Alignment:
         """Distance of a rater's scores from the people's mean score, as in Creation-MMBench: mean
-        absolute error (MAE), and share within 1 (there called Consistency).
-
-        With `both`, scores are averaged over the two orders.
-        """
+        absolute error (MAE), and share within 1 (there called Consistency). With `both`, scores are
+        averaged over the two orders."""
         return self.scores.gaps(rater, "dual" if both else "single").alignment
 
     @property
@@ -163,10 +158,7 @@ class Agreement:
     @cached_property
     def prompt_replacements(self) -> list[JudgeAsAnnotator]:
         """For each prompt, with its judges pooled, how well a judge with this prompt could replace
-        a person.
-
-        Empty with fewer than two prompts or two judges.
-        """
+        a person. Empty with fewer than two prompts or two judges."""
         cells = [self.raters.names[name] for name in self.raters.in_view]
         if not self.raters.has_people or any(len({cell[k] for cell in cells}) < 2 for k in (0, 1)):
             return []
@@ -200,9 +192,7 @@ class Agreement:
     @cached_property
     def all_vote_agreement(self) -> dict[str, Estimate]:
         """Agreement of each judge with the people's majority, and of two people with each other.
-
-        All votes count, including those on pairs that were not chosen at random.
-        """
+        All votes count, including those on pairs that were not chosen at random."""
         return self._agreement_shares(self.raters.frame)
 
     @cached_property
@@ -233,10 +223,7 @@ class Agreement:
     @cached_property
     def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
         """Name of the reference (people or known answers), and for each (rater, category) the share
-        of verdicts equal to the reference.
-
-        The category "All" pools all categories.
-        """
+        of verdicts equal to the reference. The category "All" pools all categories."""
         if self.raters.has_people:
             return PEOPLE, self._categories(people_agreement_measure().by_cell, self.raters.frame)
         if self.raters.truth == "design":
@@ -261,11 +248,8 @@ def load_agreement(filtered_study: FilteredStudy) -> Agreement:
 
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
     """The first judge in `names`, and all judges whose agreement with people does not differ
-    significantly from that of the first.
-
-    Differences are paired by item and adjusted for all pairs of judges, since the first judge was
-    chosen because of its value.
-    """
+    significantly from that of the first. Differences are paired by item and adjusted for all pairs
+    of judges, since the first judge was chosen because of its value."""
     if not names:
         return []
     frame, measures = data.raters.frame, [people_agreement_measure()]

@@ -41,11 +41,8 @@ _CASE_COLUMNS: Final = (
 @dataclass(frozen=True, slots=True)
 class Dispute:
     """One case: the people's choice, the known better answer, and how many votes and judges chose
-    each answer.
-
-    Each judge counts once, with its majority over the orders; a judge split between orders counts
-    as a tie.
-    """
+    each answer. Each judge counts once, with its majority over the orders; a judge split between
+    orders counts as a tie."""
 
     item: str
     category: str
@@ -67,12 +64,9 @@ class Dispute:
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
-        """Sort key of a case; a larger key means a more informative case.
-
-        The key compares the share of judges that contradict the reference (or the entropy of the
-        verdicts if no reference is used), then the certainty of the reference, then the number of
-        verdicts.
-        """
+        """Sort key of a case; a larger key means a more informative case. The key compares the
+        share of judges that contradict the reference (or the entropy of the verdicts if no
+        reference is used), then the certainty of the reference, then the number of verdicts."""
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
@@ -169,10 +163,8 @@ def _count_winners(
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case, the number of selected raters whose majority chose each answer.
-
-    Cases with equal counts share one Counter object, to save memory with millions of cases.
-    """
+    """For each case, the number of selected raters whose majority chose each answer. Cases with
+    equal counts share one Counter object, to save memory with millions of cases."""
     own = row_selection.select_rows(rows, selected)
     rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
     majority = majority_choices(rater, chosen[selected], raters)

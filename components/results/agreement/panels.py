@@ -260,10 +260,8 @@ def order_legend(*more: str) -> Markup:
 
 
 def show_merged_orders(data: Agreement) -> Markup:
-    """HTML table of agreement with people: single orders against both orders merged.
-
-    When orders are merged, a win needs both orders; anything else is a tie.
-    """
+    """HTML table of agreement with people: single orders against both orders merged. When orders
+    are merged, a win needs both orders; anything else is a tie."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     if not data.merged_shares:

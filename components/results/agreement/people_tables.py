@@ -123,9 +123,7 @@ def _estimate_cell(head: str, estimate: Estimate) -> TableCell:
 
 def show_distances(data: Agreement) -> Markup:
     """HTML table of distances from the people's mean score, for one order, both orders and people.
-
-    MAE is the mean absolute error, Consistency the share within 1 (Creation-MMBench).
-    """
+    MAE is the mean absolute error, Consistency the share within 1 (Creation-MMBench)."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     judges = [
@@ -195,11 +193,8 @@ def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
 
 
 def show_replacements(data: Agreement) -> Markup:
-    """HTML table of how well each judge could replace a person.
-
-    A value above 0 means that the judge agrees with the other voters more than the replaced person
-    does.
-    """
+    """HTML table of how well each judge could replace a person. A value above 0 means that the
+    judge agrees with the other voters more than the replaced person does."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     known = [one for one in data.judge_replacements if one.advantage.value is not None]

@@ -100,11 +100,8 @@ def compute_evenness(
     error_share: float = 1.0,
 ) -> dict[CellKey, Evenness]:
     """Evenness by judge, and by judge and prompt; p-values are adjusted within each of these two
-    sets, each with half of the error rate if there are several prompts.
-
-    `fitted`: tests by judge and prompt that were already made; `family` and `error_share`: as in
-    `holm_adjust`.
-    """
+    sets, each with half of the error rate if there are several prompts. `fitted`: tests by judge
+    and prompt that were already made; `family` and `error_share`: as in `holm_adjust`."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     tested: dict[CellKey, TestedBand] = {

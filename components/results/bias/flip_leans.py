@@ -138,11 +138,8 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
 
 def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     """Adjusted p-value of each (judge, prompt) under the filter; `worst`: computed as if all
-    missing pairs contradicted the preference.
-
-    The adjustment covers all filters that a reader may select: all judges and prompts and, if a
-    category is selected, all categories.
-    """
+    missing pairs contradicted the preference. The adjustment covers all filters that a reader may
+    select: all judges and prompts and, if a category is selected, all categories."""
     category = bias.filter.category
     if category != ALL_CHOICE:
         found = _category_p_values(bias, worst)
@@ -191,11 +188,9 @@ def _adjust_leans(
 
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
-    """Categories in which this judge and prompt significantly prefer a position.
-
-    These categories are checked before "no preference" is reported, because opposite preferences in
-    two categories cancel overall.
-    """
+    """Categories in which this judge and prompt significantly prefer a position. These categories
+    are checked before "no preference" is reported, because opposite preferences in two categories
+    cancel overall."""
     if len(bias.categories) < 2:
         return ()
     fairness, adjusted = bias.fairness, _category_p_values(bias, worst=True)

@@ -42,10 +42,8 @@ class OptionModelRow:
 
 def order_test_family(bias: Bias) -> int:
     """Number of tests to adjust for: all judges and prompts, times the categories and the sets of
-    models that the filters in use could select.
-
-    A filter shows fewer rows, but a reader may look at every value of the filter.
-    """
+    models that the filters in use could select. A filter shows fewer rows, but a reader may look at
+    every value of the filter."""
     rows = {cell[:2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
     categories = {cell[2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
     chosen = bias.filter.category != ALL_CHOICE

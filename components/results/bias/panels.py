@@ -29,11 +29,8 @@ MAX_SLOT_ROWS: Final = 6
 
 def slot_figure(bias: Bias) -> Figure | None:
     """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
-    ties.
-
-    With more than `MAX_SLOT_ROWS` rows of choices among N options, the prompts of a judge are
-    pooled; a filter on one judge shows its prompts.
-    """
+    ties. With more than `MAX_SLOT_ROWS` rows of choices among N options, the prompts of a judge are
+    pooled; a filter on one judge shows its prompts."""
     if not bias.calls:
         return None
     names: dict[CellKey, str]

@@ -115,20 +115,16 @@ def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> s
 
 
 def random_consistency(bias: Bias) -> float:
-    """Consistency of random choices among N options, given the observed share of ties t.
-
-    It is tᴺ + N·((1 − t)/N)ᴺ. Without ties this is 1/2 for pairs; some ties lower it, because two
-    random choices then agree less often.
-    """
+    """Consistency of random choices among N options, given the observed share of ties t. It is tᴺ +
+    N·((1 − t)/N)ᴺ. Without ties this is 1/2 for pairs; some ties lower it, because two random
+    choices then agree less often."""
     options, ties = bias.options, bias.whole("tie_rate").value or 0.0
     return float(ties**options + options * ((1 - ties) / options) ** options)
 
 
 def low_consistency_warning(bias: Bias) -> str:
-    """Warning for ratings and win rates if the verdicts are less consistent than chance.
-
-    Empty unless the whole interval of the consistency is below chance.
-    """
+    """Warning for ratings and win rates if the verdicts are less consistent than chance. Empty
+    unless the whole interval of the consistency is below chance."""
     same, chance = bias.whole("consistency"), random_consistency(bias)
     if same.value is None or same.high is None or same.high >= chance:
         return ""

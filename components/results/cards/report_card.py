@@ -121,10 +121,8 @@ class ReportCard(CardMeasures):
 
     def _position_preference(self) -> tuple[float | None, float | None]:
         """p-value of the test that no position is preferred, and share of the preferred position.
-
         The p-value equals that of the Position bias view, so that card and view never contradict
-        each other.
-        """
+        each other."""
         cell = (self.judge, self.prompt)
         if not self.pairs:
             found = option_p_values(self._bias, load_option_rows(self.raters.filtered_study))

@@ -126,10 +126,8 @@ def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
     """All sides of this study of the same kind as the two given (judges, prompts, or judges with
-    prompts), among which a reader or the page chose.
-
-    If the two sides are of different kinds, only these two are returned.
-    """
+    prompts), among which a reader or the page chose. If the two sides are of different kinds, only
+    these two are returned."""
     kinds = {(bool(side.judge), bool(side.prompt), side.study) for side in (left, right)}
     if len(kinds) != 1:
         return [left, right]
@@ -149,10 +147,8 @@ def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
 
 
 def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
-    """Frame of both sides with a column `side`; people's votes have the side "people".
-
-    The side is added to the prompt's name, so that a judgement of both sides counts in both.
-    """
+    """Frame of both sides with a column `side`; people's votes have the side "people". The side is
+    added to the prompt's name, so that a judgement of both sides counts in both."""
     parts = {LEFT: rows_of_side(filtered, left), RIGHT: rows_of_side(filtered, right)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))

@@ -57,11 +57,8 @@ def bind_timer(follower: RunFollower) -> None:
 
 
 def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
-    """Progress of a study's active run; None without one.
-
-    Call this before drawing a view: if the run ends during the drawing, the view is then drawn once
-    more.
-    """
+    """Progress of a study's active run; None without one. Call this before drawing a view: if the
+    run ends during the drawing, the view is then drawn once more."""
     # Readers of a shared study see its progress too: `active_run` is for its owner only.
     run = engine.latest_run(study) if engine and study else None
     if run is None or run.finished.is_set():

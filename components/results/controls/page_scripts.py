@@ -10,20 +10,16 @@ from components.results.controls.results_parts_tab import ResultsTab
 
 def single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
     """Adapt a script that takes the values of all controls to the event of one control: the other
-    values are those kept on the page.
-
-    The event has a single input, because Gradio searches its whole component tree for each input.
-    """
+    values are those kept on the page. The event has a single input, because Gradio searches its
+    whole component tree for each input."""
     place = tab.inputs.index(control)
     values = "evenhand.held"
     return f"value => {values} && void ({script})(...{values}.with({place}, value))"
 
 
 def address_script(tab: ResultsTab) -> str:
-    """JavaScript that writes the values that differ from their defaults into the page address.
-
-    It also keeps the values on the page, as the text that `request_text` sends.
-    """
+    """JavaScript that writes the values that differ from their defaults into the page address. It
+    also keeps the values on the page, as the text that `request_text` sends."""
     names = json.dumps(list(tab.named_inputs))
     starts = json.dumps([part.value for part in tab.inputs])
     return (

@@ -33,11 +33,8 @@ class ResultsTab:
     pages: gr.Tabs
     parts: dict[str, ViewParts]
     draw_buttons: dict[str, gr.Button]
-    """View -> hidden button that draws it; the page presses the button of the visible view.
-
-    Gradio updates all outputs of an event, visible or not, so one button for all views would be
-    slow.
-    """
+    """View -> hidden button that draws it; the page presses the button of the visible view. Gradio
+    updates all outputs of an event, visible or not, so one button for all views would be slow."""
     request_text: gr.Textbox
     """Hidden text box that stays empty: when the page sends an event, it puts the values of
     `inputs` here as one JSON text, since every Gradio input costs time."""
@@ -82,11 +79,8 @@ def parse_request(
     tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
     """Values of `tab.inputs`, read from the JSON text that the page sent; initial values if it is
-    empty.
-
-    `session_values`: values of controls that are stored in the session, used instead of those in
-    the text.
-    """
+    empty. `session_values`: values of controls that are stored in the session, used instead of
+    those in the text."""
     parts = tab.inputs
     if not request_text:
         return tuple(part.value for part in parts)

@@ -137,11 +137,8 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
     """Studies of the same data that differ from this study in the unrelated option, or in the input
-    of their judges (images or descriptions).
-
-    Studies with an added unrelated option come last: they have one option more, so their grades are
-    not comparable.
-    """
+    of their judges (images or descriptions). Studies with an added unrelated option come last: they
+    have one option more, so their grades are not comparable."""
     mine = filtered.study
     found = []
     for line in filtered.store.studies():

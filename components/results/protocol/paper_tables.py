@@ -292,9 +292,7 @@ def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
 
 def count_images_unhelpful() -> tuple[int, int]:
     """Number of cells in which seeing the images does not help the judge, and number of all cells.
-
-    The cells are MAE and Consistency of each judge, in one and in both orders, over all models.
-    """
+    The cells are MAE and Consistency of each judge, in one and in both orders, over all models."""
     overall = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()

@@ -73,10 +73,8 @@ def compute_ranking(
     rows: pd.DataFrame, verdicts: pd.DataFrame | None = None, votes: pd.DataFrame | None = None
 ) -> Ranking:
     """Compute the ranking from outcomes that already follow the counting rule of the study or
-    filter.
-
-    `verdicts`: the judges' verdicts before both orders were combined; `votes`: people's verdicts.
-    """
+    filter. `verdicts`: the judges' verdicts before both orders were combined; `votes`: people's
+    verdicts."""
     pairs = machine_pairs(rows)
     if pairs.empty:
         return Ranking([])

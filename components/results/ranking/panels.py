@@ -88,11 +88,9 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
 
 
 def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
-    """Ratings from people's votes; empty unless people and judges rated the same models.
-
-    Ratings are relative to the mean of the rated models, so ratings of different sets of models
-    cannot be compared.
-    """
+    """Ratings from people's votes; empty unless people and judges rated the same models. Ratings
+    are relative to the mean of the rated models, so ratings of different sets of models cannot be
+    compared."""
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return {}
@@ -184,10 +182,7 @@ def _order_dumbbell(
     name: str, one: Estimate | None, two: Estimate | None, both: Estimate | None, axis: Axis
 ) -> Markup:
     """HTML plot of one model's ratings: hollow marks for each single order, a solid mark with
-    interval for both.
-
-    The hover card gives all three values.
-    """
+    interval for both. The hover card gives all three values."""
     marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     lines = [name]
     if both is not None and both.low is not None and both.high is not None:
@@ -287,10 +282,8 @@ def convergence_badge(ranking: Ranking) -> Markup:
 
 
 def _outside_band_text(curve: EloResult) -> str:
-    """Text on the models whose curve in plan order ends outside the band.
-
-    This happens if battles come in blocks, such as one judge after the other.
-    """
+    """Text on the models whose curve in plan order ends outside the band. This happens if battles
+    come in blocks, such as one judge after the other."""
     names = [
         name
         for name, rated in sorted(curve.table.items())

@@ -92,11 +92,8 @@ def _tied_sentence(board: Leaderboard) -> str:
 
 def _items_needed(gap: Estimate) -> str:
     """Sentence on the number of items that would separate two models, if their observed difference
-    is the true difference.
-
-    More verdicts on the same items would not help, because the verdicts on an item have common
-    errors.
-    """
+    is the true difference. More verdicts on the same items would not help, because the verdicts on
+    an item have common errors."""
     more = battles_to_separate(gap)
     if not more or not gap.items:
         return ""

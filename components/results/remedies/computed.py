@@ -68,10 +68,8 @@ class RemedyView:
 
     @property
     def pilot_lines(self) -> list[PilotLine]:
-        """Rules of the finished pilots of this study that the study's table does not have.
-
-        Not cached with this view, because a pilot is another study and may end later.
-        """
+        """Rules of the finished pilots of this study that the study's table does not have. Not
+        cached with this view, because a pilot is another study and may end later."""
         known = {line.rule.id for line in self.table if line.complete}
         start = f"{self.filtered.name}{PILOT_MARK}"
         found = []
@@ -233,11 +231,9 @@ def _load_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
 
 @memoise_by_study
 def load_remedies(filtered: FilteredStudy) -> RemedyView:
-    """Compute the remedies of a filtered study, for the judge and prompt of the filter.
-
-    The judge filter chooses the judge that is shown; the other judges are kept as partners in
-    juries. Without a choice, the judge with the highest agreement of one call is shown.
-    """
+    """Compute the remedies of a filtered study, for the judge and prompt of the filter. The judge
+    filter chooses the judge that is shown; the other judges are kept as partners in juries. Without
+    a choice, the judge with the highest agreement of one call is shown."""
     shown = filtered.filter
     whole = replace(shown, judge=ALL_CHOICE, prompt=ALL_CHOICE)
     study, inputs = _load_study(FilteredStudy(filtered.store, filtered.name, whole))

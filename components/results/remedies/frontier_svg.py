@@ -172,10 +172,8 @@ def _whisker(spot: _Spot, x: float, y: Scale) -> Markup:
 
 def _mark(view: RemedyView, spot: _Spot, at: Sequence[float]) -> Markup:
     """SVG circle with the rule's number; a click opens the comparisons that the rule decides
-    differently from a single call.
-
-    A pilot's rule opens nothing, because its comparisons are in another study.
-    """
+    differently from a single call. A pilot's rule opens nothing, because its comparisons are in
+    another study."""
     x, y = at
     select = {"rule": rule_key(spot.line.rule), "judge": view.judge, "prompt": view.prompt}
     opens = spot.line.changed and not spot.pilot

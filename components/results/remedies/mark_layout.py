@@ -30,11 +30,9 @@ class Box:
 
 
 def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) -> list[Point]:
-    """Move marks sideways until neither circles nor intervals cover each other.
-
-    Marks that are `kept` (those on the frontier) do not move. A mark that would leave the drawing
-    moves to the left instead of the right.
-    """
+    """Move marks sideways until neither circles nor intervals cover each other. Marks that are
+    `kept` (those on the frontier) do not move. A mark that would leave the drawing moves to the
+    left instead of the right."""
     taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
     found = []
     for mark, stays in zip(marks, kept, strict=True):
@@ -73,10 +71,8 @@ def place_name(
     text: str, mark: Point, ends: tuple[float, float], taken: list[Box], canvas: Canvas
 ) -> NamePlace | None:
     """Find room for the name of a mark above or below its interval; None if there is no room.
-
     `ends`: y coordinates of the upper and lower end of the interval. `taken`: boxes of marks and
-    names already placed; the box of this name is added.
-    """
+    names already placed; the box of this name is added."""
     width = CHARACTER_WIDTH * len(text)
     x, _ = mark
     right = x - RADIUS + width > canvas.width - RIGHT

@@ -180,10 +180,8 @@ def default_split(filtered_study: FilteredStudy) -> str:
 
 
 def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> Markup:
-    """HTML matrix of win rates by model (rows) and category, judge or prompt (columns).
-
-    `raters`: verdicts of judges, of people, or their difference.
-    """
+    """HTML matrix of win rates by model (rows) and category, judge or prompt (columns). `raters`:
+    verdicts of judges, of people, or their difference."""
     column = SPLIT_COLUMNS[by]
     if raters != "Judges":
         rows = Raters(filtered_study).rows

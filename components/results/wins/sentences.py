@@ -26,11 +26,9 @@ MIN_ITEMS: Final = 5
 
 
 def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
-    """Categories in which the model `best` leads significantly, and the other categories.
-
-    The model leads if its interval is above the interval of every other model, with all intervals
-    adjusted for the number of categories; this is stricter than a test of the differences.
-    """
+    """Categories in which the model `best` leads significantly, and the other categories. The model
+    leads if its interval is above the interval of every other model, with all intervals adjusted
+    for the number of categories; this is stricter than a test of the differences."""
     cells = win_rates_by_cell(filtered_study.outcomes, ["category"])
     ahead: list[str] = []
     behind: list[str] = []

@@ -141,11 +141,9 @@ def text_input(
     slow: bool = False,
     renames: str = "",
 ) -> Markup:
-    """HTML of a one-line text field; `suggestions` appear while typing.
-
-    A `slow` field (a file, the Hub) is sent only when it loses focus. `renames`: the name of the
-    judge that this field renames, so that the page keeps a typed key with the judge.
-    """
+    """HTML of a one-line text field; `suggestions` appear while typing. A `slow` field (a file, the
+    Hub) is sent only when it loses focus. `renames`: the name of the judge that this field renames,
+    so that the page keeps a typed key with the judge."""
     listed = f"{html_id(field)}-d" if suggestions else ""
     made = _attributes(
         data_renames=renames, type="text", id=html_id(field),
@@ -170,11 +168,9 @@ def text_area(field: str, value: str, *, rows: int = 3) -> Markup:
 
 
 def key_input(owner: str, to: str, url: str) -> Markup:
-    """HTML password field for an API key, which is not a field of the study file.
-
-    The key stays in the browser until a run or a test sends it. It belongs to the origin of `url`:
-    the page deletes it when the origin changes, and shows where it will be sent.
-    """
+    """HTML password field for an API key, which is not a field of the study file. The key stays in
+    the browser until a run or a test sends it. It belongs to the origin of `url`: the page deletes
+    it when the origin changes, and shows where it will be sent."""
     made = _attributes(
         type="password", id=to, cls="eh-in", data_key=owner, autocomplete="off",
         data_key_url=url, placeholder="the key is held in memory, never stored",
@@ -280,11 +276,8 @@ def _checkbox_attributes(field: str, choice: str, on: bool) -> Markup:
 
 
 def _attributes(**values: object) -> Markup:
-    """HTML attributes of an element.
-
-    True gives an attribute without a value. False, None and "" omit the attribute, except an empty
-    `value`.
-    """
+    """HTML attributes of an element. True gives an attribute without a value. False, None and ""
+    omit the attribute, except an empty `value`."""
     made: dict[str, object] = {}
     for name, value in values.items():
         named = "class" if name == "cls" else name.replace("_", "-")

@@ -60,10 +60,8 @@ def put_value(text: str, path: KeyPath, value: Any) -> str:
 
 def change_source(text: str, source: str) -> str:
     """Set another data source, and remove the filters, models and sample size chosen for the former
-    source.
-
-    All items of a file are used; of a Hub dataset, which may be huge, only HUB_SAMPLE items.
-    """
+    source. All items of a file are used; of a Hub dataset, which may be huge, only HUB_SAMPLE
+    items."""
     for key in (*(key for key in DATA if key.rule.per_source), STUDY.contestants):
         text = put_value(text, key.path, None)
     text = put_value(text, DATA.source.path, source)

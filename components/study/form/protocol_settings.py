@@ -40,10 +40,8 @@ _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 def protocol_form(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
 ) -> Markup:
-    """HTML of the Protocol step.
-
-    `protocols` are those of the study's prompts; `sees`: whether a judge of the study has vision.
-    """
+    """HTML of the Protocol step. `protocols` are those of the study's prompts; `sees`: whether a
+    judge of the study has vision."""
     return join(
         [
             _preset_cards(study),

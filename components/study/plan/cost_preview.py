@@ -33,11 +33,8 @@ of PRD have −.04 to .30."""
 
 @dataclass(frozen=True, slots=True)
 class ForecastByJudge:
-    """Forecast of the calls of a plan that are not yet answered, by judge.
-
-    `sampled_asks` is the number of calls from which tokens are estimated; 0 if all calls were
-    counted.
-    """
+    """Forecast of the calls of a plan that are not yet answered, by judge. `sampled_asks` is the
+    number of calls from which tokens are estimated; 0 if all calls were counted."""
 
     asks: int
     """Number of all calls of the plan, including those already answered."""
@@ -181,11 +178,8 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     """Key figure: the smallest first-position share that the plan can distinguish from 50 %, for
-    one judge and prompt.
-
-    Verdicts on one item are assumed to correlate by ρ = ASSUMED_CORRELATION, so that m of them
-    count as m/(1 + (m − 1)ρ) independent verdicts.
-    """
+    one judge and prompt. Verdicts on one item are assumed to correlate by ρ = ASSUMED_CORRELATION,
+    so that m of them count as m/(1 + (m − 1)ρ) independent verdicts."""
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)

@@ -75,11 +75,9 @@ def read_data_spec(sheet: LenientStudy) -> DataSpec:
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
-    """Load all records of a source; they are cached until a file of the source changes.
-
-    A failed source is tried again only after some seconds, since the page requests it at every
-    change, and a Hub that does not respond is slow to fail.
-    """
+    """Load all records of a source; they are cached until a file of the source changes. A failed
+    source is tried again only after some seconds, since the page requests it at every change, and a
+    Hub that does not respond is slow to fail."""
     check_data_source(spec)
     whole = replace(
         spec, where={}, options=0, categories=(), count=0, take=DATA.take.default, per={}, seed=0

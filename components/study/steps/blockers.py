@@ -18,11 +18,9 @@ from studies.spec.keys import DATA, JUDGE
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """One reason why a study cannot be run: step, short text, sentence, and a button that helps.
-
-    A click on the button makes the change `action` of the form, presses the button with the
-    selector `press`, or shows the panel with the selector `goto`.
-    """
+    """One reason why a study cannot be run: step, short text, sentence, and a button that helps. A
+    click on the button makes the change `action` of the form, presses the button with the selector
+    `press`, or shows the panel with the selector `goto`."""
 
     step: int
     text: str

@@ -57,11 +57,9 @@ def judge_drawer(
     tested: Mapping[str, Any],
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
-    """HTML drawer of the judge that is opened in the form; empty while no judge is open.
-
-    `tested` holds the test calls by judge, the lists of models by address (`models_key`), and the
-    model servers of this machine (LOCAL_SERVERS) once they were looked for.
-    """
+    """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
+    holds the test calls by judge, the lists of models by address (`models_key`), and the model
+    servers of this machine (LOCAL_SERVERS) once they were looked for."""
     place = int(view.judge) if view.judge.isdigit() else -1
     if view.panel != "judge" or not 0 <= place < len(study.judges):
         return form_part(seen=view.last_change)

@@ -105,11 +105,9 @@ def _second_prompt(planned: PlannedStudy, study: LenientStudy) -> Iterator[Purch
 def _further_prompt(
     prompts: Sequence[Prompt], items: Sequence[Item], study: LenientStudy
 ) -> LibraryPrompt | None:
-    """The library's prompt most like the study's first prompt; None if no prompt fits.
-
-    A prompt fits if it is not in the study, has the protocol of the first prompt, skips none of the
-    items and needs no token probabilities.
-    """
+    """The library's prompt most like the study's first prompt; None if no prompt fits. A prompt
+    fits if it is not in the study, has the protocol of the first prompt, skips none of the items
+    and needs no token probabilities."""
     first, own = prompts[0], {prompt.name for prompt in prompts}
 
     def unlike(entry: LibraryPrompt) -> tuple[bool, bool]:

@@ -83,11 +83,8 @@ def mend_button(blocker: Blocker) -> Markup:
 
 
 def keyless_judges(study: LenientStudy) -> list[tuple[str, int, str]]:
-    """Judges that need a key but have none on this machine, as (name, index, address).
-
-    A key typed into the page stays in the browser; the browser then hides the notice on the missing
-    key.
-    """
+    """Judges that need a key but have none on this machine, as (name, index, address). A key typed
+    into the page stays in the browser; the browser then hides the notice on the missing key."""
     return [
         (judge_name(judge), place, judge_address(judge))
         for place, judge in enumerate(study.judges)

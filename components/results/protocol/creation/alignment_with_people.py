@@ -46,11 +46,8 @@ from studies.domain import HUMAN_PREFIX, Estimate
 def compute_alignment(
     filtered: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
 ) -> AlignmentTable | None:
-    """MAE and Consistency of the judges compared with people; None without votes.
-
-    `beside`: another study of the same items, as (input of its judges: "images" or "description",
-    its rows).
-    """
+    """MAE and Consistency of the judges compared with people; None without votes. `beside`: another
+    study of the same items, as (input of its judges: "images" or "description", its rows)."""
     rows = protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
