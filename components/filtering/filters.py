@@ -46,7 +46,7 @@ def combine_text(combine: str) -> str:
 
 
 FILTER_COLUMNS: Final = ("judge", "prompt", "category", "item")
-"""Columns whose categories are those of the rows that pass a filter."""
+"""Categorical columns of which filtered rows keep only the categories that occur in them."""
 WITH_SUSPECTS: Final = "with"
 WITHOUT_SUSPECTS: Final = "without"
 

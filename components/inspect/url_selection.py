@@ -28,7 +28,7 @@ class Selection:
     """The model compared with `contestant`."""
     item: str = ""
     status: str = ""
-    """A status, or "failures"."""
+    """Status that a reply must have; "failures": any status of unusable replies."""
     flipped: bool = False
     toward: str = ""
     """Direction of the flips: toward the answer shown "first" or "second"."""

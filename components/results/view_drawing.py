@@ -1,4 +1,4 @@
-"""The views of Results and their drawing, without Gradio: output name -> content."""
+"""The views of Results, and functions that draw a view (output name -> content) without Gradio."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ INSTEAD: Final = {
 
 
 def for_comparisons(view: View) -> View:
-    """Return the view so that studies of single answers only get a headline without panels."""
+    """The view, without its panels in studies of single answers only; a headline explains this."""
 
     def finding(filtered: FilteredStudy) -> tuple[str, str]:
         if has_comparisons(filtered):

@@ -88,7 +88,8 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> Markup:
-    """HTML notices on the store file: restored after a deletion, or lost at a Space's restart."""
+    """HTML notices on the store: restored after its file was deleted, or erased at a Space's
+    restart."""
     if store.file_watch.notice:
         text = f"{_sentence(store.file_watch.notice)} Find out which program deletes this file."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()

@@ -42,7 +42,7 @@ class RunTab:
     keys: gr.Column
     key_note: gr.HTML
     key_origin: gr.Textbox
-    """Origin, named on the page, to which alone a key typed here is sent."""
+    """The only origin, named on the page, to which a key typed here is sent."""
     key: gr.Textbox
     key_go: gr.Button
     progress: gr.HTML

@@ -35,7 +35,7 @@ READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.vo
 """Script that replaces the last input by the browser state: voter's name and address parameters. It
 is the last input because a public page inserts further inputs at the front."""
 READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
-"""READ_BROWSER_STATE that also focuses the ballot, since a focused tab reacts to arrow keys."""
+"""READ_BROWSER_STATE that also focuses the ballot; a focused tab would take the arrow keys."""
 
 
 @dataclass(frozen=True)

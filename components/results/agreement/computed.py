@@ -59,7 +59,7 @@ class Agreement:
 
     @cached_property
     def ranked_judges(self) -> list[str]:
-        """Judges by descending agreement with people; without votes, with the other judges."""
+        """Judges by descending agreement with people (without votes: with the other judges)."""
         return sorted(self.judges, key=lambda name: -self._closeness(name))
 
     def _closeness(self, name: str) -> float:

@@ -1,4 +1,4 @@
-"""Entropy of the chosen positions among N options, and its band without a position effect."""
+"""Entropy of the chosen positions among N options, and its band if position has no effect."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Direction of the flips of each judge and prompt (its lean), tested by items and adjusted over all
-rows that a reader can select."""
+"""Direction of the flips of each judge and prompt (its lean), with a sign test by item; p-values
+are adjusted over all rows that a reader can select."""
 
 from __future__ import annotations
 

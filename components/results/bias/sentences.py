@@ -246,7 +246,7 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
 
 
 def _options_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below for N options: the position chosen most often, untested."""
+    """Headline and the sentence below for N options: the position chosen most often (no test)."""
     options = bias.options
     shares = [bias.whole(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]

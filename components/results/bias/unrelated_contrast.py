@@ -1,4 +1,5 @@
-"""Effect of an unrelated option on grades: two studies of the same items with equal N."""
+"""Effect of an unrelated option on grades: two studies of the same items, equal number of
+options."""
 
 from __future__ import annotations
 

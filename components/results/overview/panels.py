@@ -134,7 +134,7 @@ def order_chart(ranking: Ranking) -> Markup:
 
 
 def people_chart(data: Agreement, menu: JudgeMenu = escape) -> Markup:
-    """HTML chart of each judge's agreement with most people, and of two people with each other."""
+    """HTML chart of agreement: of each judge with the people's majority, and of two people."""
     found = [(name, data.with_people(name)) for name in data.ranked_judges]
     lines = [(name, one.share) for name, one in found if one and one.share.value is not None]
     if not lines or not data.raters.has_people:

@@ -100,7 +100,8 @@ ORDER_CAPTION = (
 def order_rows(
     view: FilteredStudy, effects: Mapping[Cell, OptionOrder]
 ) -> tuple[tuple[str, ...], ...]:
-    """Table rows on the effect of the order of options, by judge and prompt with several orders."""
+    """Table rows on the effect of the order of options, one per judge and prompt with several
+    orders."""
     names = row_names(view.machines)
     return tuple(
         (

@@ -1,4 +1,4 @@
-"""Pass or fail in the report file."""
+"""Pass/fail verdicts in the report file."""
 
 from __future__ import annotations
 

@@ -165,8 +165,8 @@ def load_comparison_study(filtered: FilteredStudy, name: str | None) -> Comparis
 
 
 def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Agreement of the judges with people; with the study `name` too, if its judges saw the other
-    input (images, or image descriptions)."""
+    """Agreement of the judges with people; judges of the study `name` are added if they saw the
+    other input (images, or image descriptions)."""
     if not name or name not in comparable_studies(filtered):
         return load_own_alignment(filtered)
     beside = FilteredStudy(filtered.store, name, filtered.filter)

@@ -28,7 +28,8 @@ are used, at least 20."""
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Leaderboards from all verdicts, from each order, and from people's votes; Elo curve."""
+    """Leaderboards from all verdicts, from each order, and from people's votes; and the Elo
+    curve."""
 
     boards: list[Leaderboard]
     win_rates: dict[str, Estimate] = field(default_factory=dict)

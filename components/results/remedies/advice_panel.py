@@ -113,7 +113,8 @@ def _figure(label: str, value: str, unit: str, note: str) -> Markup:
 
 
 def _apply_buttons(view: RemedyView, rules: Sequence[Rule]) -> Markup:
-    """HTML buttons that apply the recommended and the next dearer rule, or undo the rule in use."""
+    """HTML buttons that apply the recommended and the next more expensive rule, or undo the rule in
+    use."""
     used = rule_in_use(view)
     parts = [_apply_button(rule, used, first=not place) for place, rule in enumerate(rules)]
     known = [*(rule_key(rule) for rule in rules), SINGLE]

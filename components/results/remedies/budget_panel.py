@@ -62,8 +62,8 @@ def budget_html(view: RemedyView, budget: float) -> Markup:
 
 
 def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
-    """Sentence on the best rule that the budget pays for on all `needed` comparisons; if it pays
-    for no rule on all, on the cheapest rule."""
+    """Sentence on the best rule that the budget pays for on all `needed` comparisons; if there is
+    no such rule, on the cheapest rule."""
     paid = _amount(plan, budget)
     affordable = [step for step in plan.steps if step.comparisons(budget) >= needed]
     if not affordable:

@@ -143,7 +143,7 @@ class RemedyView:
 
     @property
     def missing_rules(self) -> dict[str, str]:
-        """Title of a rule that the stored replies do not allow to compute -> reason."""
+        """Title of a rule that cannot be computed from the stored replies -> reason."""
         grid, known = self.study.grid, {line.rule.id.partition("(")[0] for line in self.table}
         found: dict[str, str] = {}
         if "graded" not in known:

@@ -156,8 +156,7 @@ def _left_out(view: RemedyView) -> str:
 
 
 def draw_lower(filtered: FilteredStudy) -> Markup:
-    """HTML of the lower panels: verdict patterns and pilots; if no rule helps, other judges before
-    them."""
+    """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots."""
     view = load_remedies(filtered)
     if view.cell is None:
         return EMPTY

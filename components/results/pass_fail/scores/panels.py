@@ -79,7 +79,7 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
 
 
 def scores_kpis(view: ScoresView) -> Markup:
-    """HTML row of key figures."""
+    """HTML row of the key figures on scores."""
     found, cell = view.shown, view.cell
     if found is None or cell is None:
         return EMPTY

@@ -186,7 +186,7 @@ def has_roles(preview: StudyPreview) -> bool:
 
 
 def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
-    """HTML menu for the verdict format of replies in the table; empty without such a column."""
+    """HTML menu for the verdict format of replies in the table; empty if it has no replies."""
     if "reply" not in mapping.values():
         return EMPTY
     chosen = str(preview.lenient_study.raw(*DATA.read) or "")
