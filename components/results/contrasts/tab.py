@@ -108,7 +108,8 @@ def _kinds_state(
 
 
 def applied_choice(filtered: FilteredStudy, chosen: str, known: tuple[str, ...]) -> str:
-    """`chosen` if it is in `known` or the study has comparisons; else the first of `known`."""
+    """The choice in use: `chosen`, or the first of `known` if a study of single answers lacks
+    it."""
     return chosen if chosen in known or has_comparisons(filtered) else known[0]
 
 

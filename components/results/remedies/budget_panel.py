@@ -46,8 +46,8 @@ def budget_title(view: RemedyView, budget: float) -> str:
 
 
 def budget_html(view: RemedyView, budget: float) -> Markup:
-    """HTML of the answer: a sentence on the comparisons of this study, and a table by number of
-    comparisons; empty without a budget plan."""
+    """HTML of the best use of a budget: a sentence for the comparisons of this study, and a table
+    by number of comparisons; empty without a budget plan."""
     plan = view.plan
     if plan is None or not plan.steps:
         return EMPTY
