@@ -81,7 +81,13 @@ def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimat
     """Estimate a judge's `self_preference` minus the mean preference of outsiders for the same
     family. Both are on the same items; an outsider is a judge of another family."""
     parts, judge, item, family = people.for_family(own)
-    outsiders = sorted(set(judge[family != own]))
+    beside = (family != own) & np.isin(item, item[judge == name])
+    outsiders = sorted(
+        one
+        for one in set(judge[beside])
+        # Both shares need a denominator: columns 1 and 3, as in `statistic`.
+        if parts[beside & (judge == one)][:, [1, 3]].sum(axis=0).all()
+    )
     panel = [name, *outsiders]
     kept = np.isin(judge, panel)
     both = np.intersect1d(item[kept & (judge == name)], item[kept & (judge != name)])
@@ -113,16 +119,17 @@ def _excess(
     name: str,
     own: str,
 ) -> OwnFamilyExcess:
-    outsiders = sorted(set(judge[counted & (family != own)]))
-    panel = [name, *outsiders]
     item = row_selection.item_codes(rows)
+    points, read = _points_for_own(rows, own_first)
+    beside = counted & (family != own) & np.isin(item, item[counted & (judge == name)])
+    outsiders = sorted(set(judge[beside & read]))
+    panel = [name, *outsiders]
     kept = counted & np.isin(judge, panel)
     both = np.intersect1d(item[kept & (judge == name)], item[kept & (judge != name)])
     kept &= np.isin(item, both)
     none = unknown_estimate(NO_OUTSIDER_NOTE, UNIT)
     if not outsiders or not kept.any():
         return OwnFamilyExcess(name, own, none, none, none, none, none)
-    points, read = _points_for_own(rows, own_first)
     place = np.searchsorted(np.array(outsiders), judge[kept])
     seat = np.where(judge[kept] == name, 0, 1 + np.minimum(place, len(outsiders) - 1))
     sums = _sums_by_seat(points[kept], read[kept], seat, len(panel), item[kept])

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 SEP: Final = "\x1f"
-"""Separator of contestants (or labels) in one category; a control character that names cannot
-contain."""
+"""Separator of contestants (or labels) joined in one text; names cannot contain it."""
 
 ROWS_PER_CHUNK: Final = 50_000
 TEXT_COLUMNS: Final = ("item", "judge", "prompt", "shown", "labels", "status")
@@ -39,8 +38,8 @@ ROW_SEP: Final = "\x1e"
 
 
 class ColumnTexts(NamedTuple):
-    """Consecutive rows of a study's frame, with one text per column: SQLite joins values faster
-    than Python creates an object for each."""
+    """Consecutive rows of a study's frame, with one text per column: joining values in SQLite is
+    faster than creating a Python object for each value."""
 
     items: str
     """Ids of the items as JSON texts, separated by ROW_SEP."""
@@ -49,9 +48,9 @@ class ColumnTexts(NamedTuple):
     seqs: str
     """Sequence numbers (seq), separated by commas."""
     scores: str
-    """JSON list with a list of numbers, or null, per row."""
+    """JSON list with one element per row: a list of numbers, or null."""
     probabilities: str
-    """JSON list with a list of numbers, or null, per row."""
+    """JSON list with one element per row: a list of numbers, or null."""
 
 
 class TextColumn:
@@ -66,7 +65,7 @@ class TextColumn:
         self.take_coded(found, codes)
 
     def take_coded(self, texts: Iterable[str], codes: np.ndarray) -> None:
-        """Append rows that are given as indices of `texts`, in order of first appearance."""
+        """Append rows given as indices of `texts`, which are in order of first appearance."""
         known = self._known
         merged = [known.setdefault(str(text), len(known)) for text in texts]
         self._parts.append(np.asarray(merged, np.int32)[codes])
@@ -81,21 +80,21 @@ class TextColumn:
 
 
 class NumberListColumn:
-    """A column of JSON number lists (scores, label probabilities); empty in most studies."""
+    """A column of number lists given as JSON (scores, label probabilities); often empty."""
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
         self._any = False
 
     def take(self, texts: Sequence[str | None]) -> None:
-        """Append rows with a JSON list, or None, each."""
+        """Append one row per text, which is a JSON list of numbers or None."""
         found = any(texts)  # one call of the parser for all rows
         self.take_lists(
             json.loads(f"[{','.join(text or 'null' for text in texts)}]") if found else texts
         )
 
     def take_lists(self, lists: Sequence[Any]) -> None:
-        """Append rows with a list of numbers, or None, each."""
+        """Append one row per list of numbers, or None for a row without numbers."""
         table = np.full((len(lists), 0), np.nan, np.float32)
         if any(lists):
             self._any = True
@@ -128,7 +127,7 @@ class JudgementColumns:
 
     @classmethod
     def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
-        """Read blocks of rows.
+        """Read the blocks of rows that the store yields.
 
         Texts that repeat in most rows are converted once per combination instead of once per row.
         """
@@ -191,22 +190,21 @@ class JudgementColumns:
 
 
 def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    """Join the parts of a column into one array; the list of parts then contains only this
-    array."""
+    """Join the parts of a column into one array, which then replaces the parts in the list."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
     return parts[0]
 
 
 def _parse_distinct(joined: str) -> tuple[np.ndarray, list[Any]]:
-    """Return, for JSON texts joined by ROW_SEP, the distinct values in order of first appearance
-    and each row's index among them."""
+    """Parse JSON texts joined by ROW_SEP; return the index of each row's value among the distinct
+    values, and these values in order of first appearance."""
     codes, texts = pd.factorize(np.asarray(joined.split(ROW_SEP), dtype=object))
     return codes, [json.loads(text) for text in texts]
 
 
 def _number_table(lists: Sequence[Sequence[float]]) -> np.ndarray:
-    """Return the lists as rows of an array; shorter rows end with NaN."""
+    """Return an array with one list per row; shorter lists are filled up with NaN."""
     sizes = np.fromiter(map(len, lists), np.int64, len(lists))
     table = np.full((len(lists), int(sizes.max(initial=0))), np.nan, np.float32)
     for size in np.unique(sizes[sizes > 0]):

@@ -22,8 +22,6 @@ from studies.store.store_file import StoreFile
 
 
 class JudgementQueries(StoreFile):
-    """The queries of a store for judgements."""
-
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
         """Yield the judgements of a study with their texts, in plan order."""
         rows = self.read(
@@ -67,7 +65,7 @@ class JudgementQueries(StoreFile):
         return [(row[0], judgement_from_row(row[1:])) for row in rows]
 
     def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
-        """Return the extraction from an ask's reply: its key, reply, finish reason and top
+        """Return the extraction from the reply to an ask: key, reply, finish reason and top
         log-probabilities."""
         row: tuple[str, str, str, str] | None = self.read(
             "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
@@ -163,7 +161,9 @@ class JudgementQueries(StoreFile):
             "AND j.status IN ('ok','extracted','unreadable') ORDER BY j.seq DESC LIMIT 100)",
             (endpoint,),
         ).fetchone()
-        return (float(tokens) / seconds, calls / seconds) if calls >= 5 and seconds > 0 else None
+        if calls < 5 or seconds <= 0:
+            return None
+        return float(tokens or 0) / seconds, calls / seconds
 
     # ---- the frame --------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class JudgementQueries(StoreFile):
         return self._frame_row_cursor(name, since).fetchall()
 
     def _column_texts(self, name: str) -> Iterator[ColumnTexts]:
-        """Yield the rows of a study's frame in plan order, in blocks."""
+        """Yield the rows of a study's frame in plan order, in blocks of ROWS_PER_BLOCK asks."""
         plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
         group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
         for first, last in self.plan_blocks(name):
@@ -207,8 +207,8 @@ class JudgementQueries(StoreFile):
 
 
 def has_reply(connection: sqlite3.Connection, stored: Judgement) -> bool:
-    """Whether the store still has this judgement, with the same status, time and reply, and no
-    newer judgement of the ask."""
+    """Whether a judgement is still stored with the same status, time and reply, and not
+    replaced."""
     row = connection.execute(
         "SELECT status, time, reply FROM judgements JOIN replies USING(key) WHERE key=?",
         (stored.ask.key,),

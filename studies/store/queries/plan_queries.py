@@ -1,4 +1,4 @@
-"""The plan of a study: its asks, the pending ones among them, and counts by status.
+"""The plan of a study: all its asks, the pending asks, and counts by status.
 
 An ask is live if a run makes its call; recorded verdicts and votes are recorded asks.
 """
@@ -21,8 +21,6 @@ KEYS_PER_QUERY: Final = 500
 
 
 class PlanQueries(StoreFile):
-    """The queries of a store for plans."""
-
     def plan_sha(self, name: str) -> str:
         row = self.read("SELECT plan_sha FROM studies WHERE name=?", (name,)).fetchone()
         return row[0] if row else ""
@@ -58,7 +56,7 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_among(self, keys: Sequence[str]) -> set[str]:
-        """Return, of the given keys, those that have a judgement other than an error, in any study.
+        """Return those of the given keys that have a judgement other than an error, in any study.
 
         The keys are those of plans, also for calls stored under another key because an endpoint
         refused parameters.
@@ -115,7 +113,7 @@ class PlanQueries(StoreFile):
         return {"planned": sum(found.values()), **found}
 
     def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
-        """Count the asks by status, only the live ones or only the recorded ones (`origin`)."""
+        """Count the asks by status; `origin` is "live" or "recorded"."""
         found: dict[str, int] = {}
         for _, _, one, status, count in self.ask_counts(name):
             if one == origin:
@@ -149,9 +147,9 @@ class PlanQueries(StoreFile):
 def repeated_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
-    """Count, by status, the live asks with one of these statuses.
+    """Count, by status, the live asks that have one of these statuses.
 
-    Only asks judged up to the sequence number (seq) `until` count.
+    Only judgements up to the sequence number (seq) `until` count.
     """
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
@@ -176,8 +174,8 @@ def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict
 def asks_to_repeat(
     store: PlanQueries, study: str, again: Collection[str], *, pending: bool
 ) -> list[tuple[str, int]]:
-    """Count, by judge, the live asks with one of these statuses; with `pending`, also the asks
-    without a judgement."""
+    """List (judge, number of live asks with one of these statuses); with `pending`, asks without a
+    judgement count too."""
     wanted = {*again, "pending"} if pending else {*again}
     found: dict[str, int] = {}
     for judge, _, origin, status, count in store.ask_counts(study):
@@ -187,7 +185,7 @@ def asks_to_repeat(
 
 
 def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float | None]:
-    """Return the number of a judge's judgements with known cost in a study, and their mean in
+    """Return the number of a judge's judgements with a known cost, and their mean cost in
     dollars."""
     count, mean = store.read(
         "SELECT count(*), avg(j.cost) FROM plan p JOIN judgements j USING(key) "
@@ -206,7 +204,8 @@ def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str
 
 
 def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
-    """Return number and last sequence number (seq) of the judgements of judges other than people.
+    """Return the number of judgements by judges other than people, and their last sequence number
+    (seq).
 
     The pair changes when such a judgement is stored or replaced.
     """

@@ -264,6 +264,22 @@ def test_blocks_are_of_one_state_of_the_store(
     assert [block.seqs for block in store._column_texts("s")] == ["3", "4"]
 
 
+def test_blocks_skip_gaps_between_positions(store: Store) -> None:
+    save(store, "s", "k1", "k2")
+    write(store, judged(ask("k1")), judged(ask("k2")))
+    store.writer.run(lambda c: c.execute("UPDATE plan SET position=? WHERE key='k2'", (2**40,)))
+    assert list(store.plan_blocks("s")) == [(0, 19_999), (2**40, 2**40 + 19_999)]
+    assert len(store._build_frame("s", store.study("s"))) == 2
+
+
+def test_the_rate_of_an_endpoint_that_reports_no_tokens(store: Store) -> None:
+    keys = [f"k{number}" for number in range(5)]
+    save(store, "s", *keys)
+    write(store, *(replace(judged(ask(key)), usage=Usage(), seconds=2.0) for key in keys))
+    store.writer.run(lambda c: c.execute("UPDATE requests SET endpoint='e'"))
+    assert store.endpoint_rate("e") == (0.0, 0.5)
+
+
 def test_an_error_is_pending_and_any_other_outcome_is_not(store: Store) -> None:
     keys = list(STATUSES)
     save(store, "s", *keys)
