@@ -25,8 +25,8 @@ CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
 
 
 class CompressionMiddleware:
-    """Middleware that sends the page at "/" and plotly.js compressed, and lets browsers cache
-    plotly.js."""
+    """Middleware that compresses the responses of COMPRESSED_PATHS and plotly.js, and lets browsers
+    cache plotly.js."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
