@@ -79,12 +79,9 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether it is read-only.
-
-    If a frozen study lies beside this file, a temporary copy of it is opened, so that the folder
-    stays unchanged. If a published study's seed file lies there, it fills a store that does not
-    exist yet.
-    """
+    """Open the store; return it, and whether it is read-only. If a frozen study lies beside this
+    file, a temporary copy of it is opened, so that the folder stays unchanged. If a published
+    study's seed file lies there, it is copied to a store that does not exist yet."""
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(here / FROZEN_STORE, copy)
@@ -102,7 +99,7 @@ def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]
 
 
 def _require_writable(path: Path) -> None:
-    """Raise an error for a read-only store before anything is computed for the page."""
+    """Raise an error for a read-only store before any work is done for the page."""
     effective = os.access in os.supports_effective_ids
     if path.is_file() and not os.access(path, os.W_OK, effective_ids=effective):
         raise StoreUnusable(
@@ -123,7 +120,7 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
 
 def launch_settings(access: Access) -> dict[str, Any]:
     """Return the arguments of launch() that protect the server: visitors get no error traces, no
-    monitoring and no local files. Only the size limits depend on the access mode."""
+    monitoring and no local files. Only the limits depend on the access mode."""
     return {
         "show_error": False,
         "enable_monitoring": False,
@@ -153,8 +150,8 @@ def page_settings(
 
 
 def _exit_on_signal(*_: object) -> None:
-    """Exit as after Ctrl-C when a signal stops the Space or service, so that replies in flight are
-    stored and the last snapshot is made."""
+    """Exit as after Ctrl-C, so that replies in flight are stored and the last snapshot is made when
+    a signal stops the process."""
     sys.exit(0)
 
 

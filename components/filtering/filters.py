@@ -24,7 +24,7 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "graded replies averaged": ("graded", "exclude"),
     "win only if both orders agree; unusable reply = tie": ("strict", "tie"),
 }
-"""For each choice in the menu, the values of `combine` and `unreadable` in a study file."""
+"""Choice in the menu of counting rules -> values of `combine` and `unreadable` in a study file."""
 COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
     "strict": "an answer wins only if it wins in both orders",
@@ -35,18 +35,18 @@ _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 
 
 def rule_text(combine: str, unreadable: str) -> str:
-    """Sentences that explain a counting rule on the page, in words instead of study-file values."""
+    """Sentences on the page that explain a counting rule, given its two values in a study file."""
     orders = f"In ratings and win rates, {combine_text(combine)}."
     return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
 
 
 def combine_text(combine: str) -> str:
-    """Text that explains a rule for combining two orders; the rule may be a remedy."""
+    """Text that explains a rule for combining two orders; `combine` may also name a remedy."""
     return COMBINE_TEXTS.get(combine) or remedy_text(combine)
 
 
 FILTER_COLUMNS: Final = ("judge", "prompt", "category", "item")
-"""Columns whose categories are those of the rows that pass a filter."""
+"""Categorical columns of which filtered rows keep only the categories that occur in them."""
 WITH_SUSPECTS: Final = "with"
 WITHOUT_SUSPECTS: Final = "without"
 
@@ -101,8 +101,7 @@ def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
-    """In a study without model judges, treat all people as one judge; else return the frame
-    unchanged."""
+    """Frame in which all people are one judge if there are no model judges; else unchanged."""
     if frame.empty or not _human_mask(frame).all():
         return frame
     return pool_people(frame, PEOPLE)

@@ -1,4 +1,4 @@
-"""Load the data of the Inspect tab from the store: one page of comparisons, and the opened one."""
+"""Load the data of the Inspect tab from the store: a page of the list, the opened comparison."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class InspectedReply:
 
 @dataclass(frozen=True, slots=True)
 class OrderReplies:
-    """One order of a comparison: its reply, the replies to its repeats, and the prompt as sent."""
+    """One order of a comparison: its reply, the repeats' replies (`again`), the prompt as sent."""
 
     shown: tuple[str, ...]
     reply: InspectedReply
@@ -85,8 +85,7 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with all its texts; answers are in the order in which they were first
-    shown."""
+    """One comparison with all its texts; answers are in the order of the first call."""
 
     line: ComparisonRow
     item: Item | None
@@ -109,8 +108,8 @@ class InspectView:
     planned: int
     lines: tuple[ComparisonRow, ...] = ()
     keys: Mapping[int, str] | None = None
-    """Comparison -> key of its first judgement, for the comparisons listed and those next to the
-    opened one."""
+    """Comparison -> key of its first judgement, for the listed comparisons and the neighbours of
+    the opened comparison."""
     questions: Mapping[str, str] | None = None
     total: int = 0
     place: int = 0
@@ -212,7 +211,7 @@ def _load_orders(
     by_order: dict[tuple[tuple[str, ...], ...], list[Judgement]] = {}
     for judgement in judgements:
         ask = judgement.ask
-        # Of a single answer the arrangements of options and criteria are compared, not its order.
+        # A single answer has no order: group by the arrangement of options and criteria.
         arranged = ask.labels if len(ask.shown) == 1 else ()
         by_order.setdefault((ask.shown, arranged), []).append(judgement)
     return tuple(_load_order(store, study, made, items) for made in by_order.values())
@@ -288,7 +287,8 @@ def _items_by_id(*items: Item | None) -> dict[str, Item]:
 
 
 def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
-    """Text of an answer; None if it is not in the store."""
+    """Text of the answer of `who`, which may be the reference or the unrelated option (an answer to
+    the item `other`); None if the text is not in the store."""
     if item is None:
         return None
     if who == UNRELATED:
@@ -311,11 +311,9 @@ def item_images(study: Study, item: Item | None) -> tuple[ItemImage, ...]:
 
 
 def load_image(path: str, folder: Path | None) -> ItemImage:
-    """Load a local image as a data URL; a remote address becomes a link and is never fetched.
-
-    Paths come from the data, so only files inside the data folder are read, and only if name and
-    content are those of an image.
-    """
+    """Load a local image as a data URL; a remote address becomes a link and is never fetched. Paths
+    come from the data, so only files inside the data folder are read, and only if name and content
+    are those of an image."""
     if path.startswith("https://"):
         return ItemImage(path, link=path)
     if path.startswith("data:"):

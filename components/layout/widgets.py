@@ -32,11 +32,8 @@ _MARK_SCRIPT = "evenhand.sendMarks(trigger); /* triggers 'select' */"
 @cache
 def plotly_script() -> str:
     """Return the URL path of the packaged Plotly script, and allow the server to serve this one
-    file.
-
-    The version in the path lets browsers cache the file without time limit (see
-    components.server.compression).
-    """
+    file. The version in the path lets browsers cache the file without time limit (see
+    components.server.compression)."""
     if not PLOTLY_JS.is_file():
         raise FileNotFoundError(
             f"{PLOTLY_JS} is missing, so no chart can be drawn: reinstall the package plotly"
@@ -122,7 +119,7 @@ def _with_terms(value: Any) -> Any:
 
 
 def Switch(names: Sequence[str], label: str, **options: Any) -> gr.Radio:
-    """A segmented control: a choice among a few words that are all visible."""
+    """A segmented control: a choice among a few names that are all visible."""
     return gr.Radio(
         list(names),
         value=names[0],

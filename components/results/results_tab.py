@@ -78,17 +78,14 @@ def build() -> ResultsTab:
 
 
 def render_hidden(tab: ResultsTab) -> None:
-    """Render the hidden components outside all tabs, because the content of a tab exists only once
-    it is opened."""
+    """Render the hidden components outside all tabs, since an unopened tab has no content."""
     for part in (*tab.draw_buttons.values(), tab.request_text, tab.marks, *tab.follower.hidden):
         part.render()
 
 
 def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
-    """Connect events: a filter redraws the view, a control the panels that depend on it.
-
-    With an engine, views are also redrawn during its active runs.
-    """
+    """Connect events: a filter redraws the view, a control the panels that depend on it. With an
+    engine, views are also redrawn during its active runs."""
     for name in tab.draw_buttons:
         _bind_view(tab, header, store, engine, name)
     if engine:
@@ -96,7 +93,7 @@ def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = 
     controls: list[Any] = [tab.view, *tab.filters.values()]
     for control in controls:
         script = single_control_script(tab, control, draw_script(tab, changed=True))
-        if control is tab.view:  # chosen before the study is shown: applied when it is
+        if control is tab.view:  # a view chosen before its study is shown is applied then
             script = f"view => {{ evenhand.chooseView(view); ({script})(view); }}"
         control.input(None, control, None, js=script)
     tab.view.change(None, tab.view, tab.pages, js="view => ({__type__: 'update', selected: view})")
@@ -129,8 +126,7 @@ def _bind_view(
 
 
 def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
-    """During a run, update the choices of the menus, which grow with the verdicts, and redraw the
-    view."""
+    """During a run, add new choices to the menus as verdicts arrive, and redraw the view."""
     growing = [one for view in VIEWS.values() for one in view.controls.values() if one.grows]
     menus = [tab.filters[name] for name in FILTER_NAMES if name not in FIXED_CHOICES]
 
@@ -188,8 +184,8 @@ def _bind_control(
 def initial_controls(
     store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Name -> update of the view, the filters and the controls for a study, with the values of the
-    address where they exist; in the order of `tab.inputs`."""
+    """Parameter name -> Gradio update of the view, filters and controls for a study, set to the
+    values in the page address where they exist; in the order of `tab.inputs`."""
     whole = FilteredStudy(store, name)
     controls = {
         control.name: control_update(control.initial_state(whole, wanted.get(control.name)))
@@ -201,22 +197,20 @@ def initial_controls(
 
 
 def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
-    """The switch of views, set to the view that the address names."""
+    """The switch of views, set to the view named in the page address."""
     names = offered_views(filtered_study, _asked_view(wanted))
     return gr.Radio(choices=names, value=first_view(filtered_study, wanted))
 
 
 def first_view(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
-    """Name of the view that a page with this address opens."""
+    """Name of the view with which a page with these address parameters opens."""
     asked = _asked_view(wanted)
     return pick_choice(asked, offered_views(filtered_study, asked))
 
 
 def _asked_view(wanted: Mapping[str, str]) -> str | None:
-    """Name of the view that an address asks for; None if it asks for none.
-
-    An address without a view but with a control of Position bias was made when that was the first
-    view, so it opens that view.
-    """
+    """View named in the address parameters; None if there is none. Older addresses without a view
+    but with a control of Position bias were made when that view was the first, so they open
+    Position bias."""
     older = any(name in wanted for name in ("measure", "columns"))
     return wanted.get("view") or (bias_tab.NAME if older else None)

@@ -16,7 +16,8 @@ OnRequest = Callable[[dict[str, str]], None]
 
 
 class PageRequests:
-    """Middleware for `launch(app_kwargs={"middleware": [Middleware(PageRequests, …)]})`."""
+    """Middleware that calls `on_request` with the query parameters whenever the page "/" is
+    requested."""
 
     def __init__(self, app: ASGIApp, on_request: OnRequest) -> None:
         self._app, self._on_request = app, on_request

@@ -1,4 +1,4 @@
-"""Filters above every view of Results: their menus, their values and their choices for a study."""
+"""Filters above every view of Results: menus, their values, and their choices for a study."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIXED_CHOICES: Final = {
     "rule": [STUDY_RULE, *COUNTING_RULES],
     "suspects": [WITH_SUSPECTS, WITHOUT_SUSPECTS],
 }
-"""Filters with the same choices for every study."""
+"""Filter -> its choices, for the filters with the same choices in every study."""
 _MORE_MENU: Final = Markup(
     '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
     '</summary><div class="list"></div></details></div>'
@@ -41,7 +41,7 @@ _FILTER_PILL: Final = Markup(
     'aria-expanded="false" aria-controls="eh-filter-box">Filter</button>'
     '<span id="eh-filter-active"></span></div>'
 )
-"""HTML of the button that shows the filters, and of the values of the filters in use."""
+"""HTML of the button that shows the filters, and of a list of the filters in use."""
 
 
 def build_filters() -> dict[str, gr.Dropdown]:
@@ -93,7 +93,7 @@ def changing_choices(whole: FilteredStudy) -> dict[str, list[str]]:
 
 
 def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, gr.Dropdown]:
-    """Menus of the filters for a study, with the values of the address where they exist."""
+    """Filter menus for a study, set to the values in the page address if the study has them."""
     known = changing_choices(whole)
     made = {
         column: gr.Dropdown(
