@@ -49,12 +49,14 @@ _POINTS: Final = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 
 @metric
 def consistency() -> Metric:
-    """Compute the share of comparisons with the same verdict in both orders."""
+    """Compute the share of comparisons with the same verdict in both orders; nan if no comparison
+    has a verdict in both."""
 
     def compute(scores: list[SampleScore]) -> float:
         read = [one.score.metadata or {} for one in scores]
         both = [data for data in read if all(data.get(order) for order in ORDERS)]
-        return sum(data["first"] == data["second"] for data in both) / len(both) if both else 0.0
+        same = sum(data["first"] == data["second"] for data in both)
+        return same / len(both) if both else float("nan")
 
     return compute
 

@@ -116,11 +116,11 @@ def _human_mask(frame: pd.DataFrame) -> np.ndarray:
 def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
     """Map each (judge, prompt) in a frame to its shortest unambiguous name."""
     judge, prompt = frame["judge"].cat, frame["prompt"].cat
-    prompts = len(prompt.categories)
-    codes = judge.codes.to_numpy().astype(np.int64) * prompts + prompt.codes.to_numpy()
-    counts = np.bincount(codes, minlength=len(judge.categories) * prompts)
+    one, two = (column.codes.to_numpy().astype(np.int64) for column in (judge, prompt))
+    named, prompts = (one >= 0) & (two >= 0), len(prompt.categories)
+    counts = np.bincount(one[named] * prompts + two[named])
     cells = [divmod(int(code), prompts) for code in np.flatnonzero(counts)]
-    return short_names([(judge.categories[one], prompt.categories[two]) for one, two in cells])
+    return short_names([(judge.categories[j], prompt.categories[p]) for j, p in cells])
 
 
 def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:

@@ -302,7 +302,7 @@ def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow
             row["status"]
             for made in orders.values()
             for row in made
-            if row["status"] not in USABLE_STATUSES and row is not _without_noise_repeats(made)[0]
+            if row["status"] not in USABLE_STATUSES and row is not _row_of_verdict(made)
         ),
     )
 
@@ -312,9 +312,14 @@ def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[st
     return [row for row in rows if not row["noise"]] or list(rows)
 
 
-def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdict:
+def _row_of_verdict(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """First usable row of one order; if no row is usable, the first row."""
     planned = _without_noise_repeats(rows)
-    head = next((row for row in planned if row["status"] in USABLE_STATUSES), planned[0])
+    return next((row for row in planned if row["status"] in USABLE_STATUSES), planned[0])
+
+
+def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdict:
+    planned, head = _without_noise_repeats(rows), _row_of_verdict(rows)
     names = tuple(shown.split(SEP))
     scores = tuple(head.get(f"score_{slot}", np.nan) for slot in range(len(names)))
     mark = OrderVerdict(names, None, head["status"])

@@ -129,7 +129,7 @@ def _bind_exports(
     tab: ShareTab, view_inputs: list[Any], view_of: Callable[..., FilteredStudy | None]
 ) -> None:
     """Bind one event to the buttons of all formats."""
-    names = {button: name for name, button in tab.buttons.items()}
+    names: dict[Any, str] = {button: name for name, button in tab.buttons.items()}
 
     def make(event: gr.EventData, *values: Any) -> Any:
         view = view_of(*values)

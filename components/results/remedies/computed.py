@@ -176,14 +176,23 @@ class RemedyView:
         return rule_cost(line, self.inputs.tokens)
 
     @property
+    def _called_cells(self) -> list[tuple[str, str]]:
+        """Each (judge, prompt) that a rule of the table calls."""
+        return list(dict.fromkeys(cell for line in self.table for cell in line.rule.calls))
+
+    @property
+    def unpriced_judges(self) -> list[str]:
+        """Judges of the table's rules whose price is unknown."""
+        called = dict.fromkeys(judge for judge, _ in self._called_cells)
+        return [judge for judge in called if not self._has_price(judge)]
+
+    @property
     def no_dollars(self) -> str:
         """Reason why rules cannot be compared in dollars; "" if they can."""
-        asked = dict.fromkeys(cell for line in self.table for cell in line.rule.calls)
-        unknown = dict.fromkeys(judge for judge, _ in asked if not self._has_price(judge))
-        if unknown:
-            named = join_names(list(unknown)) if len(unknown) < 4 else f"{len(unknown)} judges"
+        if unknown := self.unpriced_judges:
+            named = join_names(unknown) if len(unknown) < 4 else f"{len(unknown)} judges"
             return f"no price is known for {named}"
-        if not any(self.inputs.prices.get(cell) for cell in asked):
+        if not any(self.inputs.prices.get(cell) for cell in self._called_cells):
             return "these judges are local and cost nothing"
         return ""
 

@@ -109,8 +109,7 @@ def _no_dollars(view: RemedyView) -> Markup:
     """HTML reason why the choice "Dollars" is disabled; empty if it is enabled."""
     if view.priced:
         return EMPTY
-    local = "cost nothing" in view.no_dollars
-    step = "" if local else " Set the price in Study, step Judges."
+    step = " Set the price in Study, step Judges." if view.unpriced_judges else ""
     text = f"Dollars cannot be shown, because {view.no_dollars}.{step}"
     return fill('<p class="eh-small eh-mute eh-no-dollars">{}</p>', text)
 
