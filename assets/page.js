@@ -479,7 +479,7 @@
 (() => {
   const {evenhand} = window;
   if (evenhand.form) return;
-  const keys = {};                              // judge -> {key, url}: here, and in the requests of a run or a test; nowhere else
+  const keys = Object.create(null);             // judge -> {key, url}: here, and in the requests of a run or a test; nowhere else
   const removed = {}, refused = {};             // judge -> the host of a key that was deleted; judge -> why a key was not taken
   const LONGEST_KEY = 512;                      // as LONGEST in judges/security/key_store.py
   const boxes = new Set(), lines = {};          // the pieces of the form; the invisible components that carry values to the server
@@ -502,12 +502,19 @@
   };
   const mark = (box) => {
     box.querySelectorAll("[data-key-of]").forEach(node => { node.textContent = keyState(node.dataset); });
-    // A provider's judge without a key: the strip says so instead of the price, until the key is typed.
-    const needs = [...box.querySelectorAll("[data-needs-key]")];
-    needs.forEach(node => { node.hidden = Boolean(keys[node.dataset.needsKey]); });
-    const first = needs.find(node => !node.hidden);
-    needs.forEach(node => { if (node !== first) node.hidden = true; });
-    box.classList.toggle("eh-keyless", Boolean(first));
+    box.querySelectorAll("[data-keys-of]").forEach(node => { node.classList.toggle("eh-lacks", JSON.parse(node.dataset.keysOf).some(name => !keys[name])); });
+    // The strip shows the first reason that still holds instead of the price; a missing key is one until it is typed.
+    const blocked = [...box.querySelectorAll("[data-reasons]")].filter(markReasons);
+    box.classList.toggle("eh-keyless", blocked.length > 0);
+  };
+  const markReasons = (block) => {
+    const heads = [...block.querySelectorAll("[data-reason]")], list = block.querySelector(".eh-chks");
+    const open = heads.filter(({dataset: {needsKey}}) => needsKey === undefined || !keys[needsKey]);
+    heads.forEach(node => { node.hidden = node !== open[0]; });
+    list.querySelectorAll("[data-key-missing]").forEach(node => { node.hidden = Boolean(keys[node.dataset.keyMissing]); });
+    list.hidden = open.length < 2;
+    block.hidden = !open.length;
+    return open.length > 0;
   };
   const faultOf = (key) => {
     if (key.length > LONGEST_KEY) return `key not taken: it has more than ${LONGEST_KEY} characters`;
@@ -516,10 +523,22 @@
   const takeKey = (input) => {
     const name = input.dataset.key, key = input.value.trim(), fault = faultOf(key);
     const url = (input.closest(".eh-drawer") ?? input.closest(".eh-jf"))?.querySelector("[data-field$='.base_url']")?.value ?? input.dataset.keyUrl;
+    putKey(name, key, url, fault);
+  };
+  const putKey = (name, key, url, fault) => {
     delete keys[name]; delete removed[name]; delete refused[name];
     if (fault) refused[name] = fault;
     else if (key) keys[name] = {key, url};
     tell();
+  };
+  // The key field of the strip: taken as a whole, then the next missing key or Run has the focus.
+  const useDraft = (input) => {
+    const {keyDraft: name, keyUrl: url} = input.dataset, key = input.value.trim();
+    if (!key) return input.focus();
+    putKey(name, key, url, faultOf(key));
+    if (!keys[name]) return input.focus();
+    input.value = "";
+    requestAnimationFrame(() => [...document.querySelectorAll("#eh-plan [data-key-draft], #eh-plan .eh-block .eh-btn, #eh-run")].find(visible)?.focus());
   };
   // A key belongs to the origin it was typed for. Changes on their way to the server are waited for: the form may still show the address before.
   const dropForeign = (box) => {
@@ -591,10 +610,12 @@
       if (was !== undefined && keys[was]) { keys[target.value] = keys[was]; delete keys[was]; tell(); }
       commit(target);
     });
+    element.addEventListener("keydown", ({key, target}) => { if (key === "Enter" && target.dataset.keyDraft !== undefined) useDraft(target); });
     element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; });
     element.addEventListener("click", (event) => {
-      const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold]");
+      const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold], [data-use-key]");
       if (!node || node.disabled) return;
+      if (node.dataset.useKey !== undefined) return useDraft(node.parentElement.querySelector("[data-key-draft]"));
       const {do: act, errand, step, press, goto, fold} = node.dataset;
       const {renames} = node.dataset;           // a judge named after its model: its key moves along
       if (act && renames !== undefined && keys[renames]) { keys[JSON.parse(act).to] = keys[renames]; delete keys[renames]; tell(); }
