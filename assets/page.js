@@ -780,6 +780,28 @@
   });
 })();
 
+// ---- Results during a run: redrawn every five seconds, unless they are frozen; then the new replies are counted
+(() => {
+  const {evenhand} = window;
+  if (evenhand.followRun) return;
+  let frozen = false;
+  const press = (selector) => document.querySelector(selector)?.click();
+  const shown = () => document.querySelector("#eh-results-finding [data-done]")?.dataset.done;
+  const freeze = (on) => { frozen = on; document.body.classList.toggle("eh-frozen", on); };
+  evenhand.followRun = () => {
+    if (document.hidden || !document.querySelector(".eh-view")?.getClientRects().length) return;
+    press(frozen ? "#eh-news" : "#eh-refresh");
+  };
+  evenhand.shownCalls = () => shown() ?? "";
+  evenhand.unfreeze = () => freeze(false);
+  // A view drawn while frozen has newer numbers: what is new is counted from these, and nothing after the end.
+  evenhand.drawn = () => { evenhand.drawing(false); if (frozen) shown() === undefined ? freeze(false) : press("#eh-news"); };
+  document.addEventListener("click", ({target}) => {
+    if (target.closest("[data-freeze]")) { freeze(true); press("#eh-news"); }
+    if (target.closest("[data-unfreeze]")) { freeze(false); press("#eh-refresh"); }
+  });
+})();
+
 // ---- Run: the title of the browser's tab tells how far it is; P pauses and goes on
 (() => {
   const {evenhand} = window;
@@ -788,7 +810,8 @@
     const done = /(\d+)\s?%/.exec(`${pill ?? ""}`.replace(/<[^>]*>/g, " "));
     document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
     const results = [...document.querySelectorAll("#eh-tabs > .tab-wrapper [role=tab]")].find(tab => tab.textContent.trim() === "Results");
-    if (done && results) results.dataset.partial = `Partial: ${done[1]}\u202f%`; else delete results?.dataset.partial;
+    const calls = /data-done="(\d+)" data-planned="(\d+)"/.exec(`${pill ?? ""}`), many = (text) => (+text).toLocaleString("en");
+    if (calls && results) results.dataset.partial = `Partial: ${many(calls[1])} of ${many(calls[2])}`; else delete results?.dataset.partial;
   };
   document.addEventListener("keydown", (event) => {
     if (event.key !== "p" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
