@@ -19,6 +19,7 @@ from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
+from tests.page_words import says
 from tests.waiting import until
 
 VIEW = bias_tab.NAME
@@ -76,7 +77,7 @@ def test_frozen_numbers_count_the_replies_that_they_do_not_contain():
     none = frozen_notice(RunProgress(48, 147), 48, running=True)
     assert "No new reply." in none and "Continue updating" in none
     ended = frozen_notice(RunProgress(147, 147), 48, running=False)
-    assert "99 new replies." in ended and "The run has ended." in ended and "Show them" in ended
+    assert says(ended, "99 new replies.", "run", "ended", "Show them")
 
 
 def test_findings_are_marked_so_that_a_partial_view_can_hide_them(judged):
