@@ -728,11 +728,20 @@
   const field = () => document.querySelector("#eh-find"), rows = () => [...document.querySelectorAll("#eh-home-studies tr[data-find]")];
   const find = () => {
     const wanted = (field()?.value ?? "").trim().toLowerCase(), words = wanted.split(/\s+/);
-    for (const row of rows()) row.hidden = !words.every(word => row.dataset.find.toLowerCase().includes(word));
+    for (const row of rows()) row.hidden = (!wanted && !everyStudy && "more" in row.dataset) || !words.every(word => row.dataset.find.toLowerCase().includes(word));
+    document.querySelector("[data-all-studies]")?.toggleAttribute("hidden", Boolean(wanted) || everyStudy);
     const none = document.querySelector("#eh-find-none"), hidden = rows().length > 0 && rows().every(row => row.hidden);
     if (none) none.textContent = hidden ? "No study matches." : "";
   };
+  let everyStudy = false;                         // "All 23 studies" was pressed
   document.addEventListener("input", ({target}) => { if (target.id === "eh-find") find(); });
+  document.addEventListener("click", ({target}) => {
+    if (!target.closest?.("[data-all-studies]")) return;
+    const first = rows().find(row => row.hidden);
+    everyStudy = true;
+    find();
+    first?.querySelector("th button")?.focus();
+  });
   document.addEventListener("keydown", (event) => {
     if (event.target.id === "eh-find" && event.key === "Enter") rows().find(row => !row.hidden)?.querySelector("th button")?.click();
     if (event.key === "Escape" && event.target.matches?.("#eh-home-studies [data-field]")) { restore(event.target); event.target.closest("tr").querySelector("[data-cancel]")?.click(); }
