@@ -815,9 +815,24 @@
 (() => {
   const {evenhand} = window;
   if (evenhand.title) return;
+  let following = false;                        // a run is active
+  // The end of a run: a hidden page says so in its title until it is looked at; on the Run tab, See results has the focus.
+  const ended = () => {
+    document.title = document.hidden ? "Run ended · Evenhand" : "Evenhand";
+    focusResults(20);
+  };
+  const focusResults = (tries) => {
+    const button = document.querySelector("#eh-see-results"), active = document.activeElement;
+    if (active !== document.body && !active?.matches("#eh-pause, #eh-stop, #eh-start, #eh-retry")) return;
+    if (button?.getClientRects().length) button.focus({preventScroll: true});
+    else if (tries) setTimeout(() => focusResults(tries - 1), 200);
+  };
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && !following) document.title = "Evenhand"; });
   evenhand.title = (pill) => {
     const done = /(\d+)\s?%/.exec(`${pill ?? ""}`.replace(/<[^>]*>/g, " "));
-    document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
+    if (following && !done) ended();
+    following = Boolean(done);
+    if (done || !document.hidden) document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
     const results = [...document.querySelectorAll("#eh-tabs > .tab-wrapper [role=tab]")].find(tab => tab.textContent.trim() === "Results");
     const calls = /data-done="(\d+)" data-planned="(\d+)"/.exec(`${pill ?? ""}`), many = (text) => (+text).toLocaleString("en");
     if (calls && results) results.dataset.partial = `Partial: ${many(calls[1])} of ${many(calls[2])}`; else delete results?.dataset.partial;

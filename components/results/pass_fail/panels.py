@@ -107,8 +107,8 @@ def pass_fail_kpis(view: PassFailView) -> Markup:
 
 
 def confusion_areas(view: PassFailView) -> Markup:
-    """HTML of the confusion matrix as four areas, each proportional to its number of verdicts; wrong
-    verdicts are plum-coloured."""
+    """HTML of the confusion matrix as four areas, each proportional to its number of verdicts;
+    wrong verdicts are plum-coloured."""
     found = view.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
