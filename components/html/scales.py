@@ -72,7 +72,10 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     "b",
     1,
     0.4,
-    ("no colour: within chance", "full colour: 10 widths of the chance band below 1"),
+    (
+        "no colour: within chance",
+        "full colour: 10 times the width of the chance band below 1",
+    ),
     2,
     1,
     "of 1",
@@ -100,7 +103,10 @@ LEAN_SCALE: Final = ColourScale(
     "f",
     0,
     1,
-    ("\u2212100: all pairs flip toward second", "+100: all toward first; no colour: 0"),
+    (
+        "\u2212100 %: all pairs flip toward the answer shown second",
+        "+100 %: all toward the answer shown first; no colour: 0",
+    ),
     signed=True,
 )
 POSITION_TERM_SCALE: Final = ColourScale(
@@ -108,7 +114,10 @@ POSITION_TERM_SCALE: Final = ColourScale(
     "f",
     0,
     2,
-    ("\u22122 or less: toward second", "+2 or more: toward first; no colour: 0"),
+    (
+        "\u22122 or less: favours the second position",
+        "+2 or more: favours the first position; no colour: 0",
+    ),
     1,
     1,
     "logit",
@@ -119,7 +128,7 @@ CHOICE_SCALE: Final = ColourScale(
     "b",
     1,
     0.25,
-    ("no colour: 1, always the same answer", "full colour: 0.25 or less"),
+    ("no colour: 1, the same answer in every order", "full colour: 0.25 or less"),
     2,
     1,
     "of 1",

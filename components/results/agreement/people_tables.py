@@ -101,7 +101,7 @@ def _both_orders_label(name: str) -> Markup:
 
 
 def _coefficients(got: PairAgreement, far: Alignment | None) -> list[Estimate]:
-    none = unknown_estimate("this measure is not defined for two votes", "score")
+    none = unknown_estimate("this coefficient is not defined between two single votes", "score")
     distances = [none, none] if far is None else [far.mae, far.consistency]
     return [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha, *distances]
 
@@ -153,7 +153,9 @@ def show_distances(data: Agreement) -> Markup:
         rows.append(_reference_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency)))
     hollow = track_html(axis, point_mark("o", axis, tied.consistency.value))
     rows.append(_reference_row(ALWAYS_TIE, tied, hollow))
-    return range_table(heads, rows, "short", "Distance of scores from the people's mean", axis)
+    return range_table(
+        heads, rows, "short", "Distance of judges' scores from the people's mean score", axis
+    )
 
 
 def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> TableRow:

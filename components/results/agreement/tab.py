@@ -54,7 +54,7 @@ from components.results.view.result_view import Body, Control, Drawn, Panel, Pan
 
 NAME: Final = "People"
 MATRIX_TITLE: Final = "Who agrees with whom"
-DISTANCES_TITLE: Final = "Distance of scores from the people's mean"
+DISTANCES_TITLE: Final = "Distance of judges' scores from the people's mean score"
 VOTERS_TITLE: Final = "The people who voted"
 DISPUTE_KINDS: Final = (AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT)
 
@@ -105,7 +105,7 @@ def draw_distances(filtered_study: FilteredStudy) -> Drawn:
     scale = (
         "scores range from −2 to 2"
         if data.has_five_levels
-        else "scores range only from −1 to 1, so compare each judge with the row “always tie”"
+        else "these scores range only from −1 to 1, so compare each judge with the row “always tie”"
     )
     subtitle = (
         "mean absolute error (MAE) of a judge's score, and % of scores within 1 of the people's "

@@ -200,7 +200,7 @@ def _share_cell(head: str, estimate: Estimate, opens: Mapping[str, object] | Non
 def _verifier_agreement(one: VerificationData) -> Markup:
     got = one.verified.verifiers
     if not got.twice:
-        words = "No answer was verified by two people, so their agreement is unknown."
+        words = "No answer was verified by two people, so agreement between verifiers is unknown."
     else:
         words = (
             f"{count(got.twice, 'answer')} were verified by two or more people. Two people agree "

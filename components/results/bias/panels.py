@@ -96,7 +96,7 @@ def default_kpis_html(
         share_kpi(
             "Changes on a repeat",
             bias.whole("noise_floor"),
-            before="calls repeated in the same order; ",
+            before="% of verdicts that change when a call is repeated in the same order; ",
         ),
         share_kpi(right, bias.whole("accuracy")),
         _failures_kpi(
@@ -118,7 +118,11 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = share_kpi("Changes on a repeat", noise, before="calls repeated in the same order; ")
+    fourth = share_kpi(
+        "Changes on a repeat",
+        noise,
+        before="% of verdicts that change when a call is repeated in the same order; ",
+    )
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
@@ -137,7 +141,11 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
     """Key figure of the judge and prompt whose flips go most to one side: flips toward one position
     minus flips toward the other, as a share of its pairs."""
-    label = "Largest net direction of flips" if len(rows) > 1 else "Net direction of flips"
+    label = (
+        "Largest surplus of flips toward one position"
+        if len(rows) > 1
+        else "Net direction of flips"
+    )
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")
     fairness = bias.each("fairness")
@@ -169,7 +177,7 @@ def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
         label,
         count(significant),
         unit,
-        "preference found by a sign test over items, p < .05 after Holm's adjustment",
+        "sign test on flips, items as units, p < .05 after Holm's adjustment",
     )
 
 
@@ -257,7 +265,9 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
     if first is not None:
         parts.append(f"picks the answer shown first in {share(first, 0)} of verdicts")
     if right is not None:
-        parts.append(f"correct on {share(right, 0)} of pairs with a known better answer")
+        parts.append(
+            f"correct in {share(right, 0)} of verdicts on pairs with a known better answer"
+        )
     return ", ".join(parts) + ". " + slot_or_label_from_frame(frame)
 
 
@@ -275,7 +285,7 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))
     if max(pulls) < 0.1:
-        return "No strong preference for a position or a label."
+        return "The judge has no strong preference for a position or a label."
     if pulls[0] >= pulls[1]:
         position = "first" if slot.value > 0.5 else "second"
         return f"The judge favours the **position**: {position}."

@@ -159,9 +159,10 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     rate = share(flips / pairs, 0)
     if len(rows) == 1 and rows[0].judge == PEOPLE and pairs < MIN_COLOURED_ITEMS:
         return (
-            f"Only {count(pairs, 'pair')} had both orders seen by one person: too few to "
+            f"Only {count(pairs, 'pair')} were seen by one person in both orders: too few to "
             "measure position bias.",
-            "To measure position bias, one person or judge must see both orders of many pairs.",
+            "To measure position bias, the same person or judge must see many pairs in both "
+            "orders.",
         )
     if len(rows) == 1:
         chance = share(1 - random_consistency(bias), 0)
@@ -190,8 +191,8 @@ def _noise_sentence(unclear: int, what: str) -> str:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
     return (
-        f"{number_word(unclear).capitalize()} of these {what}s {verb} on most pairs when swapped; "
-        "without repeats in the same order, this may be noise."
+        f"{number_word(unclear).capitalize()} of these {what}s {verb} on most pairs when the "
+        "answers are swapped; without repeats in the same order, this may be noise."
     )
 
 
@@ -205,11 +206,13 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
         )
     if not bias.orders:
         return (
-            "These verdicts do not record the order of the answers.",
+            "The data do not record in which order the answers were shown.",
             "Without the order, position bias cannot be measured.",
         )
     first = bias.whole("first_share")
-    title = "Each pair was shown in one order only, so the effect of a swap is unknown."
+    title = (
+        "Each pair was shown in one order only, so the effect of swapping the answers is unknown."
+    )
     if first.value is None:
         return title, "Run the study again with `orders: both`."
     return title, (

@@ -177,8 +177,8 @@ def slots_heading(bias: Bias) -> Markup:
         keys.append(("tie", last))
     keys.append(("even", even))
     subtitle = (
-        f"% for each position, of {count(bias.whole('slot 0').n)} verdicts other than ties, "
-        f"95{NARROW_SPACE}% CI"
+        f"% of {count(bias.whole('slot 0').n)} verdicts other than ties that choose each "
+        f"position, 95{NARROW_SPACE}% CI"
     )
     subtitle += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
     return panel_heading("Which position is chosen", subtitle, keys)
@@ -309,8 +309,9 @@ UNRELATED: Final = Panel(
     "unrelated",
     draw_unrelated,
     (Body("unrelated", "eh-unrelated"),),
-    "With and without an unrelated option",
-    "Grade Score with the unrelated option minus without it, on the same items",
+    "Grade Score with and without an unrelated option",
+    "difference on the same items: Grade Score with the unrelated option minus Grade Score "
+    "without it",
     how=HOW_UNRELATED,
     visibility="hidden",
     json_keys=("grade.*.*.grade",),

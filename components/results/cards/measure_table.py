@@ -170,7 +170,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         text += _excess_text(card.own_excess) + _term_text(card.own_term)
         lines.append(
-            _share_measure("Win rate of its own model family", text, own, people=people.value)
+            _share_measure("Win rate of models of its own family", text, own, people=people.value)
         )
     lines.append(
         _share_measure(
@@ -214,7 +214,8 @@ def _excess_text(excess: Estimate) -> str:
         return ""
     size = number(100 * excess.value, 1, signed=True)
     return (
-        f"; {size} points {interval(excess, 1, scale=100)} compared with judges of other families"
+        f"; {size} points {interval(excess, 1, scale=100)} compared with the win rate by judges "
+        "of other families"
     )
 
 
@@ -236,7 +237,7 @@ def _consistency_description(card: ReportCard) -> str:
     if chance is not None:
         swapped += f"; a random judge with the same position shares has {share(chance, 0)}"
     repeats = f"{share(noise, 0)} of verdicts change on a repeat"
-    floor = "changes on a repeat not measured" if noise is None else repeats
+    floor = "verdicts were not repeated in the same order" if noise is None else repeats
     return f"{swapped}; {floor}"
 
 
@@ -263,8 +264,8 @@ def _entropy_measure(card: ReportCard) -> CardMeasure:
     got = card.measures["entropy"]
     value = decimal(got, 3, n=False).split(" ")[0]
     text = (
-        "1 means even use of the positions; interpret the entropy only together with the "
-        "consistency"
+        "1 means that all positions are chosen equally often; interpret entropy only together "
+        "with consistency"
     )
     return CardMeasure(
         "Entropy of positions", text, value, interval(got, 3), got, None, card.others("entropy")

@@ -80,8 +80,8 @@ def partial_notice(progress: RunProgress) -> Markup:
     return notice_html(
         "warn",
         f"Partial: {count(progress.done)} of {count(progress.planned)} calls done.",
-        "The numbers below will change. The summary sentence appears when the run ends. "
-        f"Updated every {REFRESH_SECONDS} s.",
+        f"The numbers below are updated every {REFRESH_SECONDS} s and will change. The summary "
+        "sentence appears when the run ends.",
     )
 
 

@@ -128,7 +128,9 @@ def order_chart(ranking: Ranking) -> Markup:
     table = Table(heads, rows, "eh-tbl", "Rank by order").wrapped()
     hidden = len(both.names) - len(rows)
     return (
-        _caption("rank of each model from one order alone, and from both orders")
+        _caption(
+            "rank of each model by the verdicts of each order alone, and of both orders together"
+        )
         + table
         + _more(hidden)
     )

@@ -117,7 +117,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask people",
-                "their votes on some pairs show how often the judge is right",
+                "votes by people on some pairs show how often the judge is right",
                 "Vote",
                 {"data-tab": "vote"},
             )
@@ -127,12 +127,13 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask more questions",
-                f"± {number(100 * half)} points is wide; the Study tab shows what narrows it",
+                f"± {number(100 * half)} points is a wide interval; the Study tab shows what "
+                "would narrow it",
                 "Study",
                 {"data-tab": "study"},
             )
         )
-    report = "report, tables for a paper, data, link without keys"
+    report = "report, tables for a paper, data and a link; none of them contains an API key"
     return [*steps, NextStep("Share", report, "Report", {"data-click": "#eh-share"})]
 
 

@@ -46,7 +46,7 @@ def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
     if found is None:
         return (
             "This study has no pass/fail verdicts.",
-            "This view is for judges that pass or fail an answer.",
+            "This view is for judges whose verdict on a single answer is pass or fail.",
         )
     rates, true = found.rates, found.true_pass_rate
     observed = share(rates.observed_pass_rate.value, 0)
@@ -175,14 +175,13 @@ def rates_table(view: PassFailView) -> Markup:
         _rate_row("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
         _rate_row("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
-            "Good answers among those passed",
+            "Good answers among passed answers",
             f"precision: % of passed answers that are good; {base} of all answers are good",
             rates.precision,
             PERCENT,
             rates.base_rate.value,
         ),
-        _rate_row("Youden's J", "sensitivity + specificity − 1; 0 is chance; below 0.2 "
-            "the pass rate is not corrected",
+        _rate_row("Youden's J", "sensitivity + specificity − 1; 0: no better than chance; below 0.2 the pass rate " "is not corrected",
                   rates.youden, SCORE, 0.0),
     ]  # fmt: skip
     heads = [
@@ -287,7 +286,7 @@ def parts_table(view: PassFailView) -> Markup | None:
         for column, parts in view.parts.items()
         for name, one in parts.items()
     ]
-    return wrap(value_table(heads, rows, label="Rates by model and category"))
+    return wrap(value_table(heads, rows, label="Pass rates and error rates by model and category"))
 
 
 def order_panel(view: PassFailView) -> Markup:
@@ -296,8 +295,8 @@ def order_panel(view: PassFailView) -> Markup:
     if found is None:
         return notice_html(
             "calm",
-            "The options were offered in one order. To measure the effect of their order, set "
-            "`options: rotations` in the study file.",
+            "The options pass and fail were offered in one order only. To measure the effect of "
+            "their order, set `options: rotations` in the study file.",
         )
     texts = [
         f"Share of verdicts that change with the order of the options: {percent(found.changed)}.",
@@ -315,8 +314,8 @@ def order_panel(view: PassFailView) -> Markup:
             else []
         ),
         *(
-            f"With the options in the order {name.replace(' ', ', ')}, the pass rate minus "
-            f"that in the other order is {decimal(shift, 3)}."
+            f"With the options in the order {name.replace(' ', ', ')}, the pass rate (as a "
+            f"share) minus the pass rate in the other order is {decimal(shift, 3)}."
             for name, shift in found.shift.items()
         ),
     ]

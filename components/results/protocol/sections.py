@@ -133,7 +133,7 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
         "authors' code)",
         "majority": "a win in one order and a tie in the other is a win (the authors' README)",
         "pooled": "each order counts separately (this app)",
-        "graded": "the mean of both orders' graded replies decides (this app)",
+        "graded": "the mean score of both orders decides (this app)",
     }
     others = {
         "strict": "In the authors' README, one win and one tie is a win. In this app, each order "
@@ -206,16 +206,15 @@ CHOICE_SCORE_RULE: Final = ProtocolRule(
 POOLED_ORDERS_RULE: Final = ProtocolRule(
     "Two orders of an item",
     "both verdicts are pooled (paper and authors' code)",
-    "Not used: the mean of an item's two verdicts. Unusable replies are left out of the "
-    "denominators.",
+    "An item's two verdicts are not averaged. Unusable replies are left out of the denominators.",
 )
 POOLED_ITEMS_RULE: Final = ProtocolRule(
     "Consistency over several models",
-    "items of all models are pooled (reproduces the paper's values)",
+    "the items of all models are pooled (this reproduces the values printed in the paper)",
     "The mean of the models' consistencies differs from the values printed in the paper.",
 )
 NO_IMAGES_RULE: Final = ProtocolRule(
-    "Input of the factuality judge",
+    "Input of the judge that scores visual factuality",
     "this judge gets no images (as in the authors' code)",
     "This judge gets the criteria, and the ground truth if the item has one.",
 )
@@ -231,11 +230,15 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
         "dropped (authors' code)",
         "majority": "one won game and one tie is a win (this app)",
         "pooled": "each game counts separately (this app)",
-        "graded": "the mean of both games' graded replies decides (this app)",
+        "graded": "the mean score of both games decides (this app)",
     }
     combine = filtered.rule[0]
     code = "The authors' code counts two games with different results as a tie."
-    other = "To use another rule, change the filter above." if combine == "strict" else code
+    other = (
+        "To use another rule, choose it in the menu of counting rules above."
+        if combine == "strict"
+        else code
+    )
     used = on.get(combine) or f"{combine_text(combine)} (this app)"
     return ProtocolRule("Two games of a pair", used, other, combine == "strict")
 

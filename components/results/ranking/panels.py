@@ -81,8 +81,8 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
     table = leaderboard_table(rows)
     if board.regularised:
         text = (
-            "A model won or lost every battle, so its rating has no finite estimate; "
-            "a small pseudo-count keeps it finite."
+            "A model won or lost every battle, so its rating has no finite estimate. A small "
+            "pseudo-count was added to estimate it."
         )
         table = notice_html("warn", "Regularised.", text) + table
     return table
@@ -118,9 +118,10 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
         for one in found
     ]
     text = (
-        "Evidence against a win share of 50\u202f% on the items, valid at any time of a run: "
-        f"{'; '.join(parts)}. For one pair of models chosen in advance, a run may be stopped once "
-        f"the e-value reaches {E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
+        "Evidence that the models do not each win 50\u202f% of items, valid at any time of a "
+        f"run: {'; '.join(parts)}. For one pair of models chosen in advance, a run may be "
+        f"stopped once the e-value reaches {E_VALUE_THRESHOLD} (error rate at most "
+        f"5{NARROW_SPACE}%)."
     )
     return wrap(fill('<p class="eh-small eh-under" id="eh-evidence">{}</p>', text))
 
@@ -136,8 +137,8 @@ def order_comparison_html(ranking: Ranking) -> Markup:
         return NO_PAIRS_HTML
     if one is None or two is None:
         text = (
-            "Every pair was judged in one order. Run the study in both orders to see the effect "
-            "of the order."
+            "Every pair was judged in one order only. Run the study in both orders to see the "
+            "effect of the order."
         )
         return empty_state("One order only.", text)
     boards = [board.ratings for board in (one, two, both)]
@@ -303,8 +304,8 @@ def _outside_band_text(curve: EloResult) -> str:
     curves = "the curve of" if len(names) == 1 else "the curves of"
     ends = "ends" if len(names) == 1 else "end"
     return (
-        f"the band is the range over shuffled orders; {curves} {join_names(names)}, drawn in plan "
-        f"order, {ends} outside the band"
+        f"the band is the range over shuffled ordersof the final Elo; {curves} "
+        f"{join_names(names)}, drawn in plan order, {ends} outside the band"
     )
 
 

@@ -37,15 +37,16 @@ SUBTITLE: Final = (
     "places that the intervals of the differences allow"
 )
 ONE_MODEL: Final = (
-    "The answers of one model were judged, so there is nothing to rank. See the views “Pass or "
-    "fail” and “Scores”."
+    "Only the answers of one model were judged, so there is nothing to rank. See the views "
+    "“Pass or fail” and “Scores”."
 )
 REVERSED: Final = (
-    "The judge's error rates differ between models, so each model is corrected with its own labels."
+    "The judge's error rates differ between models, so each pass rate is corrected with the "
+    "labels of that model's answers."
 )
 UNCORRECTED: Final = (
-    "The judge's error rates differ between models, and not every model can be corrected: this "
-    "order may be wrong. Label more answers of each model."
+    "The judge's error rates differ between models, and not every pass rate can be corrected: "
+    "this ranking may be wrong. Label more answers of each model."
 )
 HOW_POINTS: Final = (
     "Pass/fail: models are ranked by the true pass rate if it can be estimated for all, else by "
@@ -126,7 +127,9 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
         ColumnHead("Rank"),
         *([ColumnHead("True pass rate, %")] if passes else []),
         ColumnHead("Observed pass rate, %" if passes else "Mean score"),
-        ColumnHead("Behind the first, points" if passes else "Behind the first, scale points"),
+        ColumnHead(
+            "Behind the first model, points" if passes else "Behind the first model, scale points"
+        ),
         ColumnHead("", axis=axis),
     ]
     rows = [_row(cell, ranking, one, style, axis) for one in ranking.models]

@@ -54,14 +54,17 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         return ""
     if is_separated(board) and is_separated(people):
         if people.names == board.names:
-            return ", and people give the same order"
+            return ", and people's votes give the same ranking"
         if people.names[0] == board.names[0]:
-            return "; people agree on the first and rank the others differently"
+            return "; people's votes put the same model first and rank the others differently"
     if people.names == board.names:
-        return "; people's ratings have the same order, but not all differences are significant"
+        return (
+            "; ratings from people's votes have the same order, but not all differences are "
+            "significant"
+        )
     other = people.names[0]
     if other != board.names[0] and is_significantly_above(people.gap(other, board.names[0])):
-        return f"; people put {other} first"
+        return f"; people's votes put {other} first"
     return "; by people's votes, no other model leads significantly"
 
 
@@ -123,5 +126,5 @@ def _order_sentence(ranking: Ranking) -> str:
         leader = board.names[0]
         known = leader != first and first in board.names
         if known and is_significantly_above(board.gap(leader, first)):
-            return f"With verdicts of the {which} order alone, {leader} would lead."
+            return f"With the verdicts of the {which} order alone, {leader} would rank first."
     return ""

@@ -124,7 +124,7 @@ def elo_heading(ranking: Ranking) -> Markup:
     return panel_heading(
         "Elo after each battle",
         f"ratings after battles in plan order; {band}; K-factor 4",
-        [("limit", "Bradley–Terry rating, the limit")],
+        [("limit", "Bradley–Terry rating, which Elo approaches with more battles")],
     )
 
 

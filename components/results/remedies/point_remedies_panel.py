@@ -32,8 +32,8 @@ MAX_TABLES: Final = 6
 others."""
 TITLE: Final = "Remedies for verdicts on single answers"
 SUBTITLE: Final = (
-    f"agreement with the labels, or distance to them, of every rule and of one call; "
-    f"95{NARROW_SPACE}% CI by item, widened for the number of rules"
+    "each rule's agreement with the labels (pass/fail) or distance to the labels (scores), "
+    f"compared with one call; 95{NARROW_SPACE}% CI by item, widened for the number of rules"
 )
 NO_LABELS_TITLE: Final = "Remedies for single answers need labels."
 NO_LABELS: Final = (
@@ -43,21 +43,35 @@ NO_LABELS: Final = (
 SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
 RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
-    "single": ("One call", "one order of the options; the other rules are compared with this one"),
-    "arrangements": ("All orders, combined", "the majority, or the mean score, of all orders"),
-    "expected": ("One call, expected score", "the mean of the options, weighted by probability"),
+    "single": (
+        "One call",
+        "one call with one order of the options; the other rules are compared with this rule",
+    ),
+    "arrangements": (
+        "All orders, combined",
+        "the majority of the verdicts, or the mean score, over all orders of the options",
+    ),
+    "expected": (
+        "One call, expected score",
+        "the mean of the scores of a scale, weighted by their probability in one reply",
+    ),
     "expected-arrangements": (
         "All orders, probabilities averaged",
-        "the mean probability of a pass, or the mean expected score",
+        "the mean probability of a pass, or the mean expected score, over all orders",
     ),
-    "repeats": ("Repeats, combined", "the majority, or the mean score, of calls in one order"),
+    "repeats": (
+        "Repeats, combined",
+        "the majority of the verdicts, or the mean score, of repeated calls in one order",
+    ),
     "threshold": (
         "Pass threshold moved",
-        "threshold chosen on half of the labels, agreement measured on the other half",
+        "a pass above a threshold that is chosen on half of the labels; agreement is measured "
+        "on the other half",
     ),
     "shift": (
         "Scores shifted",
-        "shift: the median difference to half of the labels; agreement measured on the other half",
+        "scores shifted by their median difference to half of the labels; agreement is measured "
+        "on the other half",
     ),
 }
 """Title and explanation of each rule."""
@@ -214,10 +228,14 @@ def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
         return EMPTY
     observed, true = found.rates.observed_pass_rate, found.true_pass_rate
     if true.value is None:
-        text = f"The pass rate {share(observed.value, 0)} stays uncorrected: {true.note}."
+        text = (
+            f"The observed pass rate of {share(observed.value, 0)} cannot be corrected for the "
+            f"judge's errors: {true.note}."
+        )
     else:
         text = (
-            f"Corrects the rate, not the verdicts: observed pass rate {share(observed.value, 0)}, "
-            f"true pass rate {share(true.value, 0)} {interval(true, 0, scale=100)}."
+            "Labels correct the pass rate, not single verdicts: observed pass rate "
+            f"{share(observed.value, 0)}, true pass rate {share(true.value, 0)} "
+            f"{interval(true, 0, scale=100)}."
         )
     return fill('<p class="eh-small eh-under">{}</p>', text)

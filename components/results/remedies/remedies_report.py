@@ -40,7 +40,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
     charts = panel("What each remedy costs and gains", subtitle, frontier_chart(view, False))
     rules = panel(
         title,
-        "intervals of the differences from one call are widened to hold for all rules together",
+        "intervals of the differences to one call are widened to hold for all rules together",
         rules_table(view),
     )
     return join([head, wrapped(charts, rules, patterns_panel(view))])

@@ -46,7 +46,8 @@ NO_REMEDIES: Final = (
     "or people). Ask people in the Vote tab."
 )
 BUDGET_SUBTITLE: Final = (
-    "rule with the highest agreement that the budget pays for, over all judges of this study"
+    "of all judges and rules of this study, the rule with the highest agreement that the budget "
+    "can pay for"
 )
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
@@ -151,7 +152,7 @@ def _left_out(view: RemedyView) -> str:
     left = f"; left out: {', '.join(parts)}" if parts else ""
     return (
         "calls and tokens per comparison, dollars per 1,000 comparisons; intervals of the "
-        f"differences are widened for all rules{left}"
+        f"differences are widened to hold for all rules together{left}"
     )
 
 
@@ -177,7 +178,7 @@ BUDGET: Final = Panel(
     "budget_plan",
     draw_budget,
     (Body("budget_plan", "eh-budget-plan"),),
-    "What to do with a budget",
+    "Which rule to use with a given budget",
     BUDGET_SUBTITLE,
     heading_changes=True,
     controls=(

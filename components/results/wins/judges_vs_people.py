@@ -16,7 +16,10 @@ GAP_SCALE: Final = scales.ColourScale(
     "r",
     0,
     0.3,
-    ("−30 points or less: below people", "+30 or more: above people; no colour: 0"),
+    (
+        "−30 points or less: judges' win rate is below people's",
+        "+30 or more: above people's; no colour: 0",
+    ),
     0,
     100,
     "points",

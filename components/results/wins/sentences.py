@@ -76,8 +76,8 @@ def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: flo
     if not above:
         return f"{title}: no model wins significantly more than an even share of verdicts."
     return (
-        f"{title}, not significantly more than an even share. Significantly above an even share: "
-        f"{join_names(above)}."
+        f"{title}, not significantly more than an even share of verdicts. Significantly above an "
+        f"even share: {join_names(above)}."
     )
 
 

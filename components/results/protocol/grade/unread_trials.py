@@ -33,7 +33,8 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead(
-            "Items left out", tip="items with at least one unusable reply, counted once per repeat"
+            "Items left out",
+            tip="number of items with at least one unusable reply; an item counts once per repeat",
         ),
         ColumnHead("Grade, this app"),
         ColumnHead("Grade, authors’ code"),
@@ -77,8 +78,8 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
         value_table(
             heads,
             lines,
-            label="Grade of each judge that has items with an unusable reply, by the rule of this "
-            "app and by the code of Grade Score's authors",
+            label="Grade Score of each judge with unusable replies: by the rule of this app, and "
+            "by the authors' code",
         )
         + under
     )

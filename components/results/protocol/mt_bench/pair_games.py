@@ -54,7 +54,9 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     found = win_rate(rows, combine, unreadable) if len(rows) else {}
     rates = {model: rate for model, rate in found.items() if rate.n}
     if not rates:
-        return empty_state("No usable verdicts on pairs yet.", "Win rates need pairs of answers.")
+        return empty_state(
+            "No usable verdicts on pairs yet.", "Win rates need comparisons of two answers."
+        )
     counts = win_loss_record(rows, combine, unreadable)
     axis = Axis(chance=0.5)
     heads = [
@@ -149,7 +151,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
         ColumnHead("First position won both"),
         ColumnHead("Second position won both"),
         ColumnHead("One tie, one win"),
-        ColumnHead("Pairs dropped", tip="pairs with no usable verdict in at least one game"),
+        ColumnHead("Pairs dropped", tip="pairs without a usable verdict in one game or in both"),
     ]
     lines = []
     for one in found:

@@ -77,7 +77,7 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
             ]
             if cell.doubt_level:
                 lines.append(
-                    "largest grade possible with this entropy and choice score: "
+                    "largest Grade Score possible with this entropy and choice score: "
                     f"{number(cell.max_grade, 4)}"
                 )
             corners = cell.doubt_level if part == "Grade" else 0
@@ -86,7 +86,11 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
                 printed, tuple(lines), corners
             )
     columns = [(short_prompt(prompt), f"prompt {k}") for k, prompt in enumerate(GRADE_PROMPTS, 1)]
-    title = "With an unrelated option (N + 1 options)" if added else "Without the unrelated option"
+    title = (
+        "Printed table with an unrelated option added (N + 1 options)"
+        if added
+        else "Without the unrelated option"
+    )
     rows = [short_model(model) for model in models_by_grade()]
     return static_matrix(rows, columns, cells, scale, title=title)
 
@@ -109,7 +113,9 @@ def doubt_notice() -> Markup:
         "The authors report differences of 0.05 to 0.12 between repeats, and put items with "
         "different numbers of options together."
     )
-    return notice_html("warn", "These published grades are not a reliable standard.", text)
+    return notice_html(
+        "warn", "These published Grade Scores are not a reliable standard of comparison.", text
+    )
 
 
 def _doubtful_list() -> Markup:
@@ -133,8 +139,10 @@ def _doubtful_list() -> Markup:
         ColumnHead("Largest possible grade"),
         ColumnHead("Printed minus possible"),
     ]
-    body = value_table(heads, rows, label="Published grades above the largest possible value")
-    title = f"Show the {len(rows)} grades above their largest possible value"
+    body = value_table(
+        heads, rows, label="Published Grade Scores above their largest possible value"
+    )
+    title = f"Show the {len(rows)} Grade Scores above their largest possible value"
     return fill('<details class="eh-how"><summary>{}</summary>{}</details>', title, body)
 
 
@@ -179,10 +187,10 @@ def _descriptions_table() -> Markup:
     heads = [
         ColumnHead("Model given descriptions", numeric=False),
         ColumnHead("VFS, generic description"),
-        ColumnHead("VFS, description for the question"),
+        ColumnHead("VFS with a description written for the question"),
         ColumnHead("Change in VFS"),
         ColumnHead("Reward, generic description"),
-        ColumnHead("Reward, description for the question"),
+        ColumnHead("Reward with a description written for the question"),
         ColumnHead("Change in Reward"),
     ]
     lines = []

@@ -132,7 +132,9 @@ _memoised_call_costs = memoise_by_study(read_call_costs)
 def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
     """HTML table of calls, tokens and dollars, with the projected cost of adding a model."""
     if not found:
-        return empty_state("No pairs were judged.", "A head-to-head is one pair in both orders.")
+        return empty_state(
+            "No pairs were judged.", "A head-to-head is one pair of answers, judged in both orders."
+        )
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Head-to-heads"),
@@ -213,7 +215,7 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Calls"),
-        ColumnHead("Verdicts by the parsing rule"),
+        ColumnHead("Verdicts found by the parsing rule"),
         ColumnHead("Verdicts by extraction"),
         ColumnHead("Replies without a verdict"),
         ColumnHead("Such replies count as"),
@@ -313,6 +315,10 @@ def visit_kpis(
         kpis.append(Kpi("Cost of a head-to-head", price, note=note if each.value else cheap.judge))
     extracted = sum(one.extracted for one in found)
     kpis.append(
-        Kpi("Verdicts by extraction", count(extracted), note="found by the extraction judge")
+        Kpi(
+            "Verdicts by extraction",
+            count(extracted),
+            note="verdicts found by the extraction judge",
+        )
     )
     return kpis

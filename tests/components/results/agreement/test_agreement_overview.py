@@ -66,7 +66,7 @@ def test_the_finding_names_who_comes_closest_and_the_yardstick(voted):
     title, lead = agreement_finding(agreement(voted, "voted"))
     # `first` says what people say in 5 of 12; the difference is sure.
     assert says(title, "good agrees", "most often", "100\u202f%")
-    assert says(lead, "people agree", "72")  # 13 of 18
+    assert says(lead, "on the same pair agree", "72")  # 13 of 18
 
 
 def test_every_coefficient_stands_in_the_table(voted):
@@ -219,7 +219,7 @@ def test_one_voice_alone_is_told_what_is_missing(store, said):
     scene = FilteredStudy(store, "alone")
     title, _ = agreement_tab.finding(scene)
     assert title in (
-        "There is no other judge or vote to compare j with yet.",
+        "There is no second judge and no vote to compare j with yet.",
         "There are no verdicts yet.",
     )
     shown = agreement_tab.VIEW.render(scene, {"agree": "κ", "apart": PEOPLE_SPLIT})
