@@ -22,7 +22,8 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
     )
     return panel_html(
         "Results so far",
-        "the same numbers as on the Results tab; no finding is stated before the run ends",
+        "the same numbers as on the Results tab; conclusions are stated only when the run has "
+        "ended",
         body,
     )
 

@@ -107,7 +107,7 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
         else ""
     )
     kind: Any = "calm" if choice == "random" else "warn"
-    default = f" The form that the protocol asks for is {FORM_NAMES[form.mode]}, {form.origin}."
+    default = f" The ballot form that fits this study is {FORM_NAMES[form.mode]}, {form.origin}."
     return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {size}{warning}{default}")
 
 

@@ -195,12 +195,11 @@ class PointCard:
                 ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT),
                 ("Bad answers failed", "specificity, %", rates.specificity, PERCENT),
                 ("Agreement with labels", _base_text(rates.base_rate), rates.agreement, PERCENT),
-                ("κ with labels", "agreement beyond chance; 0 means agreement by chance", rates.kappa, SCORE),
+                ("κ with labels", "agreement beyond chance; 0 is chance level", rates.kappa, SCORE),
                 ("Observed pass rate", "% of all verdicts that are a pass",
                  rates.observed_pass_rate, PERCENT),
-                ("True pass rate", "% of answers that are good, estimated by correcting for the judge's errors",
-                 self.passing.true_pass_rate,
-                 PERCENT),
+                ("True pass rate", "% of answers that are good, corrected for the judge's errors",
+                 self.passing.true_pass_rate, PERCENT),
             ]  # fmt: skip
         elif self.scores is not None:
             used = f"effective number of scores {number(self.scores.effective_values, 1)}"
@@ -209,7 +208,7 @@ class PointCard:
                 found += [
                     ("Expected score", "mean of the options, weighted by probability",
                      self.scores.expected.mean, SCORE),
-                    ("Spread of the expected score", "mean standard deviation of the score's probabilities within a reply",
+                    ("Spread of the expected score", "mean standard deviation of a reply's score",
                      self.scores.expected.spread, SCORE),
                 ]  # fmt: skip
         if self.agreement is not None:

@@ -181,7 +181,8 @@ def rates_table(view: PassFailView) -> Markup:
             PERCENT,
             rates.base_rate.value,
         ),
-        _rate_row("Youden's J", "sensitivity + specificity − 1; 0: no better than chance; below 0.2 the pass rate " "is not corrected",
+        _rate_row("Youden's J", "sensitivity + specificity − 1; 0 is chance level; "
+            "below 0.2 the pass rate is not corrected",
                   rates.youden, SCORE, 0.0),
     ]  # fmt: skip
     heads = [

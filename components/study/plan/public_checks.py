@@ -105,10 +105,10 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
         asked += each * _count_showings(study, items, prompt, most // each + 1)
     if asked > most:
         raise PlanError(
-            f"about {_round_estimate(asked):,} calls ({len(items):,} items, {len(study.judges)} "
-            f"judges, {len(prompts)} prompts, all pairs and orders, {study.repeats} repeats). A "
-            f"public page accepts at most {most:,} calls: choose fewer items (data.count) or "
-            "models"
+            f"this study needs about {_round_estimate(asked):,} calls ({len(items):,} items, "
+            f"{len(study.judges)} judges, {len(prompts)} prompts, all pairs and orders, "
+            f"{study.repeats} repeats). A public page accepts at most {most:,} calls: choose fewer "
+            "items (data.count) or models"
         )
 
 

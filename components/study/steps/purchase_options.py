@@ -81,7 +81,7 @@ def _second_judge(planned: PlannedStudy) -> PurchaseOption:
         planned.numbers.asks // judges,
         planned.width(judges=judges + 1),
         {"do": "add judge"},
-        "calls at the price of the present judges",
+        "cost computed with the price of the present judges",
         assumed=planned.measured is None,
     )
 
@@ -151,7 +151,7 @@ def _one_order(planned: PlannedStudy) -> Iterator[PurchaseOption]:
         0,
         planned.width(items=2 * now, orders=1),
         {"do": "set", "values": {str(DATA.count): str(to), str(STUDY.orders): "one"}},
-        "position bias could no longer be measured",
+        "with one order, position bias cannot be measured",
     )
 
 
@@ -193,7 +193,11 @@ def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption
 
 
 def _column_title(planned: PlannedStudy) -> str:
-    return "Win rate known to, points" if planned.compares_pairs else "Share known to, points"
+    return (
+        "Half-width of the win rate's interval, points"
+        if planned.compares_pairs
+        else "Half-width of the share's interval, points"
+    )
 
 
 def _sources_title(planned: PlannedStudy) -> str:
@@ -246,7 +250,10 @@ def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
         )
     parts = variance_sources(planned.components, planned.size)
     largest = max(parts, key=lambda name: parts[name])
-    words = f"{share(parts[largest], 0)} of the variance comes from {_SOURCES[largest][1]}."
+    words = (
+        f"{share(parts[largest], 0)} of the variance of the {planned.quantity} comes from "
+        f"{_SOURCES[largest][1]}."
+    )
     return first + words
 
 

@@ -222,8 +222,8 @@ def test_ann_and_Ann_are_one_person(store: Store) -> None:
 
 def test_a_study_without_texts_says_so(store: Store) -> None:
     store.save_study(Study("s"), [Item("q", "", {})], ())
-    assert says(begin(store), "no texts", "vote") and says(
-        show_start(store, "s"), "no texts", "vote"
+    assert says(begin(store), "no questions and answers", "vote") and says(
+        show_start(store, "s"), "no questions and answers", "vote"
     )
 
 

@@ -98,7 +98,7 @@ def scores_kpis(view: ScoresView) -> Markup:
         unusable_replies_kpi(
             view.unusable.get(cell, 0),
             view.unusable.get(cell, 0) + found.mean.n,
-            "replies from which no score was read; they are left out, not counted as the lowest " "score",
+            "replies without a score; they are left out, not counted as the lowest score",
         ),
     ]  # fmt: skip
     return kpi_strip(kpis)

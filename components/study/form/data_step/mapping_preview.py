@@ -69,11 +69,12 @@ def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[s
     items = {item.id: item for item in found.items}
     if found.judgements:
         shown = [_judgement_html(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
-        head = subheading("First comparisons", "how these columns will be read")
+        head = subheading("First comparisons", "the first comparisons as read from these columns")
     else:
         shown = [_item_html(item) for item in found.items[:SHOWN]]
         head = subheading(
-            "First items", "how these columns will be read; no column is chosen as the verdict"
+            "First items",
+            "the first items as read from these columns; no column is chosen as the verdict",
         )
     return head + join(shown)
 
@@ -129,5 +130,9 @@ def _item_html(item: Item) -> Markup:
 
 
 def _question_html(item: Item | None) -> Markup:
-    text = item.instruction if item and item.instruction else "the table contains no question"
+    text = (
+        item.instruction
+        if item and item.instruction
+        else "the table has no column with the question"
+    )
     return fill('<p class="eh-small eh-q" dir="auto">{}</p>', truncate(text, _MAX_TEXT))
