@@ -119,8 +119,8 @@ def _unrelated_option() -> PaperClaim:
         f"Random choices have a Grade Score of {random[2]} with two options, {random[3]} "
         f"with three and {random[5]} with five: an added option changes the scale.",
         f"The share of the most chosen option is lower for {known.choice_falls} of these "
-        f"{known.pairs}. {known.above_parts} of {known.cells} printed grades exceed the "
-        "maximum for their entropy and this share.",
+        f"{known.pairs} combinations. {known.above_parts} of {known.cells} printed grades exceed "
+        "the maximum for their entropy and this share.",
         "Open a study with an unrelated option",
         "example",
         "grade-score-probe-unrelated",
@@ -198,8 +198,8 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
         "VisIT-Bench (2023), appendix",
         "Are 700 comparisons enough for a new model?",
         f"{VISIT_COMPARISONS} comparisons, each in both orders, are made to assess a new model.",
-        f"At a win rate of {share(0.5, 0)}, the 95 % interval is ± {whole} points; if only "
-        f"{share(larger.decided, 0)} of comparisons have a winner, as with {LARGER_JUDGE}, "
+        f"At a win rate of {share(0.5, 0)}, the 95 % interval is ± {whole} points. If only "
+        f"{share(larger.decided, 0)} of comparisons have a winner, as with {LARGER_JUDGE}: "
         f"± {decided} points.",
         "This assumes independent comparisons. Several comparisons on one question are not "
         "independent, so the true interval is wider.",
@@ -228,7 +228,8 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
         f"comparisons. Both orders agree in {share(larger.decided, 0)}; of these, "
         f"{share(larger.right_when_decided, 0)} are right.",
         "The paper prints no intervals. Those computed here for Consistency overlap in "
-        f"{count_overlaps(pairs)} of {len(pairs)} pairs. Both orders cost twice the calls.",
+        f"{count_overlaps(pairs)} of {len(pairs)} pairs of rows. Both orders cost twice the "
+        "calls.",
         "Open the recorded study",
         "open",
         demo_studies.LARGER_STUDY,

@@ -115,8 +115,8 @@ POSITION_TERM_SCALE: Final = ColourScale(
     0,
     2,
     (
-        "\u22122 or less: favours the second position",
-        "+2 or more: favours the first position; no colour: 0",
+        "\u22122 logits or less: favours the second position",
+        "+2 logits or more: favours the first position; no colour: 0",
     ),
     1,
     1,

@@ -294,7 +294,7 @@ LIVE_CHARTS: Final = (
     ("Elo", "Elo rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        "% of items on which the model wins its first comparison, ties count half; "
+        "% of items that the model wins, by its first comparison on each item; ties count half; "
         f"95{NARROW_SPACE}% bounds, valid at any time of the run",
         "eh-live-wins",
     ),

@@ -249,7 +249,7 @@ def _check_rubric(verdict: str, rubric: tuple[tuple[str, str], ...], where: str)
             "'- Name: description'"
         )
     if len({name.casefold() for name, _ in rubric}) < len(rubric):
-        raise PromptError(f"{where}: criteria: each needs a name of its own")
+        raise PromptError(f"{where}: criteria: two criteria have the same name; rename one of them")
 
 
 def _check_scale(verdict: str, scale: tuple[str, ...], where: str) -> None:

@@ -33,7 +33,7 @@ from studies.domain import Estimate
 
 TWO_PEOPLE: Final = "two people"
 PERSON_VS_OTHERS: Final = "a person and the others"
-PERSON_VS_MEAN: Final = "a person and the others' mean"
+PERSON_VS_MEAN: Final = "a person compared with the others' mean"
 ALWAYS_TIE: Final = "always tie"
 LEADING_SHARE: Final = 0.95
 COEFFICIENT_HEADS: Final = (

@@ -213,7 +213,7 @@ def draw_tests(filtered_study: FilteredStudy) -> Markup:
 
 FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
     ("first", "flips toward the answer shown first"),
-    ("second", "toward the answer shown second"),
+    ("second", "flips toward the answer shown second"),
 )
 MATRIX: Final = Panel(
     "matrix",

@@ -170,7 +170,9 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         text += _excess_text(card.own_excess) + _term_text(card.own_term)
         lines.append(
-            _share_measure("Win rate of models of its own family", text, own, people=people.value)
+            _share_measure(
+                "Win rate of the judge's own model family", text, own, people=people.value
+            )
         )
     lines.append(
         _share_measure(
@@ -185,7 +187,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
 def _longer_measure(card: ReportCard) -> CardMeasure:
     rest = [e.value for name, e in card.longer_shares.items() if name != card.rater]
     return _share_measure(
-        "Share for the longer answer",
+        "Share of verdicts for the longer answer",
         "% of verdicts for the longer answer (by characters), ties left out",
         card.longer_shares.get(card.rater, Estimate(None)),
         0.5,
@@ -275,7 +277,11 @@ def _entropy_measure(card: ReportCard) -> CardMeasure:
 def _people_description(card: ReportCard) -> str:
     text = "% of verdicts equal to the majority of people, ties included"
     pair = card.among_voters.pair.share.value
-    return text if pair is None else f"{text}; two people agree in {share(pair, 0)} of votes"
+    return (
+        text
+        if pair is None
+        else f"{text}; two people who vote on the same pair agree in {share(pair, 0)} of cases"
+    )
 
 
 def _people_chance(card: ReportCard) -> float | None:

@@ -206,7 +206,7 @@ class PointCard:
             found.append(("Mean score", used, self.scores.mean, SCORE))
             if self.scores.expected is not None:
                 found += [
-                    ("Expected score", "mean of the options, weighted by probability",
+                    ("Expected score", "mean of the possible scores, weighted by probability",
                      self.scores.expected.mean, SCORE),
                     ("Spread of the expected score", "mean standard deviation of a reply's score",
                      self.scores.expected.spread, SCORE),
@@ -236,7 +236,12 @@ class PointCard:
             even = share(self.order.expected_first.value, 0)
             note = f"% of verdicts; {even} expected without an order effect"
             found.append(
-                ("Share of the option offered first", note, self.order.first_place, PERCENT)
+                (
+                    "Share of verdicts for the option offered first",
+                    note,
+                    self.order.first_place,
+                    PERCENT,
+                )
             )
             repeated = "% of verdicts changed when repeated in the same order"
             found.append(("Noise floor", repeated, self.order.noise_floor, PERCENT))

@@ -109,7 +109,7 @@ KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
     PEOPLE_SELECTION,
 )
 LONGER_PREFERENCE: Final = ComparedMeasure(
-    "Share for the longer answer",
+    "Share of verdicts for the longer answer",
     "% of verdicts for the longer answer, ties left out",
     LONGER_SHARE,
 )

@@ -304,7 +304,7 @@ def _outside_band_text(curve: EloResult) -> str:
     curves = "the curve of" if len(names) == 1 else "the curves of"
     ends = "ends" if len(names) == 1 else "end"
     return (
-        f"the band is the range over shuffled ordersof the final Elo; {curves} "
+        f"the band is the range of the final Elo over shuffled orders; {curves} "
         f"{join_names(names)}, drawn in plan order, {ends} outside the band"
     )
 

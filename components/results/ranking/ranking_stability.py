@@ -70,9 +70,9 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
     above, below = pairs[0]
     more = len(pairs) - 1
     others = (
-        f" The same holds for {more} more pairs."
+        f" The same holds for {more} more pairs of models."
         if more > 1
-        else " The same holds for one more pair."
+        else " The same holds for one more pair of models."
         if more
         else ""
     )

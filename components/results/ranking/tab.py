@@ -183,7 +183,7 @@ ORDERS: Final = Panel(
     "orders",
     draw_orders,
     (Body("orders", "eh-orders"),),
-    "Does the ranking depend on the order?",
+    "Does the ranking depend on the order of the answers?",
     "ratings from each order alone and from both orders together; line: "
     f"95{NARROW_SPACE}% CI of the rating from both orders",
     ORDER_KEYS,

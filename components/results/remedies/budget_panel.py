@@ -42,7 +42,7 @@ def budget_title(view: RemedyView, budget: float) -> str:
     plan = view.plan
     if plan is None or plan.currency == "dollars":
         return f"What to do with ${budget:g}"
-    return f"What to do with {count(int(CALLS))} calls"
+    return f"Which rule to use with {count(int(CALLS))} calls"
 
 
 def budget_html(view: RemedyView, budget: float) -> Markup:

@@ -173,7 +173,9 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
             "Agreement with labels, %" if passes else "Mean distance to the label, scale points"
         ),
         ColumnHead(
-            "Gain over one call, points" if passes else "Reduction of this distance, scale points"
+            "Gain in agreement over one call, points"
+            if passes
+            else "Reduction of the mean distance, compared with one call, scale points"
         ),
         *([ColumnHead("", axis=axis)] if gains else []),
     ]

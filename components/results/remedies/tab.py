@@ -39,8 +39,8 @@ from components.results.view.result_view import (
 
 NAME: Final = "Remedies"
 CALLS, DOLLARS = "Calls", "Dollars"
-FRONTIER_TITLE: Final = "What each remedy costs and gains"
-RISK_TITLE: Final = "Decide fewer comparisons and be right more often"
+FRONTIER_TITLE: Final = "Price and agreement of each remedy"
+RISK_TITLE: Final = "Fewer comparisons decided, more of them right"
 NO_REMEDIES: Final = (
     "No comparison with usable replies in both orders has a known better answer (by design, label "
     "or people). Ask people in the Vote tab."
@@ -131,7 +131,7 @@ def draw_rules(filtered: FilteredStudy) -> Drawn:
     view = load_remedies(filtered)
     if view.cell is None:
         return Drawn({"rules": EMPTY}, EMPTY)
-    title = f"All rules on the same {count(view.comparisons, 'comparison')}"
+    title = f"All rules, computed on the same {count(view.comparisons, 'comparison')}"
     return Drawn({"rules": wrapped(rules_table(view))}, panel_heading(title, _left_out(view)))
 
 

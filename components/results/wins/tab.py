@@ -213,7 +213,7 @@ PRECISION: Final = Panel(
     "precision",
     draw_precision,
     (Body("precision", "eh-precision"),),
-    "How to narrow the interval",
+    "How to narrow the interval of a win rate",
     "how much narrower the interval of the highest win rate would be with twice the items, "
     "judges, prompts or repeats",
     how=HOW_PRECISION,

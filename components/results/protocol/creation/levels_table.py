@@ -34,7 +34,10 @@ REWARD_SCALE: Final = scales.ColourScale(
     "r",
     0,
     50,
-    ("−50 or less: worse than the baseline", "+50 or more: better than the baseline; no colour: 0"),
+    (
+        "−50 points of Reward or less: worse than the baseline",
+        "+50 or more: better than the baseline; no colour: 0",
+    ),
     1,
     1,
     "",

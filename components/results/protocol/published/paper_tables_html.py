@@ -101,17 +101,17 @@ def doubt_notice() -> Markup:
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
     text = (
-        "Do not compare your judges with these values. A grade is computed from entropy and choice "
-        f"score; {found.above_parts} of {found.cells} printed grades are larger than these two "
-        f"allow, most of all {short_model(model)} with {short_prompt(prompt)}: "
+        "Do not compare your judges with these values. A grade is computed from entropy and "
+        f"choice score; {found.above_parts} of {found.cells} printed grades are larger than "
+        f"these two scores allow, most of all {short_model(model)} with {short_prompt(prompt)}: "
         f"{number(worst.grade, 2)} where {number(worst.max_grade, 2)} is the limit. "
-        f"{found.above_both} grades are larger than both scores. "
+        f"{found.above_both} grades are larger than both their entropy and their choice score. "
         "One of the tables adds an unrelated option to every item. With one more option, grades "
         f"are not comparable with the other table: they are higher in {found.grade_rises} of "
         f"{found.pairs} cells, and choice scores are lower in {found.choice_falls}. "
-        f"{found.leaders} different models have the highest grade, depending on prompt and table. "
-        "The authors report differences of 0.05 to 0.12 between repeats, and put items with "
-        "different numbers of options together."
+        f"{found.leaders} different models have the highest grade, depending on prompt and "
+        "table. The authors report differences of 0.05 to 0.12 between repeats, and put items "
+        "with different numbers of options together."
     )
     return notice_html(
         "warn", "These published Grade Scores are not a reliable standard of comparison.", text
