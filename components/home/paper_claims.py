@@ -179,8 +179,8 @@ def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
         "How much does a win rate without ties hide?",
         "A model wins if the judge chooses it in both orders; otherwise the result is a "
         "tie. The win rate against the reference leaves ties out.",
-        f"By this rule {LARGER_JUDGE} decides {share(larger.decided, 0)} of its recorded "
-        f"comparisons, {SMALL_JUDGE} {share(small.decided, 0)}.",
+        f"By this rule {LARGER_JUDGE} names a winner in {share(larger.decided, 0)} of its "
+        f"recorded comparisons, {SMALL_JUDGE} in {share(small.decided, 0)}.",
         "This win rate describes the decided comparisons only. The paper's Elo equation "
         "(1) also has a wrong sign; the authors' code is right.",
         "Open as a study",
@@ -198,9 +198,9 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
         "VisIT-Bench (2023), appendix",
         "Are 700 comparisons enough for a new model?",
         f"{VISIT_COMPARISONS} comparisons, each in both orders, are made to assess a new model.",
-        f"At a win rate of {share(0.5, 0)}, the 95 % interval is ± {whole} points. If only "
-        f"{share(larger.decided, 0)} of comparisons have a winner, as with {LARGER_JUDGE}: "
-        f"± {decided} points.",
+        f"At a win rate of {share(0.5, 0)}, the {share(0.95, 0)} interval is ± {whole} points; "
+        f"with winners in only {share(larger.decided, 0)} of comparisons, as with "
+        f"{LARGER_JUDGE}, ± {decided} points.",
         "This assumes independent comparisons. Several comparisons on one question are not "
         "independent, so the true interval is wider.",
         "Open as a study",

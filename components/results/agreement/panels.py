@@ -328,8 +328,8 @@ def _merging_sentence(data: Agreement) -> str:
     )
     if all(gain <= 0 for gain in gains):
         return (
-            f"Merging both orders lowers agreement with people by **{size}**: orders that "
-            "disagree become ties, which people give less often."
+            f"Merging both orders lowers agreement with people by **{size}**: pairs whose two "
+            "orders disagree become ties, and people give fewer ties."
         )
     if all(gain >= 0 for gain in gains):
         return f"Merging both orders raises agreement with people by **{size}**."

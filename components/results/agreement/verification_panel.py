@@ -231,7 +231,7 @@ def _judge_table(one: VerificationData) -> Markup:
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Prefers the answer that follows the instruction", "nm"),
+        TableCell("Judge: verdicts for the answer that follows the instruction", "nm"),
         axis_cell(axis),
         TableCell("Verdicts, %", "num d"),
         TableCell("Ties, %", "num m"),

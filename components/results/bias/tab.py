@@ -74,9 +74,9 @@ HOW_FLIPS: Final = (
 )
 HOW_LABELS: Final = (
     "f is the share of the first position when the labels are A, B; g is its share when the "
-    "labels are B, A. `position = (f + g)/2`, `label = (f + 1 − g)/2`; for both, 50 means no "
-    "preference. Among N options: the choice model `P(position s) ∝ exp(θ_option + γ_position "
-    "+ λ_label)`; shown is softmax(γ), the share of each position among equally good answers. "
+    "labels are B, A. `position = (f + g)/2`, `label = (f + 1 − g)/2`; for both, 50 % means no "
+    "preference. Among N options: the choice model `P(position s) ∝ exp(θ_option + γ_position + "
+    "λ_label)`; shown is softmax(γ), the share of each position among equally good answers. "
     "Intervals: jackknife over items for pairs, sandwich standard error over items for N "
     "options."
 )

@@ -83,7 +83,8 @@ def _precision(bias: Bias) -> str:
     return (
         ""
         if half is None
-        else f"The share of changed verdicts is known to ± {number(100 * half, 1)} points."
+        else "The 95\u202f% interval of the share of changed verdicts is ± "
+        f"{number(100 * half, 1)} points."
     )
 
 

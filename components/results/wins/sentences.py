@@ -116,7 +116,7 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
         else ""
     )
     return (
-        f"The largest difference to people's win rates on the same pairs is that of {who}: "
+        f"Judges' and people's win rates on the same pairs differ most for {who}: "
         f"{size}{chosen}{end}."
     )
 

@@ -36,8 +36,9 @@ HOW_WINS: Final = (
     "without sampling error)."
 )
 HOW_MATRIX: Final = (
-    "The same rate in each category, judge or prompt. People: every vote is a verdict. Difference: "
-    "judges − people on the same pairs of answers to the same items; t interval, items as clusters."
+    "Win rate of each model in each category, or by each judge or prompt. People: every vote is "
+    "a verdict. Difference: judges − people on the same pairs of answers to the same items; t "
+    "interval, items as clusters."
 )
 HOW_LENGTH: Final = (
     "Every verdict counts for both of its answers. `logit P(win) = β · log2(its length / the "
