@@ -139,9 +139,9 @@ def _warning(store: Store) -> PaperClaim:
         f"{len(differences)} models.",
         f"{SMALL_JUDGE} changes {share(plain, 0)} of its verdicts when the answers are swapped, "
         f"and {share(warned, 0)} with a prompt that warns against position bias.",
-        f"The authors report differences of up to {number(MAX_REPEAT_DIFFERENCE, 2)} "
-        f"between repeats of a run; {within} of these {len(differences)} differences in "
-        "entropy are not larger.",
+        f"The authors report scores that differ by up to {number(MAX_REPEAT_DIFFERENCE, 2)} "
+        f"between repeats of a run; {within} of these {len(differences)} differences in entropy "
+        "are not larger.",
         "Open the recorded study",
         "open",
         demo_studies.PAIRS_STUDY,

@@ -259,4 +259,4 @@ def family_subtitle(pair: PairedSides) -> str:
     if pair.problem:
         return ""
     items = count(pair.common_count, "item")
-    return f"differences in points on the same {items}; 95{NARROW_SPACE}% CI, by items"
+    return f"differences A − B in points on the same {items}; 95{NARROW_SPACE}% CI, by items"

@@ -176,7 +176,7 @@ def rates_table(view: PassFailView) -> Markup:
         _rate_row("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
             "Good answers among passed answers",
-            f"precision: % of passed answers that are good; {base} of all answers are good",
+            f"precision: % of passed answers that are good (all labelled answers: {base})",
             rates.precision,
             PERCENT,
             rates.base_rate.value,

@@ -153,13 +153,14 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
 
 def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.rule[1] == "tie":
-        on = "counted as a tie (paper and authors' code)"
+        on = "an unusable reply counts as a tie (paper and authors' code)"
         other = (
-            "By default this app leaves such replies out of the measures and shows their number."
+            "By default this app leaves unusable replies out of the measures and shows their "
+            "number."
         )
         return ProtocolRule("No verdict after extraction", on, other)
-    on = "such replies are left out of the measures and counted (this app)"
-    other = "The paper and its code count such a reply as a tie."
+    on = "unusable replies are left out of the measures and counted (this app)"
+    other = "The paper and its code count an unusable reply as a tie."
     return ProtocolRule("No verdict after extraction", on, other, published=False)
 
 
@@ -190,7 +191,7 @@ def _reading_rule(study: Study) -> ProtocolRule:
 def _unread_trials_rule() -> ProtocolRule:
     return ProtocolRule(
         "Items with an unusable reply",
-        "such items are left out of the measures and counted (this app)",
+        "items with an unusable reply are left out of the measures and counted (this app)",
         "The authors' code scores the usable replies, divides entropy by log2 of the number of "
         "all replies, and gives 0 if no reply is usable.",
         published=False,
@@ -226,8 +227,8 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
         other = "In other protocols, two games with different results count as a tie."
         return ProtocolRule("Two games of a pair", separate, other)
     on = {
-        "strict": "two games with different results count as a tie; pairs with errors are "
-        "dropped (authors' code)",
+        "strict": "two games with different results count as a tie; pairs with an unusable reply "
+        "are dropped (authors' code)",
         "majority": "one won game and one tie is a win (this app)",
         "pooled": "each game counts separately (this app)",
         "graded": "the mean score of both games decides (this app)",

@@ -231,7 +231,7 @@ def places_table(order: OptionOrder) -> Markup:
     heads = [
         ColumnHead("Position of the option", numeric=False),
         ColumnHead(f"Chosen, %, 95{NARROW_SPACE}% CI"),
-        ColumnHead("Expected without an order effect, %"),
+        ColumnHead("Chosen if the order had no effect, %"),
         ColumnHead("", axis=axis),
     ]
     rows = []
