@@ -118,15 +118,15 @@ def write_caption(
     text = caption.strip()
     if not text:
         raise SourceError(
-            f"caption of item {item!r}: it is empty; describe the image so that the question can "
-            "be answered without seeing it"
+            f"caption of item {item!r}: the text is empty; describe the image so that the "
+            "question can be answered without seeing it"
         )
     _check_length(text, MAX_CAPTION_CHARS, f"caption of item {item!r}")
     uploads = folder / UPLOADS_FOLDER
     meta = {**old.meta, **_non_empty_texts(caption_by=by)}
     changed = replace(old, context=_merge_caption(old, text, image), meta=meta)
     if changed.context == old.context:
-        raise SourceError(f"caption of item {item!r}: it is unchanged; nothing to save")
+        raise SourceError(f"caption of item {item!r}: the text is unchanged; nothing to save")
     rest = [changed if one.id == item else one for one in items]
     made = save_version(relocate_images(rest, beside, uploads), source, uploads)
     return _saved_version(made, item, len(rest))

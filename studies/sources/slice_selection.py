@@ -29,7 +29,9 @@ def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
     if spec.count and spec.count < len(selected):
         selected = _seeded_sample(selected, spec.count, spec.seed)
     if not selected:
-        raise SourceError(f"no item of {spec.source!r} passes the filters of 'data'; relax them")
+        raise SourceError(
+            f"no item of {spec.source!r} passes the filters of 'data'; relax the filters"
+        )
     return selected
 
 

@@ -51,8 +51,9 @@ BUDGET_SUBTITLE: Final = (
 )
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
-    'highest agreement up to its price, joined</span><span class="eh-key"><i class="ring"></i>'
-    "other rules, numbered as in the table</span></div></div>"
+    "rule with the highest agreement up to its price (joined by a line)</span>"
+    '<span class="eh-key"><i class="ring"></i>other rules, numbered as in the table</span>'
+    "</div></div>"
 )
 
 
