@@ -243,8 +243,8 @@ def _seeing_images() -> PaperClaim:
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
         "According to the paper, a judge that sees the images always agrees more with people.",
-        f"In {unhelpful} of {cells} pairs of cells in the table, agreement with people is not "
-        "higher when the judge sees the images.",
+        f"In {unhelpful} of the table's {cells} comparisons of judging with and without images, "
+        "agreement with people is not higher with images.",
         f"The {share(0.95, 0)} intervals of Consistency with and without images overlap in "
         f"{count_overlaps(pairs)} of {len(pairs)} pairs of rows.",
         "Open as a study",

@@ -128,7 +128,9 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
         *([ColumnHead("True pass rate, %")] if passes else []),
         ColumnHead("Observed pass rate, %" if passes else "Mean score"),
         ColumnHead(
-            "Behind the first model, points" if passes else "Behind the first model, scale points"
+            "Distance to the first model, points"
+            if passes
+            else "Distance to the first model, scale points"
         ),
         ColumnHead("", axis=axis),
     ]

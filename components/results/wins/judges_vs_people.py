@@ -18,7 +18,7 @@ GAP_SCALE: Final = scales.ColourScale(
     0.3,
     (
         "−30 points or less: judges' win rate is below people's",
-        "+30 or more: above people's; no colour: 0",
+        "+30 points or more: judges' win rate is above people's; no colour: 0",
     ),
     0,
     100,
