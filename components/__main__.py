@@ -60,9 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         if name != "report":
             sub.add_argument(
-                "--push",
-                default="",
-                help="upload the written files to this Hugging Face Space (owner/name)",
+                "--push", default="", help="upload the files to this Space (owner/name)"
             )
         sub.set_defaults(command=command)
     description = (

@@ -20,9 +20,8 @@ from studies.store.store import Store
 SHOWN_PAIRS: Final = 20
 SLOT_CLASSES: Final = ("first", "second")
 DATA_TEXT: Final = (
-    "Recorded real replies of SmolLM2-135M-Instruct to the built-in probe set. This "
-    "model is far too small to judge reliably; its replies show what position bias "
-    "looks like."
+    "Recorded real replies of SmolLM2-135M-Instruct to the built-in probe set. This model is "
+    "far too small to judge reliably; it shows what position bias looks like."
 )
 
 
@@ -92,9 +91,8 @@ def squares_html(frame: pd.DataFrame) -> Markup:
     ]
     same = sum(pair[0] == pair[1] for pair in orders)
     told = (
-        "The same colour in both rows: the judge picked the same position although the "
-        f"answers were swapped. This happened in {same} of these "
-        f"{count(len(orders), 'pair')}."
+        f"The same colour in both rows: the same position was picked after the swap, in {same} "
+        f"of these {count(len(orders), 'pair')}."
     )
     return wrap(
         fill(

@@ -72,10 +72,7 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     "b",
     1,
     0.4,
-    (
-        "no colour: within chance",
-        "full colour: 10 times the width of the chance band below 1",
-    ),
+    ("no colour: within chance", "full colour: 10 chance-band widths below 1"),
     2,
     1,
     "of 1",
@@ -103,10 +100,7 @@ LEAN_SCALE: Final = ColourScale(
     "f",
     0,
     1,
-    (
-        "\u2212100 %: all pairs flip toward the answer shown second",
-        "+100 %: all toward the answer shown first; no colour: 0",
-    ),
+    ("\u2212100 %: all pairs flip toward the second", "+100 %: all toward the first; no colour: 0"),
     signed=True,
 )
 POSITION_TERM_SCALE: Final = ColourScale(
@@ -114,10 +108,7 @@ POSITION_TERM_SCALE: Final = ColourScale(
     "f",
     0,
     2,
-    (
-        "\u22122 logits or less: favours the second position",
-        "+2 logits or more: favours the first position; no colour: 0",
-    ),
+    ("\u22122 or less: favours the second", "+2 or more: favours the first position; no colour: 0"),
     1,
     1,
     "logit",

@@ -52,8 +52,7 @@ def for_comparisons(view: View) -> View:
             return view.finding(filtered)
         where = " or ".join(point_views(filtered))
         return (
-            f"{view.name} has nothing to show: in this study each answer is judged alone, not "
-            "compared with another.",
+            f"{view.name} has nothing to show: each answer is judged alone, not compared.",
             f"For {INSTEAD[view.name]}, open {where}.",
         )
 

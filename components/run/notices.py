@@ -90,9 +90,7 @@ def show_store_notices(store: Store) -> Markup:
     """HTML notices on the store file: restored after it was deleted, or lost when the Space
     restarted."""
     if store.file_watch.notice:
-        text = (
-            f"{_sentence(store.file_watch.notice)} Find out which program deletes the store file."
-        )
+        text = f"{_sentence(store.file_watch.notice)} Find out which program deletes the store."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
     return _disk_notice()
 
@@ -394,9 +392,7 @@ def key_notice(facts: RunFacts) -> Markup:
         f"wait for it; the replies of {count(facts.done)} calls are stored."
     )
     where = " and ".join(facts.key_origins)
-    return notice_html(
-        "bad", f"An API key is needed for {who}; the key is sent to {where} only.", text
-    )
+    return notice_html("bad", f"A key is needed for {who}; the key is sent to {where} only.", text)
 
 
 def read_click(data: object) -> Mapping[str, Any]:

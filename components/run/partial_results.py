@@ -22,8 +22,7 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
     )
     return panel_html(
         "Results so far",
-        "the same numbers as on the Results tab; conclusions are stated only when the run has "
-        "ended",
+        "the same numbers as on the Results tab; conclusions follow when the run ends",
         body,
     )
 

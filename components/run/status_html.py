@@ -232,11 +232,7 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     if estimate.value is None:
         note = estimate.note or "no item has verdicts in all orders yet"
         if facts.done and not picture.rows:
-            note = (
-                "see Results"
-                if facts.recorded
-                else "no verdict has arrived since this tab was opened"
-            )
+            note = "see Results" if facts.recorded else "no verdict since this tab was opened"
         return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; {share(1 / picture.options, 0)} is even"

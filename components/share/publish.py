@@ -129,8 +129,7 @@ def push_space(folder: Path, repo: str, token: str | None) -> str:
     """Upload the folder as a Space, with the user's own token; return the Space's address."""
     if not token:
         raise PublishFailed(
-            "the upload needs a Hugging Face token: set HF_TOKEN to your own token with write "
-            "access"
+            "the upload needs a token: set HF_TOKEN to your own token with write access"
         )
     try:
         api = hub_api(token)
@@ -138,7 +137,5 @@ def push_space(folder: Path, repo: str, token: str | None) -> str:
         api.upload_folder(repo_id=repo, repo_type="space", folder_path=folder)
     except (HfHubHTTPError, OSError, ValueError) as error:
         reason = " ".join(str(error).replace(token, "…").split())[:300]
-        raise PublishFailed(
-            f"{repo} could not be uploaded to the Hugging Face Hub: {reason}"
-        ) from None
+        raise PublishFailed(f"{repo} could not be uploaded to the Hub: {reason}") from None
     return f"{api.endpoint}/spaces/{repo}"

@@ -150,13 +150,9 @@ def _tables_section(view: FilteredStudy, page: ReportFigures) -> Markup:
 
 def _method_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(view)))
-    command = _text_drawer(
-        "Command that computes the numbers of this report", paper_text.metrics_command(view)
-    )
+    command = _text_drawer("Command that computes these numbers", paper_text.metrics_command(view))
     return panel_html(
-        "Method",
-        "this text was generated from the study file and the stored replies",
-        text + command,
+        "Method", "text generated from the study file and its replies", text + command
     )
 
 

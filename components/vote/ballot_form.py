@@ -169,10 +169,9 @@ def _form_from_verdicts(store: Store, study: str) -> BallotForm:
     """Kind of ballot for imported verdicts without prompts, inferred from the verdicts."""
     pairs, more, strong = count_verdict_forms(store, study)
     if more > pairs:
-        return BallotForm("options", "as in the verdicts of this study")
+        return BallotForm("options", "as in the study's verdicts")
     return BallotForm(
-        "levels" if strong else "pair",
-        "as in the verdicts of this study" if pairs else "the default",
+        "levels" if strong else "pair", "as in the study's verdicts" if pairs else "the default"
     )
 
 

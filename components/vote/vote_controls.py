@@ -230,11 +230,7 @@ def _comment_box(ballot: Ballot) -> Markup:
 def _footnote(view: BallotView) -> Markup:
     timing = "The time each vote takes is recorded." if view.timed else "No time is recorded."
     compares = view.ballot.mode not in SINGLE_MODES
-    repeats = (
-        "Some pairs are shown to you twice, the second time with the answers swapped."
-        if compares
-        else ""
-    )
+    repeats = "Some pairs are shown twice, with the answers swapped." if compares else ""
     who = fill('<span class="narrow">Voting as {}.</span>', voter_html(view.name, view.name_fixed))
     return fill(
         '<p class="eh-small eh-mute">{} {} You can stop and continue later. {}</p>',

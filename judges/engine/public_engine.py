@@ -175,7 +175,7 @@ class PublicEngine(Engine):
             state = "paused" if own[-1].state == "paused" else "running"
             raise PlanError(
                 f"your run of {own[-1].plan.study.name!r} is {state}, and this page allows a "
-                f"visitor {self._limits.runs_per_visitor} run at a time; stop this run, or wait "
+                f"visitor {self._limits.runs_per_visitor} at a time; stop this run, or wait "
                 "until it ends"
             )
 

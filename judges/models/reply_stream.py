@@ -64,9 +64,7 @@ class CompletionStream:
         try:
             event = json.loads(data)
         except (ValueError, RecursionError):
-            raise BadReply(
-                "the streamed reply contains an event that is not JSON; check base_url"
-            ) from None
+            raise BadReply("the streamed reply contains an event that is not JSON") from None
         if isinstance(event, dict):
             self._add_event(event)
 

@@ -85,8 +85,7 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
     if "reference" in prompt.variables and is_reference_judged(study):
         raise PlanError(
             f"prompt {prompt.name!r} shows the judge the reference, but @reference is one of the "
-            "compared models; remove @reference from the models, or choose a prompt without "
-            "$reference"
+            "compared models; remove @reference, or choose a prompt without $reference"
         )
 
 

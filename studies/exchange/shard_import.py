@@ -179,8 +179,7 @@ def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
         raise SourceError(
-            f"{path.name}: cannot be read as judgements: {error}; export it again or remove the "
-            "file"
+            f"{path.name}: not judgements: {error}; export it again or remove the file"
         ) from None
 
 
@@ -246,9 +245,7 @@ def _pick_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
     slot = pc.cast(pc.if_else(tie, None, column), pa.int64())
     beyond = pc.fill_null(pc.or_(pc.less(slot, 0), pc.greater_equal(slot, shown)), False)
     if pc.any(beyond).as_py():
-        raise ValueError(
-            f"pick is {slot.filter(beyond)[0]}, but no answer was shown in this position"
-        )
+        raise ValueError(f"pick is {slot.filter(beyond)[0]}, but there is no such slot")
     return _to_list(pc.if_else(pc.fill_null(tie, False), TIE, slot))
 
 

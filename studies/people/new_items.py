@@ -112,9 +112,7 @@ def write_caption(
     """
     old = next((one for one in items if one.id == item), None)
     if old is None:
-        raise SourceError(
-            f"caption: no item {item!r} in {source or 'this file'}; choose another item"
-        )
+        raise SourceError(f"caption: no item {item!r} in {source or 'this file'}; choose another")
     text = caption.strip()
     if not text:
         raise SourceError(
@@ -198,9 +196,7 @@ def parse_responses(answers: Iterable[tuple[str, str]]) -> dict[str, str]:
                 f"new item: the answer {text.strip()[:40]!r} has no model name; enter one"
             )
         if contestant in found:
-            raise SourceError(
-                f"new item: model {contestant!r} is named twice; rename one of the two"
-            )
+            raise SourceError(f"new item: model {contestant!r} is named twice; rename one")
         if contestant:
             found[contestant] = text
     return found

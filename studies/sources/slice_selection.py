@@ -29,9 +29,7 @@ def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
     if spec.count and spec.count < len(selected):
         selected = _seeded_sample(selected, spec.count, spec.seed)
     if not selected:
-        raise SourceError(
-            f"no item of {spec.source!r} passes the filters of 'data'; relax the filters"
-        )
+        raise SourceError(f"no item of {spec.source!r} passes the filters of 'data'; relax them")
     return selected
 
 
@@ -87,7 +85,7 @@ def field_value(item: Item, field: str) -> str:
         return _combine_checks(item, field[7:])
     if field not in _FILTER_FIELDS:
         known = ", ".join([*_FILTER_FIELDS, "meta.<name>", "checks.follows", "checks.harmful"])
-        raise StudyError(f"data.where or data.per: no field {field!r}; known: {known}")
+        raise StudyError(f"data.where/per: no field {field!r}; known: {known}")
     return _FILTER_FIELDS[field](item)
 
 
@@ -104,8 +102,7 @@ def _combine_checks(item: Item, field: str) -> str:
     says so."""
     if field not in ("follows", "harmful"):
         raise StudyError(
-            f"data.where or data.per: no field 'checks.{field}'; known: checks.follows, "
-            "checks.harmful"
+            f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"
         )
     if not item.checks:
         return "unchecked"

@@ -59,9 +59,7 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
     if ranked:
         return _closest_sentence(data, ranked), _people_sentence(data)
     if len(data.judges) > 1:
-        return _judges_sentence(
-            data
-        ), f"{NO_VOTES} Judges that agree with each other may still be wrong."
+        return _judges_sentence(data), f"{NO_VOTES} Judges that agree may still be wrong."
     return (
         f"There is no second judge and no vote to compare {data.judges[0]} with yet.",
         f"{NO_VOTES} Agreement needs a second judge or prompt, or some votes.",
@@ -158,7 +156,7 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     if gain is not None and gain.raw.value is not None:
         value = number(100 * gain.raw.value, 1, signed=True)
         note_text = (
-            f"agreement of {ranked[0]} with people: both orders merged minus one order "
+            f"{ranked[0]}, agreement with people: both orders minus one "
             f"{interval(gain.raw, 1, scale=100)}"
         )
         split = [Kpi("Effect of merging both orders", value, "points", note_text)]
@@ -179,13 +177,7 @@ def _known_answers_kpi(data: Agreement) -> list[Kpi]:
         return []
     best = max(known, key=lambda name: known[name].value or 0.0)
     note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
-    return [
-        Kpi(
-            "Highest accuracy on pairs whose better answer is known",
-            share(known[best].value),
-            note=note,
-        )
-    ]
+    return [Kpi("Highest accuracy on known answers", share(known[best].value), note=note)]
 
 
 def _judge_kpis(data: Agreement) -> list[Kpi]:

@@ -153,9 +153,7 @@ def show_distances(data: Agreement) -> Markup:
         rows.append(_reference_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency)))
     hollow = track_html(axis, point_mark("o", axis, tied.consistency.value))
     rows.append(_reference_row(ALWAYS_TIE, tied, hollow))
-    return range_table(
-        heads, rows, "short", "Distance of judges' scores from the people's mean score", axis
-    )
+    return range_table(heads, rows, "short", "Distance of scores from the people's mean", axis)
 
 
 def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> TableRow:

@@ -54,7 +54,7 @@ from components.results.view.result_view import Body, Control, Drawn, Panel, Pan
 
 NAME: Final = "People"
 MATRIX_TITLE: Final = "Who agrees with whom"
-DISTANCES_TITLE: Final = "Distance of judges' scores from the people's mean score"
+DISTANCES_TITLE: Final = "Distance of scores from the people's mean"
 VOTERS_TITLE: Final = "The people who voted"
 DISPUTE_KINDS: Final = (AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT)
 

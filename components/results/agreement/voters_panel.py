@@ -179,10 +179,7 @@ def _vote_subsets_table(data: Agreement) -> Markup:
         for rater in columns[ALL_VOTES]
     ]
     made = range_table(
-        heads,
-        rows,
-        "numbers",
-        "Agreement with people computed from all votes and from subsets of the votes",
+        heads, rows, "numbers", "Agreement with people by all votes and by subsets of the votes"
     )
     head = Markup("<h3>Agreement with people, by subset of votes</h3>")
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))

@@ -94,9 +94,7 @@ def default_kpis_html(
         ),
         share_kpi("Answer shown first wins", bias.whole("first_share")),
         share_kpi(
-            "Changes on a repeat",
-            bias.whole("noise_floor"),
-            before="% of verdicts that change when a call is repeated in the same order; ",
+            "Changes on a repeat", bias.whole("noise_floor"), before="repeated in the same order; "
         ),
         share_kpi(right, bias.whole("accuracy")),
         _failures_kpi(
@@ -118,11 +116,7 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = share_kpi(
-        "Changes on a repeat",
-        noise,
-        before="% of verdicts that change when a call is repeated in the same order; ",
-    )
+    fourth = share_kpi("Changes on a repeat", noise, before="repeated in the same order; ")
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
@@ -141,11 +135,7 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
     """Key figure of the judge and prompt whose flips go most to one side: flips toward one position
     minus flips toward the other, as a share of its pairs."""
-    label = (
-        "Largest surplus of flips toward one position"
-        if len(rows) > 1
-        else "Net direction of flips"
-    )
+    label = "Largest net flip rate" if len(rows) > 1 else "Net flip rate"
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")
     fairness = bias.each("fairness")
@@ -265,9 +255,7 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
     if first is not None:
         parts.append(f"picks the answer shown first in {share(first, 0)} of verdicts")
     if right is not None:
-        parts.append(
-            f"correct in {share(right, 0)} of verdicts on pairs with a known better answer"
-        )
+        parts.append(f"correct on {share(right, 0)} of pairs with a known better answer")
     return ", ".join(parts) + ". " + slot_or_label_from_frame(frame)
 
 

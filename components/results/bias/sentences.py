@@ -161,8 +161,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         return (
             f"Only {count(pairs, 'pair')} were seen by one person in both orders: too few to "
             "measure position bias.",
-            "To measure position bias, the same person or judge must see many pairs in both "
-            "orders.",
+            "To measure position bias, one person or judge must see many pairs in both orders.",
         )
     if len(rows) == 1:
         chance = share(1 - random_consistency(bias), 0)
@@ -210,9 +209,7 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
             "Without the order, position bias cannot be measured.",
         )
     first = bias.whole("first_share")
-    title = (
-        "Each pair was shown in one order only, so the effect of swapping the answers is unknown."
-    )
+    title = "Each pair was shown in one order only, so the effect of a swap is unknown."
     if first.value is None:
         return title, "Run the study again with `orders: both`."
     return title, (

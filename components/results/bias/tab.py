@@ -310,8 +310,7 @@ UNRELATED: Final = Panel(
     draw_unrelated,
     (Body("unrelated", "eh-unrelated"),),
     "Grade Score with and without an unrelated option",
-    "difference on the same items: Grade Score with the unrelated option minus Grade Score "
-    "without it",
+    "Grade Score with the unrelated option minus Grade Score without it, same items",
     how=HOW_UNRELATED,
     visibility="hidden",
     json_keys=("grade.*.*.grade",),

@@ -170,9 +170,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         text += _excess_text(card.own_excess) + _term_text(card.own_term)
         lines.append(
-            _share_measure(
-                "Win rate of the judge's own model family", text, own, people=people.value
-            )
+            _share_measure("Win rate of its own model family", text, own, people=people.value)
         )
     lines.append(
         _share_measure(
@@ -216,8 +214,7 @@ def _excess_text(excess: Estimate) -> str:
         return ""
     size = number(100 * excess.value, 1, signed=True)
     return (
-        f"; {size} points {interval(excess, 1, scale=100)} compared with the win rate by judges "
-        "of other families"
+        f"; {size} points {interval(excess, 1, scale=100)} compared with judges of other families"
     )
 
 
@@ -277,11 +274,7 @@ def _entropy_measure(card: ReportCard) -> CardMeasure:
 def _people_description(card: ReportCard) -> str:
     text = "% of verdicts equal to the majority of people, ties included"
     pair = card.among_voters.pair.share.value
-    return (
-        text
-        if pair is None
-        else f"{text}; two people who vote on the same pair agree in {share(pair, 0)} of cases"
-    )
+    return text if pair is None else f"{text}; two people agree in {share(pair, 0)} of votes"
 
 
 def _people_chance(card: ReportCard) -> float | None:

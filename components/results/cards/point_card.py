@@ -236,22 +236,12 @@ class PointCard:
             even = share(self.order.expected_first.value, 0)
             note = f"% of verdicts; {even} expected without an order effect"
             found.append(
-                (
-                    "Share of verdicts for the option offered first",
-                    note,
-                    self.order.first_place,
-                    PERCENT,
-                )
+                ("Verdicts for the option offered first", note, self.order.first_place, PERCENT)
             )
             repeated = "% of verdicts changed when repeated in the same order"
             found.append(("Noise floor", repeated, self.order.noise_floor, PERCENT))
         found.append(
-            (
-                "Unusable replies",
-                "% of replies from which no verdict was read",
-                self.unusable,
-                PERCENT,
-            )
+            ("Unusable replies", "% of replies; no verdict was read", self.unusable, PERCENT)
         )
         return found
 

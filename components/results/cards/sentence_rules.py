@@ -70,12 +70,9 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "label_low": CardFact(
         "share of verdicts for the preferred label minus an even share, lower end of CI", _points
     ),
-    "label_lead": CardFact(
-        "deviation from an even share: preferred label minus preferred position", _points
-    ),
+    "label_lead": CardFact("preference for the label minus that for the position", _points),
     "own_kappa": CardFact(
-        "agreement beyond chance (κ) between the judge's verdicts in the two orders",
-        lambda value: number(value, 2),
+        "agreement beyond chance (κ) between the judge's two orders", lambda value: number(value, 2)
     ),
     "unreadable": CardFact("unusable replies", _whole_percent),
     "known": CardFact("accuracy where the better answer is known", _whole_percent),
@@ -88,16 +85,14 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     ),
     "people": CardFact("share of verdicts equal to the people's majority", _whole_percent),
     "stand_in_low": CardFact(
-        "agreement with people: that of the judge minus that of another person, lower end of CI",
-        _points,
+        "agreement with people, judge minus another person, lower end of CI", _points
     ),
     "stand_in_high": CardFact(
-        "agreement with people: that of the judge minus that of another person, upper end of CI",
-        _points,
+        "agreement with people, judge minus another person, upper end of CI", _points
     ),
     "stand_in_reach": CardFact(
-        "agreement with people: that of the judge minus that of another person, end of the "
-        f"90{NARROW_SPACE}% CI that is farther from 0",
+        f"agreement with people, judge minus another person, end of the 90{NARROW_SPACE}% CI "
+        "that is farther from 0",
         _points,
     ),
     "longer": CardFact("share of verdicts for the longer answer", _whole_percent),
@@ -143,9 +138,7 @@ class SentenceRule:
     def threshold_text(self) -> str:
         """Hover text that lists the rule's conditions."""
         if not self.conditions:
-            return (
-                "Rule: this sentence is used if the conditions of the other sentences are not met"
-            )
+            return "Rule: used if the conditions of the other sentences are not met"
         return f"Rule: {'; '.join(condition.words for condition in self.conditions)}"
 
 
@@ -160,9 +153,7 @@ MIN_ITEMS: Final = 5
 
 CONSISTENCY_RULES: Final = (
     SentenceRule(
-        "silent",
-        "None of this judge's {replies} replies has a verdict.",
-        _conditions(("read", "≤", 0)),
+        "silent", "None of its {replies} replies has a verdict.", _conditions(("read", "≤", 0))
     ),
     SentenceRule(
         "one order",
@@ -176,8 +167,7 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "few",
-        "Only {sets} comparisons by this judge have verdicts in every order: too few for a "
-        "conclusion.",
+        "Only {sets} of its comparisons have verdicts in every order: too few for a conclusion.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
     SentenceRule(
@@ -244,9 +234,7 @@ CONSISTENCY_RULES: Final = (
         "{differ} on only **{flips}** of comparisons.",
         _conditions(("flips", ">", 0)),
     ),
-    SentenceRule(
-        "none", "This judge's verdicts are the same in every order on all {sets} comparisons."
-    ),
+    SentenceRule("none", "Its verdicts are the same in every order on all {sets} comparisons."),
 )
 
 QUALITY_RULES: Final = (
@@ -274,14 +262,12 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "below people",
-        "This judge agrees with people in **{people}** of verdicts, less often than another "
-        "person would.",
+        "This judge agrees with people in **{people}** of verdicts, less often than a person.",
         _conditions(("people", "known", 0), ("stand_in_high", "<", 0)),
     ),
     SentenceRule(
         "above people",
-        "This judge agrees with people in **{people}** of verdicts, more often than another "
-        "person does.",
+        "This judge agrees with people in **{people}** of verdicts, more often than a person.",
         _conditions(("people", "known", 0), ("stand_in_low", ">", 0)),
     ),
     SentenceRule(
@@ -305,8 +291,7 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "right",
-        "This judge finds the better answer in **{known}** of comparisons with a known better "
-        "answer.",
+        "This judge is right in **{known}** of comparisons with a known better answer.",
         _conditions(("known_low", ">", 0)),
     ),
     SentenceRule(

@@ -48,10 +48,7 @@ class PairedSides:
     def problem(self) -> str:
         """The reason why the sides cannot be compared; "" if they can."""
         if not self.right.name:
-            return (
-                "A comparison of A and B needs two judges or two prompts. This study has one "
-                "judge and one prompt."
-            )
+            return "A comparison needs two judges or two prompts. This study has one of each."
         if self.left.name == self.right.name:
             return (
                 f"{self.left.name} is selected as A and as B. Choose another judge or prompt for B."

@@ -120,9 +120,7 @@ POINT_MEASURES: Final = (
         "Agreement with labels", "% of pass/fail verdicts equal to the label", RIGHT_BY_LABEL
     ),
     ComparedMeasure(
-        "Mean score, % of the scale",
-        "0 is the lowest score of the scale, 100 the highest",
-        MEAN_LEVEL,
+        "Mean score, % of the scale", "0 is the lowest score, 100 the highest", MEAN_LEVEL
     ),
     ComparedMeasure(
         "Scores within one step of the label",

@@ -128,9 +128,7 @@ def order_chart(ranking: Ranking) -> Markup:
     table = Table(heads, rows, "eh-tbl", "Rank by order").wrapped()
     hidden = len(both.names) - len(rows)
     return (
-        _caption(
-            "rank of each model by the verdicts of each order alone, and of both orders together"
-        )
+        _caption("rank of each model by the verdicts of each order alone, and of both")
         + table
         + _more(hidden)
     )

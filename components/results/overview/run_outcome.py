@@ -83,8 +83,7 @@ def _precision(bias: Bias) -> str:
     return (
         ""
         if half is None
-        else "The 95\u202f% interval of the share of changed verdicts is ± "
-        f"{number(100 * half, 1)} points."
+        else f"95\u202f% interval of changed verdicts: ± {number(100 * half, 1)} points."
     )
 
 
@@ -128,8 +127,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask more questions",
-                f"± {number(100 * half)} points is a wide interval; the Study tab shows what "
-                "would narrow it",
+                f"± {number(100 * half)} points is wide; the Study tab shows how to narrow it",
                 "Study",
                 {"data-tab": "study"},
             )

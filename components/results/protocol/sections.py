@@ -154,10 +154,7 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
 def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.rule[1] == "tie":
         on = "an unusable reply counts as a tie (paper and authors' code)"
-        other = (
-            "By default this app leaves unusable replies out of the measures and shows their "
-            "number."
-        )
+        other = "By default this app leaves unusable replies out of the measures and counts them."
         return ProtocolRule("No verdict after extraction", on, other)
     on = "unusable replies are left out of the measures and counted (this app)"
     other = "The paper and its code count an unusable reply as a tie."
@@ -235,11 +232,7 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
     }
     combine = filtered.rule[0]
     code = "The authors' code counts two games with different results as a tie."
-    other = (
-        "To use another rule, choose it in the menu of counting rules above."
-        if combine == "strict"
-        else code
-    )
+    other = "To use another rule, change the filter above." if combine == "strict" else code
     used = on.get(combine) or f"{combine_text(combine)} (this app)"
     return ProtocolRule("Two games of a pair", used, other, combine == "strict")
 

@@ -89,8 +89,7 @@ VISIT: Final = PanelGroup(
             "board",
             blocks.draw_board,
             "VisIT-Bench: Elo leaderboard",
-            f"Elo ratings computed online, one pass in plan order, K-factor 4; {CI_TEXT} by item "
-            "bootstrap",
+            f"online Elo ratings, one pass in plan order, K-factor 4; {CI_TEXT} by item bootstrap",
             json_keys=(
                 "protocol.leaderboard.*.elo",
                 "elo.*",

@@ -118,10 +118,9 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
         for one in found
     ]
     text = (
-        "Evidence that the models do not each win 50\u202f% of items, valid at any time of a "
-        f"run: {'; '.join(parts)}. For one pair of models chosen in advance, a run may be "
-        f"stopped once the e-value reaches {E_VALUE_THRESHOLD} (error rate at most "
-        f"5{NARROW_SPACE}%)."
+        "Evidence against a share of wins of 50\u202f%, valid at any time of a run: "
+        f"{'; '.join(parts)}. For one pair of models chosen in advance, a run may be stopped "
+        f"once the e-value reaches {E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
     )
     return wrap(fill('<p class="eh-small eh-under" id="eh-evidence">{}</p>', text))
 

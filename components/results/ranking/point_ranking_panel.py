@@ -41,8 +41,7 @@ ONE_MODEL: Final = (
     "“Pass or fail” and “Scores”."
 )
 REVERSED: Final = (
-    "The judge's error rates differ between models, so each pass rate is corrected with the "
-    "labels of that model's answers."
+    "The judge's error rates differ between models, so each model is corrected with its own labels."
 )
 UNCORRECTED: Final = (
     "The judge's error rates differ between models, and not every pass rate can be corrected: "
@@ -127,11 +126,7 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
         ColumnHead("Rank"),
         *([ColumnHead("True pass rate, %")] if passes else []),
         ColumnHead("Observed pass rate, %" if passes else "Mean score"),
-        ColumnHead(
-            "Distance to the first model, points"
-            if passes
-            else "Distance to the first model, scale points"
-        ),
+        ColumnHead(f"Behind the first model, {'' if passes else 'scale '}points"),
         ColumnHead("", axis=axis),
     ]
     rows = [_row(cell, ranking, one, style, axis) for one in ranking.models]

@@ -139,8 +139,7 @@ class RemedyView:
         names = join_names([self.study.cells[cell][0] for cell in panel])
         return points, (
             f"{names} in both orders give {2 * len(panel)} votes; from right to left, the winner "
-            f"must lead by at least 1 to {2 * len(panel)} votes; otherwise the comparison is "
-            "undecided"
+            f"must lead by 1 to {2 * len(panel)} votes, otherwise undecided"
         )
 
     @property
@@ -158,8 +157,7 @@ class RemedyView:
             found["Both orders, plus votes of people on some of the comparisons"] = (
                 "no votes of people are stored; collect them on the Vote tab"
                 if grid.votes is None
-                else "too few of these comparisons have votes of people; collect more on the "
-                "Vote tab"
+                else "too few of these comparisons have votes; collect more on the Vote tab"
             )
         if len(self.others) < 2:
             found["Juries"] = "no other judge compared the answers with this prompt"

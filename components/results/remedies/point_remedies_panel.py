@@ -43,35 +43,21 @@ NO_LABELS: Final = (
 SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
 RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
-    "single": (
-        "One call",
-        "one call with one order of the options; the other rules are compared with this rule",
-    ),
-    "arrangements": (
-        "All orders, combined",
-        "the majority of the verdicts, or the mean score, over all orders of the options",
-    ),
-    "expected": (
-        "One call, expected score",
-        "the mean of the scores of a scale, weighted by their probability in one reply",
-    ),
+    "single": ("One call", "one order of the options; other rules are compared with this one"),
+    "arrangements": ("All orders, combined", "majority verdict, or mean score, of all orders"),
+    "expected": ("One call, expected score", "the mean of the scores, weighted by probability"),
     "expected-arrangements": (
         "All orders, probabilities averaged",
-        "the mean probability of a pass, or the mean expected score, over all orders",
+        "the mean probability of a pass, or the mean expected score",
     ),
-    "repeats": (
-        "Repeats, combined",
-        "the majority of the verdicts, or the mean score, of repeated calls in one order",
-    ),
+    "repeats": ("Repeats, combined", "majority verdict, or mean score, of calls in one order"),
     "threshold": (
         "Pass threshold moved",
-        "a pass above a threshold that is chosen on half of the labels; agreement is measured "
-        "on the other half",
+        "pass threshold chosen on half of the labels, agreement measured on the other half",
     ),
     "shift": (
         "Scores shifted",
-        "scores shifted by their median difference to half of the labels; agreement is measured "
-        "on the other half",
+        "scores shifted by the median difference to half of the labels, measured on the rest",
     ),
 }
 """Title and explanation of each rule."""
@@ -173,9 +159,7 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
             "Agreement with labels, %" if passes else "Mean distance to the label, scale points"
         ),
         ColumnHead(
-            "Gain in agreement over one call, points"
-            if passes
-            else "Reduction of the mean distance, compared with one call, scale points"
+            "Gain over one call, points" if passes else "Reduction of the distance, scale points"
         ),
         *([ColumnHead("", axis=axis)] if gains else []),
     ]
@@ -230,14 +214,10 @@ def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
         return EMPTY
     observed, true = found.rates.observed_pass_rate, found.true_pass_rate
     if true.value is None:
-        text = (
-            f"The observed pass rate of {share(observed.value, 0)} cannot be corrected for the "
-            f"judge's errors: {true.note}."
-        )
+        text = f"The observed pass rate {share(observed.value, 0)} is not corrected: {true.note}."
     else:
         text = (
-            "Labels correct the pass rate, not single verdicts: observed pass rate "
-            f"{share(observed.value, 0)}, true pass rate {share(true.value, 0)} "
-            f"{interval(true, 0, scale=100)}."
+            f"Labels correct the pass rate, not verdicts: observed {share(observed.value, 0)}, "
+            f"true {share(true.value, 0)} {interval(true, 0, scale=100)}."
         )
     return fill('<p class="eh-small eh-under">{}</p>', text)

@@ -93,10 +93,7 @@ def other_judges_panel(view: RemedyView) -> Markup:
     offer = EMPTY
     name = best.rule.members[0][0]
     if best.difference is not None and (best.difference.low or 0) > 0:
-        title = (
-            f"{name} with one call: {points(best.difference.value)} points of agreement with the "
-            "known answers"
-        )
+        title = f"{name} with one call: {points(best.difference.value)} points of agreement"
         text = f"{interval_text(best.difference)}, against one call of {view.judge}."
         show = button(f"Show remedies for {name}", {"show": name})
         offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)

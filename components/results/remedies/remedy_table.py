@@ -52,12 +52,8 @@ def rules_table(view: RemedyView) -> Markup:
     )
 
 
-PEOPLE_PART: Final = (
-    "Rules that use votes of people (intervals not adjusted for the number of rules)"
-)
-FEWER_PART: Final = (
-    "Rules measured on fewer comparisons (intervals not adjusted for the number of rules)"
-)
+PEOPLE_PART: Final = "Rules that use votes of people (intervals for each rule alone)"
+FEWER_PART: Final = "Rules measured on fewer comparisons (intervals for each rule alone)"
 MISSING_PART: Final = "Rules that cannot be computed from the stored replies"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 
@@ -109,11 +105,7 @@ def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: boo
     words = rule_words(line.rule)
     chosen = view.advice.chosen if view.advice else None
     picked = chosen is not None and rule_key(chosen.rule) == rule_key(line.rule)
-    partners = (
-        " (with the judges that have the highest agreement in this study)"
-        if line.rule.picked
-        else ""
-    )
+    partners = " (with the judges of highest agreement)" if line.rule.picked else ""
     detail = words.explanation + partners
     note = line.agreement.note
     return fill(

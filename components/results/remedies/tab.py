@@ -46,8 +46,7 @@ NO_REMEDIES: Final = (
     "or people). Ask people in the Vote tab."
 )
 BUDGET_SUBTITLE: Final = (
-    "of all judges and rules of this study, the rule with the highest agreement that the budget "
-    "can pay for"
+    "of all judges and rules, the one with the highest agreement that the budget pays for"
 )
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'

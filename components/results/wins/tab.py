@@ -36,9 +36,9 @@ HOW_WINS: Final = (
     "without sampling error)."
 )
 HOW_MATRIX: Final = (
-    "Win rate of each model in each category, or by each judge or prompt. People: every vote is "
-    "a verdict. Difference: judges − people on the same pairs of answers to the same items; t "
-    "interval, items as clusters."
+    "Win rates by category, judge or prompt. People: every vote is a verdict. Difference: "
+    "judges − people on the same pairs of answers to the same items; t interval, items as "
+    "clusters."
 )
 HOW_LENGTH: Final = (
     "Every verdict counts for both of its answers. `logit P(win) = β · log2(its length / the "
@@ -229,8 +229,7 @@ JURY: Final = Panel(
     draw_jury,
     (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
     "Jury and tie models",
-    "win rates by the majority of judges, and model strengths from rating models in which a tie "
-    "is an outcome",
+    "win rates by the majority of judges, and ratings that treat a tie as an outcome",
     how=HOW_JURY,
     visibility="shown",
     json_keys=(

@@ -200,8 +200,7 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
         return Kpi(
             label,
             DASH,
-            note=f"{count(items, 'item')} are too few to detect even a complete preference for "
-            "one position",
+            note=f"{count(items, 'item')} are too few to detect a preference for a position",
         )
     note = (
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "

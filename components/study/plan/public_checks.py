@@ -60,8 +60,7 @@ def check_prompts_and_judges(study: Study) -> None:
         path = PurePath(name)
         if path.suffix and (not name.startswith(PROMPTS_PREFIX) or ".." in path.parts):
             raise StudyError(
-                f"prompts: {name!r} is a file of the machine that runs this page; write the "
-                "prompt in the editor"
+                f"prompts: {name!r} is a file of this server; write the prompt in the editor"
             )
     asked = len(study.judges) * max(1, len(study.prompts))
     current_limits().check_participants(len(study.contestants or ()), asked, study.name)

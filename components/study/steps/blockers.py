@@ -110,11 +110,7 @@ def _empty_slice(study: LenientStudy, total: int) -> Blocker:
         sentence = f"none of {total:,} questions is in the chosen categories."
         clear = {"set": str(DATA.categories), "to": []}
         return Blocker(
-            1,
-            "no question of the data is in the chosen categories",
-            sentence,
-            "All categories",
-            clear,
+            1, "no question is in the chosen categories", sentence, "All categories", clear
         )
     sentence = f"none of {total:,} questions has as many answers as set under Options."
     clear = {"set": str(DATA.options), "to": "0"}

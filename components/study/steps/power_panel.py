@@ -133,8 +133,7 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
             "Share of verdicts that change when swapped",
             f"± {number(100 * half_width(questions, per))}",
             "points",
-            f"95{NARROW_SPACE}% interval if half of the verdicts change when swapped; ± {tenth} "
-            f"points if 10{NARROW_SPACE}% change",
+            f"interval if half of the verdicts change; ± {tenth} if 10{NARROW_SPACE}% change",
         )
         yield _direction_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
     else:
@@ -169,8 +168,7 @@ def _direction_kpi(comparisons: float) -> Kpi:
         label,
         f"{high} : {100 - high}",
         "of flips",
-        f"split of flips between the two positions that is detected with 80{NARROW_SPACE}% "
-        f"power, if about {count(round(flips))} pairs flip",
+        f"detected with 80{NARROW_SPACE}% power if about {count(round(flips))} pairs flip",
     )
 
 
@@ -184,6 +182,5 @@ def _people_kpi(planned: PlannedStudy) -> Kpi:
     return Kpi(
         label,
         "not known",
-        note=f"the data have no labels; with {_VOTES} votes from the Vote tab the interval would "
-        f"be ± {width} points",
+        note=f"no labels; {_VOTES} votes on the Vote tab would give ± {width} points",
     )

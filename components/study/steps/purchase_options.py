@@ -193,11 +193,7 @@ def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption
 
 
 def _column_title(planned: PlannedStudy) -> str:
-    return (
-        "Half-width of the win rate's interval, points"
-        if planned.compares_pairs
-        else "Half-width of the share's interval, points"
-    )
+    return "Win rate interval, ± points" if planned.compares_pairs else "Share interval, ± points"
 
 
 def _sources_title(planned: PlannedStudy) -> str:
@@ -250,10 +246,7 @@ def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
         )
     parts = variance_sources(planned.components, planned.size)
     largest = max(parts, key=lambda name: parts[name])
-    words = (
-        f"{share(parts[largest], 0)} of the variance of the {planned.quantity} comes from "
-        f"{_SOURCES[largest][1]}."
-    )
+    words = f"{share(parts[largest], 0)} of the variance comes from {_SOURCES[largest][1]}."
     return first + words
 
 

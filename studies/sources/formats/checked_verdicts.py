@@ -157,8 +157,7 @@ class _CellReader:
             named, numbers = sorted(kinds, key=lambda column: kinds[column] == "numbers")
             raise SourceError(
                 f"{table.name}: column {named!r} holds pass or fail, column {numbers!r} numbers. "
-                "It is unknown from which number on an answer passes: write pass or fail in "
-                "both columns"
+                "The lowest passing number is unknown: write pass or fail in both columns"
             )
         self.pass_fail = "numbers" not in known
 

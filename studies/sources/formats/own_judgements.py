@@ -139,8 +139,7 @@ def _parse_verdict(values: Mapping[str, Any], shown: int) -> Verdict:
         pick = int(pick)
     if pick not in (None, "tie", *range(shown)) or isinstance(pick, bool):
         raise ValueError(
-            f"pick is {pick!r}, but {shown} answers were shown: expected a slot counted from 0, "
-            "'tie' or null"
+            f"pick is {pick!r}, of {shown} answers shown: expected a slot from 0, 'tie' or null"
         )
     if margin not in (0, 1, 2) or isinstance(margin, bool):
         raise ValueError(f"margin is {margin!r}: expected 0, 1 or 2")

@@ -216,5 +216,5 @@ def _check_result(target: Path) -> None:
         dangling = connection.execute("PRAGMA foreign_key_check").fetchone()
     if result != "ok" or dangling:
         raise StoreUnusable(
-            f"the new store {target} failed its check: {result}; the new store was deleted"
+            f"the new store {target} failed its check: {result}; this copy was deleted"
         )

@@ -36,9 +36,7 @@ def agreement_table(view: ScoresView) -> Markup:
         ColumnHead(f"Value computed with the judge's score, 95{NARROW_SPACE}% CI"),
     ]
     if expected is not None:
-        heads.append(
-            ColumnHead("Value computed with the expected score (mean weighted by probability)")
-        )
+        heads.append(ColumnHead("Value computed with the expected score"))
     rows = [
         [
             name_cell(label, note=note),
@@ -81,12 +79,7 @@ def _criteria_table(view: ScoresView) -> Markup:
 
 
 AGREEMENT_ROWS: Final = (
-    (
-        "mae",
-        "Mean distance",
-        "mean absolute difference between score and label, scale points",
-        SCORE,
-    ),
+    ("mae", "Mean distance", "mean |score − label|, scale points", SCORE),
     ("bias", "Mean of score − label", "scale points; above 0: scores are too high", SHIFT),
     ("within_one", "Within one step", "% of scores at most one step from the label", PERCENT),
     ("spearman", "Spearman", "rank correlation", SCORE),
@@ -132,9 +125,8 @@ def contradictions_table(view: ScoresView) -> Markup:
 
 
 CIRCULAR_TIP: Final = (
-    "Share of triples of answers to one question in which each answer wins against the next in "
-    "a circle.\nBy chance: the share if the winners of each pair of models were exchanged at "
-    "random between items"
+    "Three answers to one question of which each wins against the next in a circle.\nBy chance: "
+    "the share if the winners of each pair of models were exchanged at random between items"
 )
 NO_TRIPLES: Final = "no item has three answers whose three comparisons all have a winner"
 

@@ -178,9 +178,8 @@ def order_tables(view: ScoresView) -> Markup:
     parts = [EMPTY]
     if repeats is not None:
         text = (
-            f"When calls are repeated in the same order, {percent(repeats.several)} of answers "
-            "get different scores; the standard deviation within an answer is "
-            f"{decimal(repeats.deviation, 2)} scale points."
+            f"Repeated in the same order, {percent(repeats.several)} of answers get different "
+            f"scores; standard deviation within an answer: {decimal(repeats.deviation, 2)}."
         )
         parts.append(_texts([text]))
     if order is not None:
@@ -258,9 +257,7 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
     heads = [
         ColumnHead(head, numeric=False),
-        ColumnHead(
-            f"Mean score in this order minus mean score in the other orders, 95{NARROW_SPACE}% CI"
-        ),
+        ColumnHead(f"Mean score minus mean score in the other orders, 95{NARROW_SPACE}% CI"),
         ColumnHead("", axis=axis),
     ]
     rows = [

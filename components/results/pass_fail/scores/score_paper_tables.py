@@ -90,7 +90,7 @@ def criteria_order_table(view: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Order of the criteria on {view.name}. Changed: % of answers whose overall score "
         "depends on the order of the criteria. Noise: % of scores that change when repeated in "
-        "the same order. First: score of a criterion listed first minus its score at other "
+        "the same order. First: level of a criterion listed first minus its level at other "
         f"places. {slice_text(view)} 95 % intervals over items; n: answers judged in several "
         "orders."
     )

@@ -34,10 +34,7 @@ REWARD_SCALE: Final = scales.ColourScale(
     "r",
     0,
     50,
-    (
-        "−50 points of Reward or less: worse than the baseline",
-        "+50 or more: better than the baseline; no colour: 0",
-    ),
+    ("−50 or less: worse than the baseline", "+50 or more: better; no colour: 0"),
     1,
     1,
     "",
@@ -143,8 +140,7 @@ def _factuality_table(found: Sequence[CreationRow]) -> Markup:
             value_cell(
                 row.baseline_vfs,
                 SCORE,
-                who="visual factuality score (VFS) of the baseline in comparisons with "
-                f"{row.model}",
+                who=f"visual factuality score (VFS) of the baseline against {row.model}",
             ),
             count(row.vfs_fail),
         ]
@@ -214,11 +210,7 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
         if scored:
             best = max(scored, key=lambda row: row.vfs.value or 0.0)
             title = f"{best.model} has the highest visual factuality: {number(best.vfs.value, 2)}."
-            return (
-                title,
-                "This visual factuality score (0 to 10) is the mean over items; each item "
-                "counts with the mean of both orders.",
-            )
+            return (title, "The score (0 to 10) is the mean over items of the mean of both orders.")
         return "No five-level verdicts yet.", "Results appear here while the study runs."
     best = known[0]
     against = study_baseline(filtered) or "the others"

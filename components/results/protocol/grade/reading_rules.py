@@ -127,11 +127,7 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
         )
     mine, other = filtered.study.reading, other_reading_rule(filtered.study.reading)
     prompts = list(dict.fromkeys(prompt for _, prompt in found))
-    heads = [
-        ColumnHead(
-            "Number of replies whose verdict differs between the rules, by judge", numeric=False
-        )
-    ]
+    heads = [ColumnHead("Replies with different verdicts, by judge", numeric=False)]
     heads += [ColumnHead(short_prompt(prompt)) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in found):

@@ -33,8 +33,7 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead(
-            "Items left out",
-            tip="number of items with at least one unusable reply; an item counts once per repeat",
+            "Items left out", tip="items with at least one unusable reply, counted once per repeat"
         ),
         ColumnHead("Grade, this app"),
         ColumnHead("Grade, authors’ code"),

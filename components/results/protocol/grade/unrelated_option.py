@@ -162,8 +162,7 @@ def _paired_differences(
     found = unrelated_contrasts(load_choice_rows(filtered), beside.frame)
     if not found:
         return _note_html(
-            "Both studies use the unrelated option in the same way, so its effect cannot be "
-            "measured."
+            "Both studies treat the unrelated option alike, so its effect cannot be measured."
         )
     return _effect_table(found)
 
@@ -177,19 +176,14 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
         "Grade Score with the unrelated option minus Grade Score without it, on the same items; "
         "interval adjusted for all judges and prompts"
     )
-    heads = [
-        ColumnHead("Grade Score with minus Grade Score without the unrelated option", numeric=False)
-    ]
+    heads = [ColumnHead("Grade with minus grade without the unrelated option", numeric=False)]
     heads += [ColumnHead(short_prompt(prompt), tip=tip) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in by_cell):
         cells = [by_cell.get((judge, prompt)) for prompt in prompts]
         lines.append([name_cell(judge, {"judge": judge}), *(_effect_cell(one) for one in cells)])
     return value_table(
-        heads,
-        lines,
-        label="Effect of the unrelated option on the Grade Score, with the same number of options "
-        "N",
+        heads, lines, label="Effect of the unrelated option at the same number of options N"
     )
 
 

@@ -54,9 +54,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     found = win_rate(rows, combine, unreadable) if len(rows) else {}
     rates = {model: rate for model, rate in found.items() if rate.n}
     if not rates:
-        return empty_state(
-            "No usable verdicts on pairs yet.", "Win rates need comparisons of two answers."
-        )
+        return empty_state("No usable verdicts on pairs yet.", "Win rates need pairs of answers.")
     counts = win_loss_record(rows, combine, unreadable)
     axis = Axis(chance=0.5)
     heads = [

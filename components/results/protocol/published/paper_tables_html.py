@@ -86,11 +86,7 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
                 printed, tuple(lines), corners
             )
     columns = [(short_prompt(prompt), f"prompt {k}") for k, prompt in enumerate(GRADE_PROMPTS, 1)]
-    title = (
-        "Printed table with an unrelated option added (N + 1 options)"
-        if added
-        else "Without the unrelated option"
-    )
+    title = "With an unrelated option (N + 1 options)" if added else "Without the unrelated option"
     rows = [short_model(model) for model in models_by_grade()]
     return static_matrix(rows, columns, cells, scale, title=title)
 
@@ -113,9 +109,7 @@ def doubt_notice() -> Markup:
         "table. The authors report differences of 0.05 to 0.12 between repeats, and put items "
         "with different numbers of options together."
     )
-    return notice_html(
-        "warn", "These published Grade Scores are not a reliable standard of comparison.", text
-    )
+    return notice_html("warn", "These published grades are not a reliable standard.", text)
 
 
 def _doubtful_list() -> Markup:
@@ -139,9 +133,7 @@ def _doubtful_list() -> Markup:
         ColumnHead("Largest possible grade"),
         ColumnHead("Printed minus possible"),
     ]
-    body = value_table(
-        heads, rows, label="Published Grade Scores above their largest possible value"
-    )
+    body = value_table(heads, rows, label="Published grades above the largest possible value")
     title = f"Show the {len(rows)} Grade Scores above their largest possible value"
     return fill('<details class="eh-how"><summary>{}</summary>{}</details>', title, body)
 

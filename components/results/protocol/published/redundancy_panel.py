@@ -39,14 +39,7 @@ CORRELATION_SCALES: Final[dict[str, scales.ColourScale]] = {
         "Spearman", "b", 1, 0, ("no colour: 1, same ranking", "full colour: 0 or less"), 2, 1, ""
     ),
     "R²": scales.ColourScale(
-        "R²",
-        "b",
-        1,
-        0,
-        ("no colour: 1, scores are an exact linear function of each other", "full colour: 0"),
-        2,
-        1,
-        "",
+        "R²", "b", 1, 0, ("no colour: 1, exact linear relation", "full colour: 0"), 2, 1, ""
     ),
 }
 MAX_BYTES: Final = 2_000_000

@@ -132,9 +132,7 @@ _memoised_call_costs = memoise_by_study(read_call_costs)
 def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
     """HTML table of calls, tokens and dollars, with the projected cost of adding a model."""
     if not found:
-        return empty_state(
-            "No pairs were judged.", "A head-to-head is one pair of answers, judged in both orders."
-        )
+        return empty_state("No pairs were judged.", "A head-to-head is one pair in both orders.")
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Head-to-heads"),
@@ -233,7 +231,7 @@ def _reply_row(one: ReplyCounts, tied: bool) -> list[str]:
     shown: Status = "extracted"
     badge = hover_html(
         status_badge(shown, one.extracted),
-        "verdicts found by the extraction judge",
+        "found by the extraction judge",
         {**select, "status": "extracted"},
     )
     by_kind = ", ".join(
@@ -315,10 +313,6 @@ def visit_kpis(
         kpis.append(Kpi("Cost of a head-to-head", price, note=note if each.value else cheap.judge))
     extracted = sum(one.extracted for one in found)
     kpis.append(
-        Kpi(
-            "Verdicts by extraction",
-            count(extracted),
-            note="verdicts found by the extraction judge",
-        )
+        Kpi("Verdicts by extraction", count(extracted), note="found by the extraction judge")
     )
     return kpis

@@ -73,8 +73,7 @@ def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[s
     else:
         shown = [_item_html(item) for item in found.items[:SHOWN]]
         head = subheading(
-            "First items",
-            "the first items as read from these columns; no column is chosen as the verdict",
+            "First items", "read from these columns; no column is chosen as the verdict"
         )
     return head + join(shown)
 
@@ -130,9 +129,5 @@ def _item_html(item: Item) -> Markup:
 
 
 def _question_html(item: Item | None) -> Markup:
-    text = (
-        item.instruction
-        if item and item.instruction
-        else "the table has no column with the question"
-    )
+    text = item.instruction if item and item.instruction else "the table contains no question"
     return fill('<p class="eh-small eh-q" dir="auto">{}</p>', truncate(text, _MAX_TEXT))

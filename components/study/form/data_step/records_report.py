@@ -79,10 +79,7 @@ def _error_notice(preview: StudyPreview) -> Markup:
     if has_roles(preview):
         return EMPTY  # the strip below names the column that is missing
     if not preview.lenient_study.raw(*DATA.mapping) and table_to_map(preview):
-        advice = (
-            "The meaning of each column was guessed from its name. Check the guesses below and "
-            "confirm them."
-        )
+        advice = "The meaning of each column was guessed. Check the guesses below and confirm them."
         details = escape(with_original_name(preview, preview.data_error))
         return notice_html("warn", "The format of this table is unknown.", advice) + fill(
             "<details class='eh-how eh-notes' data-keep='seen'><summary>Details</summary>"

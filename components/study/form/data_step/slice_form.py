@@ -50,9 +50,7 @@ def slice_form(preview: StudyPreview, view: FormState) -> Markup:
         players.append((REFERENCE, f"{REFERENCE}, compared as a model"))
     playing = [str(name) for name in as_list(study.raw(*STUDY.contestants))]
     hint = (
-        f"this sample contains items of {count(len(drawn))} of {count(len(names))} categories"
-        if names
-        else ""
+        f"{count(len(drawn))} of {count(len(names))} categories are in this sample" if names else ""
     )
     parts = [
         form_row(

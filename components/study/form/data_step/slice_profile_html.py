@@ -176,7 +176,6 @@ def _profile_footer(found: SliceProfile) -> Markup:
         )
     if found.judged:
         parts.append(
-            f"{count(found.judged, 'item')} whose better answer is known from people's votes or "
-            "by design."
+            f"{count(found.judged, 'item')} whose better answer is known, from votes or by design."
         )
     return fill('<p class="eh-small eh-mute">{}</p>', " ".join(parts))

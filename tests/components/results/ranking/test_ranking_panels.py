@@ -94,8 +94,8 @@ def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(
     ranking = compute_ranking(ladder, ladder, votes)
     assert set(panels.people_ratings(ranking.board, ranking)) == {"a", "b", "c"}
     assert ranking_finding(ranking)[0] == (
-        "a is ahead of b; ratings from people's votes have the same order, but not all "
-        "differences are significant."
+        "a is ahead of b; people's ratings have the same order, but not all differences are "
+        "significant."
     )
     some = build(battles({("a", "b"): (3, 2)}, judge="human:ann"))
     assert panels.people_ratings(ranking.board, compute_ranking(ladder, ladder, some)) == {}
@@ -188,7 +188,7 @@ def test_prd_ranks_as_published_and_the_second_order_crowns_claude():
     assert ranking.board.ratings["gpt-4"].value == pytest.approx(1276, abs=1)
     title, lead = ranking_finding(ranking)
     assert title == (
-        "gpt-4 ranks itself first; ratings from people's votes have the same order, but not all "
+        "gpt-4 ranks itself first; people's ratings have the same order, but not all "
         "differences are significant."
     )
     assert says(lead, "Third", "fourth", "no", "4")
