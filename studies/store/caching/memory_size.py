@@ -1,6 +1,6 @@
-"""Estimate of the memory that a value keeps alive: frames, arrays, texts and their containers.
+"""Estimate of the memory that a value occupies: frames, arrays, texts and their containers.
 
-Arrays are counted by their buffers, because a cached frame and the parts computed from it often
+Arrays are counted by their buffers, because a cached frame and the arrays computed from it often
 share buffers. Containers of many small objects are sampled.
 """
 
@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 SAMPLED_ELEMENTS: Final = 200
-"""Number of elements of a container that are measured; each further element counts with the mean of
-these."""
+"""Number of elements of a container that are measured; further elements count with their mean."""
 MAX_DEPTH: Final = 40
 _SHARED_TYPES: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 _SCALARS: Final = (int, float, complex, bool, np.generic, pd.Timestamp)
@@ -26,7 +25,7 @@ _SCALARS: Final = (int, float, complex, bool, np.generic, pd.Timestamp)
 
 @dataclasses.dataclass(slots=True)
 class MemorySize:
-    """Number of bytes of small objects, and of each array buffer by its address."""
+    """Bytes of small objects, and the bytes of each array buffer by its address."""
 
     small: float = 0.0
     buffers: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -52,11 +51,10 @@ class _Walk:
         self._excluded = (*excluded, *_SHARED_TYPES)
         self._seen: set[int] = set()
         self._alive: list[object] = []
-        """Temporary objects created while measuring, stored so that Python does not reuse their
-        ids."""
+        """Measured objects, referenced so that Python does not give their ids to other objects."""
 
     def add(self, value: Any, weight: float, depth: int) -> None:
-        """Add a value; `weight` is the number of similar objects that it represents."""
+        """Add the size of a value; `weight` is the number of similar objects it stands for."""
         if value is None or isinstance(value, self._excluded) or id(value) in self._seen:
             return
         if isinstance(value, _SCALARS):
