@@ -59,7 +59,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         return "; people's ratings have the same order, but not all differences are significant"
     other = people.names[0]
     if other != board.names[0] and is_significantly_above(people.gap(other, board.names[0])):
-        return f"; people's votes put {other} first"
+        return f"; people put {other} first"
     return "; by people's votes, no other model leads significantly"
 
 
@@ -120,5 +120,5 @@ def _order_sentence(ranking: Ranking) -> str:
         leader = board.names[0]
         known = leader != first and first in board.names
         if known and is_significantly_above(board.gap(leader, first)):
-            return f"With the verdicts of the {which} order alone, {leader} would rank first."
+            return f"With the verdicts of the {which} order alone, {leader} would lead."
     return ""

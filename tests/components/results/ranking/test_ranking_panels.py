@@ -76,7 +76,7 @@ def test_one_order_alone_can_crown_somebody_else():
         for row in pair(f"q{n}", 0 if n < 19 else 1, 0 if n < 17 else 1, x="a", y="b")
     ]
     found = ranking_finding(compute_ranking(build(clear), build(clear)))[1]
-    assert says(found, "second", "alone", "rank first")
+    assert says(found, "second", "alone", "lead")
     html = panels.order_comparison_html(ranking)
     assert "first order alone" in html
     assert html.count('class="n"') == 4  # two hollow marks for each of two contestants
