@@ -134,8 +134,8 @@ def _warning(store: Store) -> PaperClaim:
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
         "Does a warning against position bias help?",
-        "With prompt 3, which warns the judge, position entropy is higher than with prompt 1 "
-        f"for {sum(one > 0 for one in differences)} of {len(differences)} models.",
+        "With prompt 3, which warns of position bias, position entropy is higher than with "
+        f"prompt 1 for {sum(one > 0 for one in differences)} of {len(differences)} models.",
         f"{SMALL_JUDGE} changes {share(plain, 0)} of its verdicts when the answers are swapped, "
         f"and {share(warned, 0)} with a prompt that warns against position bias.",
         f"The authors report scores that differ by up to {number(MAX_REPEAT_DIFFERENCE, 2)} "

@@ -175,10 +175,10 @@ def rates_table(view: PassFailView) -> Markup:
         _rate_row("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
             "Good answers among passed answers",
-            f"precision: % of passed answers that are good (all labelled answers: {base})",
+            f"precision: % of passed answers that are good; among all labelled {base}",
             rates.precision,
             PERCENT,
-            rates.base_rate.value,
+            rates.base_rate.value
         ),
         _rate_row("Youden's J", "sensitivity + specificity − 1; 0 is chance level; "
             "below 0.2 the pass rate is not corrected",

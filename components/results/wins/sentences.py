@@ -166,7 +166,7 @@ def _people_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
         return []
     who, got = largest_gap(known)
     note = f"{who} {interval(got, scale=100)}"
-    return [Kpi("Largest difference to people's win rates", _points_text(got), "points", note)]
+    return [Kpi("Largest win-rate gap, judges − people", _points_text(got), "points", note)]
 
 
 def _length_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
