@@ -263,12 +263,14 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "below people",
-        "This judge agrees with people in **{people}** of verdicts, less often than a person.",
+        "This judge agrees with people in **{people}** of verdicts, less often than another "
+        "person.",
         _conditions(("people", "known", 0), ("stand_in_high", "<", 0)),
     ),
     SentenceRule(
         "above people",
-        "This judge agrees with people in **{people}** of verdicts, more often than a person.",
+        "This judge agrees with people in **{people}** of verdicts, more often than another "
+        "person.",
         _conditions(("people", "known", 0), ("stand_in_low", ">", 0)),
     ),
     SentenceRule(

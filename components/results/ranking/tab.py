@@ -123,7 +123,7 @@ def elo_heading(ranking: Ranking) -> Markup:
     band = f"band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"
     return panel_heading(
         "Elo after each battle",
-        f"ratings after battles in plan order; {band}; K-factor 4",
+        f"Elo ratings after each battle, in plan order; {band}; K-factor 4",
         [("limit", "Bradley–Terry rating, which Elo approaches with more battles")],
     )
 
