@@ -86,7 +86,8 @@ def _with_question(
 ) -> dict[str, str]:
     """Return the guess; if it has no question, take the first column of sentences as the question.
 
-    This needs at least two other columns of answers; a column named like an answer is not taken.
+    The guess is changed only if at least two other columns are mapped to answers. A column whose
+    name contains a contestant is not taken.
     """
     if "instruction" in guess.values():
         return guess
@@ -108,8 +109,8 @@ def _has_sentences(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
-    """Map the first column with one of a field's known names to the field; a column is used
-    once."""
+    """Return column -> field, with at most one column per field: the one with the first of the
+    field's known names that occurs."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():
