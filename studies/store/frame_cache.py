@@ -131,8 +131,8 @@ _MAKERS: Final[list[ModuleType]] = []
 def register_maker(module: ModuleType) -> None:
     """Register a module whose code, with all its imports, produces the cached data.
 
-    The store's module registers itself, because this module cannot import it: it imports this
-    module.
+    The store's module calls this function, because this module cannot import the store's module
+    without an import circle.
     """
     if module not in _MAKERS:
         _MAKERS.append(module)
