@@ -119,7 +119,7 @@ class JudgementColumns:
     """All columns of a study's judgements, as arrays of codes and numbers."""
 
     def __init__(self, rows: Iterable[tuple[Any, ...]], no_pick: int) -> None:
-        """Read the rows of `Store.frame_rows`."""
+        """Read the rows of `Store.frame_rows`; `no_pick` is the code for a row without a pick."""
         self._prepare(no_pick)
         waiting = iter(rows)
         while chunk := list(islice(waiting, ROWS_PER_CHUNK)):
