@@ -177,8 +177,7 @@ class SourceBuilder:
         return same
 
     def all_notes(self) -> list[str]:
-        """Return the reader's notes, and notes on rows left out and on items with equal
-        questions."""
+        """Return the format reader's notes, and notes on rows left out and equal questions."""
         return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
 
     def _self_comparison_notes(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Recorded verdicts: picked slot, slot labels, and verdicts without a recorded order."""
+"""Slot labels of recorded verdicts, and conversion of a pick to another order of the answers."""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
     """Guess a mapping column -> field from the names and texts of the columns.
 
     A guess of questions and answers is filled into the form, which shows the resulting comparisons;
-    calls are made only by Run. A guess of verdicts is never applied without confirmation.
+    calls are made only when a run is started. A guess of verdicts is never applied without
+    confirmation.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
     guess = _correct_names_with_texts(_guess_by_name(columns), rows)
