@@ -83,7 +83,8 @@ def dump_study(study: Study) -> str:
 
 
 def study_to_mapping(study: Study) -> dict[str, Any]:
-    """Convert a study to study-file keys: its preset, and values other than preset or default."""
+    """Convert a study to the keys of a study file: its preset, and the values that differ from
+    those of the preset (without a preset, from the defaults)."""
     base = preset_defaults(study)
     values = changed_fields(study, base, STUDY)
     if data := changed_fields(study.data, replace(base.data, source=DataSpec().source), DATA):
