@@ -131,7 +131,7 @@ def _copy_tables(
 
 
 def _insert_rows(connection: sqlite3.Connection, shape: TableShape, rows: Iterable[Row]) -> int:
-    """Insert rows, of several with the same key only the first; return the number inserted."""
+    """Insert rows (only the first of several with the same key); return the number inserted."""
     kept = 0
     records = (shape.record(row) for row in rows)
     while batch := list(islice(records, _BATCH_ROWS)):
