@@ -64,9 +64,9 @@ class Dispute:
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
-        """Sort key of a case; a larger key means a more informative case. The key compares the
-        share of judges that contradict the reference (or the entropy of the verdicts if no
-        reference is used), then the certainty of the reference, then the number of verdicts."""
+        """Sort key, larger for more informative cases: first the share of judges that contradict
+        people or the known answer (for a split among judges or among people: the entropy of their
+        verdicts), then the certainty of the other verdicts, then the number of verdicts."""
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
