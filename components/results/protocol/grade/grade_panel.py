@@ -1,5 +1,5 @@
-"""Grade Score of a study: heatmap by judge, prompt and unrelated option, with the scores of random
-choices.
+"""Grade Score of a study: heatmaps by judge and prompt, with and without an unrelated option (an
+answer to another item), and the scores of random choices.
 
 Scores with different numbers of options N are never compared.
 """
