@@ -163,8 +163,8 @@ def _count_winners(
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case, the number of selected raters whose majority chose each answer. Cases with
-    equal counts share one Counter object, to save memory with millions of cases."""
+    """For each case, how many of the selected raters chose each answer in most of their verdicts.
+    Cases with equal counts share one Counter object, to save memory with millions of cases."""
     own = row_selection.select_rows(rows, selected)
     rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
     majority = majority_choices(rater, chosen[selected], raters)
