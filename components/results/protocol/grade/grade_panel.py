@@ -58,8 +58,8 @@ MEASURE_SUBTITLES: Final = {
     f"wrong choices); {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
-"""Largest N for which all Nᴺ random outcomes are enumerated; for larger N, only the grade of random
-choices is known."""
+"""Largest N for which the chance scores of entropy and choice are known, as all Nᴺ random outcomes
+have to be enumerated."""
 SEED: Final = 20_24
 
 
