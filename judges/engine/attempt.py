@@ -1,5 +1,5 @@
-"""Make the calls for one ask: wait for rate limit and budget, record every attempt, decide on
-retries.
+"""Make the calls for one ask (several, if a call fails): wait for rate limit and budget, record
+every attempt, decide on retries.
 
 No other module retries a call.
 """
@@ -99,7 +99,7 @@ class AskAttempts:
 
     async def run_hedge(self) -> JudgeReply | None:
         """Make a second call while the first is slow; return the reply of the second call, or None
-        if that reply is not complete."""
+        if it has no complete reply or the first call was answered before it."""
         outcome = await self._attempt_once()
         if outcome is None:
             return None

@@ -76,8 +76,7 @@ class EndpointLimiter:
         return max(0.0, self._pace.cooldown_end - self._clock())
 
     def was_overtaken(self, started: float) -> bool:
-        """Whether a cool-down began after the call that started at `started` was allowed to
-        start."""
+        """Whether a cool-down that still lasts began after `started`, the start time of a call."""
         return self.cooldown_left > 0 and started <= self._pace.cooldown_start
 
     @property
