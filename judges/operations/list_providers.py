@@ -1,4 +1,4 @@
-"""The command that lists the provider presets."""
+"""The command that lists the known providers (studies/spec/provider_presets.yaml)."""
 
 from __future__ import annotations
 
