@@ -111,11 +111,11 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
 
 
 def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError if judges are to get images but no judge has vision, or no prompt shows
+    """Raise PlanError if `judge_sees` is `images` but no judge has vision, or no prompt shows
     images.
 
-    If a preset sets `judge_sees: images`, it applies to judges with vision only; a local judge
-    reads the image description instead.
+    If a preset sets this value, no prompt has to show images; and if all judges are embedded or
+    simulated, none needs vision, because they get the image description instead.
     """
     if study.judge_sees != "images":
         return
