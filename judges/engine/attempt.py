@@ -249,8 +249,8 @@ class AskAttempts:
         return None
 
     async def _reserve_allowance(self) -> bool:
-        """Reserve the call's maximum cost in the store if this Space's key pays for it; return
-        whether the call may be made."""
+        """Reserve the call's maximum cost in the store if the page host's API key pays for the
+        call; return whether the call may be made."""
         if refusal := await self.reservation.reserve_from(self.state.allowance, self.call):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved

@@ -26,8 +26,8 @@ MIN_COSTED_JUDGEMENTS: Final = 5
 """The cost of an ask is estimated by the mean cost of its judge's judgements if there are at least
 this many, else from the tokens of pending asks."""
 MIN_BLOCK_ASKS: Final = 64
-"""Minimum number of consecutive asks that are reordered together; the number is four times the
-calls in flight if that is more."""
+"""Number of consecutive asks that are reordered together: this, or four times the number of asks
+requested at once if that is more."""
 SAMPLE_ASKS: Final = 50
 """Number of pending asks whose prompt tokens are counted for an estimate."""
 

@@ -71,8 +71,8 @@ class JudgeState:
     limiter: EndpointLimiter
     workers: int = 1
     allowance: RunAllowance | None = None
-    """Spending allowance of this Space's key, if this key pays for the calls. It is checked before
-    each call, in addition to the run's budget."""
+    """Spending allowance of the API key of the page's host, if this key pays for the calls. It is
+    checked before each call, in addition to the run's budget."""
     wait_reason: str = ""
     retrying: dict[str, PendingRetry] = field(default_factory=dict)
     """Key of an ask that waits for a retry -> attempts made so far, and the reason."""
