@@ -159,7 +159,7 @@ def judge_agreement_matrix(
     case.
 
     Repeats are reduced to the most frequent verdict. With `people`, the people's majority is added
-    as a further judge; its choice is compared with a judge's verdicts in every order.
+    as a further judge; the majority's choice is compared with a judge's verdicts in every order.
     """
     machine = frame.loc[~row_selection.people_mask(frame)]
     data = build_case_verdicts(machine)
