@@ -44,7 +44,8 @@ def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def tie_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count ties, out of all verdicts of complete order sets and of unknown order."""
+    """Count ties, out of the verdicts of complete order sets or of unknown order (in cells judged
+    in one order only: out of all verdicts)."""
     rows = evidence.comparable_picks
     return build_tally(rows, rows["pick"] == TIE, 1)
 
@@ -209,7 +210,7 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 @dataclass(frozen=True)
 class PooledEntropy:
-    """Normalised entropy of the slot counts of each number of options N, averaged over verdicts."""
+    """Mean over numbers of options N of the slot counts' normalised entropy, weighted by verdicts."""
 
     sizes: tuple[int, ...]
     """The numbers of options N; the totals contain the slot counts of one N after the other."""
