@@ -261,9 +261,8 @@ def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Int
     """Group the items that consist of the same single battle into kinds.
 
     Returns the rows to keep (those of one item per kind), the kind of each kept row, and the number
-    of items of each kind. `cell` is
-    a code of everything that distinguishes battles (pair, outcome, weight). An item with several
-    battles is a kind of its own.
+    of items of each kind. `cell` is a code of everything that distinguishes battles (pair, outcome,
+    weight). An item with several battles is a kind of its own.
     """
     size = np.bincount(item, minlength=items)
     alone = size[item] == 1
