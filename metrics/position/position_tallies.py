@@ -210,7 +210,7 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 @dataclass(frozen=True)
 class PooledEntropy:
-    """Mean over numbers of options N of the slot counts' normalised entropy, weighted by verdicts."""
+    """Mean normalised entropy of the slots over numbers of options N, weighted by verdicts."""
 
     sizes: tuple[int, ...]
     """The numbers of options N; the totals contain the slot counts of one N after the other."""
