@@ -63,7 +63,7 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
 
 def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
     """Return the judges' rows on cases with human votes, the slot picked in each row, and the slot
-    of the people's majority."""
+    that the people's majority prefers."""
     data = build_case_verdicts(evidence.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
