@@ -57,8 +57,8 @@ def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
 
 @cache
 def item_weights(high: int, nights: int) -> tuple[int, int]:
-    """Return the weight of an item if its score on the baseline night is high, and the weight if it
-    is low; `high` of the item's `nights` scores are high.
+    """Return the two possible weights of an item with `high` high scores in `nights` nights: the
+    weight if its score on the baseline night is high, and the weight if that score is low.
 
     A weight is the log-likelihood ratio of "the item changed after the baseline" to "the item
     varies from night to night", in steps.
@@ -88,7 +88,7 @@ def _binomial(high: int, nights: int) -> float:
 
 def contrast_strength(night: int, p: float) -> float:
     """Convert the p-value after `night` nights to the scale of the e-value, on which an alarm is
-    raised at 1/α. The result is 0 on nights without this test (`LOOKS`)."""
+    raised at 1/α. The result is 0 on nights that are not in `LOOKS`."""
     if night not in LOOKS:
         return 0.0
     return SHARE / len(LOOKS) / max(p, 1e-300)
