@@ -89,8 +89,8 @@ def fairness_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count the picks of the truly better answer, out of verdicts on pairs whose better answer is
-    known; a tie is wrong."""
+    """Count the picks of the truly better answer, out of verdicts on comparisons whose better
+    answer is known; a tie is wrong."""
     rows = evidence.picks
     if RIGHT_COLUMN in rows:  # several options can be right
         rows = row_selection.select_rows(rows, rows[RIGHT_COLUMN] >= 0)
@@ -144,7 +144,7 @@ def _consistency_kappa(totals: Floats) -> Floats:
 
 
 def kappa_unit_effect(totals: Floats) -> float:
-    """Change of κ if every order set had the other outcome: 1/(1 − chance)."""
+    """Difference of κ between full consistency and none: 1/(1 − chance)."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
 
 
