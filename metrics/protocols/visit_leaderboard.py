@@ -175,8 +175,8 @@ def cost_per_head_to_head(
 
     `cost` is the dollars of each row of the frame, nan if the price is unknown (default: the column
     `cost`). `extra` is a cost outside the frame, such as that of extracting verdicts; it is divided
-    evenly. Noise-floor repeats do not belong to a head-to-head. A head-to-head with an unpriced
-    call is left out and counted in `unpriced`.
+    evenly among the head-to-heads. Noise-floor repeats do not belong to a head-to-head. A
+    head-to-head with an unpriced call is left out and counted in `unpriced`.
     """
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:
