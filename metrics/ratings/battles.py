@@ -152,8 +152,8 @@ class PairCounts:
     Pair p is (low[p], high[p]), two contestant codes with low < high; `wins_low` and `wins_high`
     are their wins, a tie half to each. A *kind* groups all items that consist of the same single
     battle; `multiplicity` is their number. So a million items with one battle each need only a few
-    hundred entries. In entry e, an item of kind[e] has won[e] wins of the low and lost[e] wins of
-    the high contestant of pair[e].
+    hundred entries. Entry e of the arrays `kind`, `pair`, `won` and `lost` says that an item of
+    kind[e] has won[e] wins of the low and lost[e] wins of the high contestant of pair[e].
     """
 
     names: tuple[str, ...]

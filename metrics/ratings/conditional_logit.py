@@ -36,7 +36,7 @@ class LogitProblem:
 
     `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
     the weight of an outcome for each alternative (for example, a tie counts half for each). `tally`
-    counts outcomes per kind of item (items with the same battles are one kind); its column is
+    counts outcomes per kind of item (items with the same battles are one kind), in the column
     setting · (number of outcomes) + outcome. `multiplicity` is the number of items of each kind.
     """
 
