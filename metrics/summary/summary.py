@@ -69,8 +69,8 @@ def summarise_frame(
     """Compute all measures of a frame as JSON types; with `by` also for every cell, nested.
 
     Judges and prompts are pooled (without people's votes, unless there are no other verdicts); the
-    sections `position` and `grade` are by judge and prompt. If the study has its own rule for both
-    orders or unreadable replies, the section `protocol` has the numbers by that rule. `quick` plays
+    sections `position` and `grade` are by judge and prompt. If `combine` or `unreadable` is not
+    the default, the section `protocol` has the numbers by that counting rule. `quick` plays
     online Elo once, in plan order: its range and interval are null, with a note. If judgements
     contain a suspected injection, `without_suspects` has the numbers without them. With `checks`
     (people's verifications, by item) there is a section `verification`. If better answers are known
