@@ -33,7 +33,7 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def _partial_line(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML line on the share changed so far. It is no live region: it changes twice a second."""
+    """HTML line on the comparisons that change with the order so far, silent for screen readers."""
     return fill(
         '<div class="eh-notice warn"><b>{}</b><span class="eh-grow">{}</span></div>',
         f"Partial: {count(facts.done)} of {count(facts.planned)}.",

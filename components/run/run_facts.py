@@ -59,7 +59,7 @@ class RunFacts:
     made: RunSpending = NO_CALLS
     """Calls, dollars and tokens of all runs of the study; set while no run is active."""
     forecast: CostQuote | None = None
-    """Forecast of all planned calls, set when every call has been made; None if unknown."""
+    """Forecast number and cost of all calls, set when all have been made; None if unknown."""
 
     @property
     def planned(self) -> int:
