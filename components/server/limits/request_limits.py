@@ -35,7 +35,8 @@ class BodyPace(NamedTuple):
     """Lowest average speed after `first_seconds`."""
 
     def seconds_for(self, received: int) -> float:
-        """Seconds from a request's start by which more than `received` bytes must have come."""
+        """Seconds after a request's start at which it is refused if only `received` bytes have
+        come."""
         return self.first_seconds + received / self.bytes_per_second
 
 
