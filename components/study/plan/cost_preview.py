@@ -78,7 +78,7 @@ class ForecastByJudge:
 
 
 def count_asks(plan: Plan) -> tuple[int, int]:
-    """Number of calls of a plan, and of its noise-floor repeats; no prompt is rendered."""
+    """Number of calls of a plan, and of the noise-floor repeats among them; renders no prompt."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
         showings_for(prompt): {} for prompt in plan.prompts

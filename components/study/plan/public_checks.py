@@ -2,7 +2,7 @@
 the server.
 
 A visitor writes the study file, so every path in it is untrusted. Allowed data sources are uploads,
-the built-in probe set, the Hub, and the folder of records that the page's owner opened.
+the built-in probe set, the Hub, and the folder that the server's EVENHAND_RECORDS names.
 """
 
 from __future__ import annotations
