@@ -1,4 +1,5 @@
-"""Results of a gate for other tools: JUnit XML and an SVG badge."""
+"""Result of a gate (comparison of a night's verdicts with a baseline) as JUnit XML and SVG
+badge."""
 
 from __future__ import annotations
 
