@@ -51,7 +51,7 @@ EXAMPLES: Final = (
 
 
 Dot = Literal["ready", "running", "unfinished", "done"]
-"""State that the colour of the dot before a study's state shows; the text beside it names it."""
+"""States of a study that a coloured dot shows; the text beside the dot names the state."""
 
 
 @dataclass(frozen=True, slots=True)
