@@ -110,8 +110,7 @@ class FairTurns:
 
     def refusal(self, client: QueueClient, unfinished: Iterable[QueueClient], unread: int) -> str:
         """Reason to refuse one more event of a client; "" if it is accepted. `unfinished`: the
-        client of each waiting or running event; `unread`: number of the client's unread
-        messages."""
+        client of each waiting or running event; `unread`: messages not read by the client."""
         sessions, addresses = _count_events(unfinished)
         of_session, of_address = sessions[client.session], addresses[client.address]
         if of_session >= self._limits.waiting_per_session:
