@@ -95,7 +95,7 @@ def _key_refusal(study: Study, judge: JudgeSpec) -> str:
 
 
 def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Refuse a study with more calls than a public page accepts; large plans are only estimated."""
+    """Refuse a study with more calls than a public page accepts; the error has an estimate."""
     most = current_access().asks
     if most is None:
         return

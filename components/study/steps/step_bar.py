@@ -20,8 +20,7 @@ Mark = Literal["done", "todo", "wrn"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the form: number, title, summary, state (`mark`), and the panel that a click
-    shows."""
+    """One step of the form: number, title, summary, state (`mark`), and panel shown by a click."""
 
     number: int
     title: str
