@@ -24,9 +24,7 @@ class StartScreen:
     form: str
     """Name of the kind of ballot, and the reason for this kind."""
     name_error: str = ""
-    """Problem with the typed name."""
     login_error: str = ""
-    """Reason of a failed login."""
     login: bool = False
 
 
