@@ -80,9 +80,8 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
     """Open the store; return it, and whether it is read-only. If a frozen store (of a read-only
-    page) lies beside this file, a temporary copy of it is opened, so that the folder stays
-    unchanged. If a seed store (of a published Space) lies there and the page has no store yet, it
-    is copied."""
+    page) lies beside this file, a temporary copy is opened, so that the folder stays unchanged. If
+    a seed store (of a published Space) lies there, it is copied unless a store exists."""
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(here / FROZEN_STORE, copy)

@@ -321,8 +321,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
 
 def _bind_remedies(page: PageParts, store: Store) -> None:
-    """Bind the buttons of the Remedies view: apply a rule, open a pilot's study file, filter by
-    judge."""
+    """Bind the buttons of Remedies: apply a rule, open a pilot's study file, filter by judge."""
     results, study, interactive = page.results, page.header.study, page.interactive
     shown = results.parts[remedies_tab.NAME].components
     judge = results.filters["judge"]
