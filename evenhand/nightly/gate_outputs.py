@@ -1,5 +1,4 @@
-"""Result of a gate (comparison of a night's verdicts with a baseline) as JUnit XML and SVG
-badge."""
+"""Result of a gate (a night compared with a baseline) as JUnit XML and as an SVG badge."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Result of a gate (comparison of a night's verdicts with a baseline): one check for each stream
-(judge, prompt and kind of score), the outcome, and a table in Markdown."""
+"""Result of a gate (a night compared with a baseline): one check for each stream (judge, prompt and
+kind of score), the outcome, and a table in Markdown."""
 
 from __future__ import annotations
 
