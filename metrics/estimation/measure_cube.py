@@ -206,8 +206,8 @@ def exceeds_block(frame: pd.DataFrame) -> bool:
 
 
 class _ItemBlock(GroupedFrame):
-    """Some items of a frame, with the cells of the whole frame and their flags (one order, unknown
-    order)."""
+    """Some items of a frame. Cells and their flags (judged in one order only, order unknown) are
+    those of the whole frame, so that the totals of all blocks can be joined."""
 
     def __init__(self, whole: GroupedFrame, rows: Mask, flags: GroupedFrame) -> None:
         self.cells, self.count = whole.cells, whole.count

@@ -149,11 +149,11 @@ def _play_all(
 def _play_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Return the final ratings, computed from the last battles only, and two snapshots: the start
-    (all ratings 0) and the end.
+    """Return the final ratings of every order and round, computed from its last battles only, since
+    earlier battles have almost no effect on Elo; and the curves of ratings with two points, the
+    start (all 0) and the end.
 
-    Returns (None, None) if the last battles do not determine the ratings
-    (`ratings_from_last_battles`).
+    Returns (None, None) if earlier battles still have an effect (`ratings_from_last_battles`).
     """
     before = rng.bit_generator.state
     item_orders = _draw_item_orders(data, rng, orders, rounds)

@@ -255,7 +255,8 @@ def _game_winner(judgement: Judgement | None, pair: tuple[str, ...]) -> str:
 
 
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
-    """Write the pair that was compared most often; an LLM Comparator file has only one pair."""
+    """Write the verdicts on the two models that were compared most often, since an LLM Comparator
+    file holds only two; return the number of examples."""
     met = Counter(tuple(sorted(j.ask.shown)) for j in _pair_verdicts(store, study))
     if not met:
         raise StudyError(

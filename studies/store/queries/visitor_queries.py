@@ -1,4 +1,5 @@
-"""SQL that restricts the connections of a store to the rows of one visitor, and link tokens.
+"""SQL that restricts the connections of a store to the rows that one visitor may read or change;
+SQL for owners of studies and for share links.
 
 The caller registers three SQL functions on the connections: `visitor()`, the id of the visitor;
 `share()`, the hash of the link token; `votes_open()`, whether all visitors may vote on ownerless
