@@ -116,7 +116,7 @@ def _sentences_html(card: ReportCard) -> Markup:
     for sentence in card_sentences(card.facts, card.words):
         made = attributes({"class": "eh-said", "data-tip": sentence.threshold, "tabindex": "0"})
         parts.append(fill("<span{}>{}</span>", made, inline_markup(sentence.text)))
-    return fill('<p class="eh-verdict">{}</p>', join(parts, " "))
+    return fill('<p class="eh-verdict eh-claim">{}</p>', join(parts, " "))
 
 
 # ------------------------------------------------------------------ positions and flips

@@ -107,6 +107,7 @@ def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
         sentence,
         {"data-view": remedies_tab.NAME},
         "Compare remedies",
+        finding=True,
     )
 
 

@@ -232,8 +232,13 @@ def _agreement(line: RuleEstimate) -> float:
 
 
 @memoise_by_study
+def _load_inputs(whole: FilteredStudy) -> RemedyInputs:
+    return remedy_inputs(whole.store, whole.name)
+
+
+@memoise_by_study
 def _load_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
-    inputs = remedy_inputs(filtered.store, filtered.name)
+    inputs = _load_inputs(FilteredStudy(filtered.store, filtered.name))  # the same for all filters
     frame = filtered.filter.apply(filtered.stored_frame)
     return study_remedies(frame, inputs.judges, inputs.source), inputs
 

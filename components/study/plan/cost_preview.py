@@ -13,9 +13,10 @@ from typing import Any, Final
 from components.html.format import DASH, NARROW_SPACE, count, dollars, duration, share, tokens
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
+from judges.engine.pending_asks import CostQuote
 from judges.planning.eligibility import why_skipped
 from judges.planning.forecast import Forecast, forecast_asks
-from judges.planning.plan import Plan, PlannedAsk, asks_of, plan_sha
+from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
 from judges.planning.plan_checks import showings_for
 from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
@@ -118,6 +119,12 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
     if stored is None:
         stored = round(len(answered) * by)
     return ForecastByJudge(asks, noise, scaled, len(planned), stored)
+
+
+def stored_plan_quote(store: Store, name: str) -> CostQuote:
+    """Number and forecast cost of all calls of a stored study, as if none had been made."""
+    numbers = forecast_by_judge(load_stored_plan(store, name))
+    return CostQuote(numbers.asks, numbers.dollars)
 
 
 def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:

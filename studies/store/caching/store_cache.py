@@ -2,8 +2,8 @@
 
 A server runs for weeks, and every filter choice produces new values. When the values exceed the
 limit, the least recently used ones are dropped. Some values grow after they are stored, because
-they compute further results on first use; therefore values are measured again after use, at most
-once a second while the cache is less than half full.
+they compute further results on first use; therefore values are measured again after use, but
+measuring takes at most a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ MAX_CACHE_BYTES: Final = 1 << 30
 """Maximum bytes of a store's cache, about three frames of five million judgements."""
 REMEASURE_SECONDS: Final = 1.0
 """Minimum seconds between two measurements of used values while the cache is under half full."""
+MEASURING_SHARE: Final = 0.05
+"""Share of the time that measurements of used values may take: after one of 0.1 s, the next follows
+after 2 s at the earliest."""
 RECENT_ENTRIES: Final = 8
 """Number of most recently used entries that are always measured again, as they may grow."""
 Value = TypeVar("Value")
@@ -49,7 +52,7 @@ class StoreCache:
         self._bytes = 0
         self._used: set[CacheKey] = set()
         """Keys of entries that may have grown since they were last measured."""
-        self._measured_at = -REMEASURE_SECONDS
+        self._measured_at = self._measuring_seconds = 0.0
         self._lock = threading.Lock()
         self._computing: dict[CacheKey, list[Any]] = {}
         """Key that is being computed -> its lock, and the number of threads that use the lock."""
@@ -119,14 +122,17 @@ class StoreCache:
         return entry
 
     def _needs_measuring(self) -> bool:
-        waited = time.monotonic() - self._measured_at >= REMEASURE_SECONDS
-        return waited or self._bytes > self._most / 2
+        waited = time.monotonic() - self._measured_at
+        shortest = 0.0 if self._bytes > self._most / 2 else REMEASURE_SECONDS
+        return waited >= max(shortest, self._measuring_seconds / MEASURING_SHARE)
 
     def _measure_used(self) -> None:
+        began = time.monotonic()
         for key in self._used:
             self._measure(key)
         self._used = set(islice(reversed(self._entries), RECENT_ENTRIES))
         self._measured_at = time.monotonic()
+        self._measuring_seconds = self._measured_at - began
 
     def _measure(self, key: CacheKey) -> None:
         entry = self._entries[key]
