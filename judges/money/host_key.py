@@ -204,7 +204,7 @@ class RunAllowance:
 
 @dataclass(slots=True)
 class CallReservation:
-    """The reservation of one call, if this Space's key pays for it."""
+    """Money reserved for one call on this Space's key; nothing is reserved if another key pays."""
 
     _number: int | None = None
 

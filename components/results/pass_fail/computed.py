@@ -57,7 +57,7 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
     if found.cell not in found.order:
         return found
     several = [column for column in PARTS if column in found.parts]
-    shifts = {column: pass_by_order_groups(rows, found.cell, column) for column in several}
+    shifts = {str(one): pass_by_order_groups(rows, found.cell, one) for one in several}
     return replace(found, shift=pass_by_order(rows, found.cell), shift_parts=shifts)
 
 

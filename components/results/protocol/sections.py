@@ -102,9 +102,10 @@ class ProtocolRule:
 
     what: str
     on: str
+    """The rule that this study uses."""
     other: str
     published: bool = True
-    """Whether the published numbers were computed with the rule in use (`on`)."""
+    """Whether the published numbers were computed with the rule that this study uses."""
 
 
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:

@@ -101,7 +101,7 @@ class GameConflicts:
     """Flips toward the answer shown first, including flips with one tie."""
     toward_second: int
     dropped_pairs: int
-    """Pairs without a usable verdict in at least one of the games."""
+    """Number of pairs left out because one game, or both, has no usable verdict."""
 
     @property
     def unequal_pairs(self) -> int:
