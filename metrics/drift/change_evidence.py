@@ -48,7 +48,7 @@ def _reserved_share(nights: int) -> float:
 class ChangeEvidence:
     """Betting capital (evidence for a change) after a number of nights.
 
-    `started` has, for each assumed size of a change, the capital of all possible starts so far.
+    `started` has, for each assumed size of a change, the capital bet on starts up to this night.
     """
 
     nights: int = 0

@@ -87,8 +87,8 @@ class MeasureCube:
         return made
 
     def _read_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
-        """Set the cells of a frame and the flags of each cell (one order, unknown order); return
-        the frame grouped by cell."""
+        """Set the cube's cells, and the flags of each cell (one order, unknown order), from a
+        frame; return the frame grouped by cell."""
         evidence = GroupedFrame(frame, by)
         self._flags = evidence
         if exceeds_block(frame):

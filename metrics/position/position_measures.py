@@ -149,7 +149,8 @@ def first_share(frame: pd.DataFrame) -> Estimate:
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of ties among verdicts of complete order sets and of unknown order."""
+    """Estimate the share of ties among verdicts of complete order sets or of unknown order. Where
+    only one order was judged: among all verdicts."""
     return _estimate(TIE_RATE, frame)
 
 

@@ -134,8 +134,8 @@ def _draw_item_orders(
 def _play_all(
     data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
 ) -> tuple[Floats, Floats]:
-    """Play all battles once in each shuffled sequence; return the final ratings of every sequence,
-    and for the first `watched` sequences the ratings after each number of battles in `at`."""
+    """Play the battles in plan order and in each item order; return the final ratings of every
+    order, and for the first `watched` orders the ratings after each number of battles in `at`."""
     finals, paths = [], []
     for rows in order_batches(data, item_orders):
         seen = min(watched, len(rows))

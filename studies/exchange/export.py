@@ -1,9 +1,9 @@
 """Export of a study's judgements, in Evenhand's lossless formats and in formats of other tools.
 
 Lossless: `jsonl`, `parquet` (read back by studies.exchange.recorded_studies), `votes`, `items`,
-`yaml`. The formats of other tools contain only readable verdicts, with the fields that the format
-has. Evenhand's rows also record whether the judge saw an injection suspect, and which rule found
-it.
+`yaml`. The formats of other tools contain readable verdicts (MT-Bench's also failures), with the
+fields that the format has. Evenhand's rows also record whether the judge saw an injection suspect,
+and which rule found it.
 """
 
 from __future__ import annotations
