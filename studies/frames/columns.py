@@ -13,11 +13,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-SEP: Final = "\x1f"
-"""Separator of contestants (or labels) in one category; a control character that names cannot
-contain."""
+from studies.frames.frame_codes import GROUP_COLUMNS, ROWS_PER_CHUNK
+from studies.frames.frame_codes import SEP as SEP
 
-ROWS_PER_CHUNK: Final = 50_000
 TEXT_COLUMNS: Final = ("item", "judge", "prompt", "shown", "labels", "status")
 INTEGER_COLUMNS: Final = {
     "repeat": np.int16,
@@ -30,10 +28,6 @@ _COLUMN_ORDER: Final = (
     "pick", "margin", "scores", "probabilities", "seq",
 )  # fmt: skip
 """Order of the columns in `Store.frame_rows`."""
-GROUP_COLUMNS: Final = (
-    "judge", "prompt", "shown", "labels", "repeat", "noise", "orders", "status", "pick", "margin",
-)  # fmt: skip
-"""Columns with few combinations of values, which the store returns as one JSON text per row."""
 GROUPED_ORDER: Final = ("item", "group", "scores", "probabilities", "seq")
 """Order of the columns in rows whose GROUP_COLUMNS are joined as one JSON text."""
 
