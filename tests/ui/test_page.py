@@ -52,9 +52,11 @@ def test_the_first_screen_is_full_of_recorded_judgements(visit, width, theme):
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-@pytest.mark.core
 def test_every_tab_fits_a_phone(visit):
-    page = visit(width=390)
+    assert_tabs_fit(visit(width=390))
+
+
+def assert_tabs_fit(page) -> None:
     for name in ("Run", "Results", "Study"):
         tab(page, name)
         page.wait_for_timeout(800)
@@ -145,6 +147,8 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
     other.wait_for_selector("#eh-matrix td button")
     assert other.locator("#eh-study input").input_value() == "From the form"
     assert "judges are simulated" in other.locator(".eh-src").last.inner_text()
+    other.set_viewport_size({"width": 390, "height": 900})
+    assert_tabs_fit(other)
 
 
 def test_running_a_finished_study_again_asks_nothing(visit, app):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import unescape
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def words_of(made: dict[str, object]) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", " ".join(parts)))
 
 
+@cache
 def draw(store: Store, study: str, view: str, **chosen: str) -> dict[str, object]:
     filtered = FilteredStudy(store, study)
     controls = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,12 @@ def store(module_store: Store) -> Store:
     return module_store
 
 
+@cache
 def tables_of(store: Store, name: str) -> dict[str, PaperTable]:
     return paper_text.paper_tables(FilteredStudy(store, name))
 
 
+@cache
 def json_of(store: Store, name: str) -> dict[str, Any]:
     found = read_stored_study(store.path, name).summarise([], quick=True)
     return dict(to_plain_data(found))
