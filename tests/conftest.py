@@ -90,5 +90,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests first: they take longest, and what is short fills up the end."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    """Browser tests first, then the files of this folder, which read all source files: they take
+    longest, and what is short fills up the end."""
+    here = Path(__file__).parent
+    items.sort(
+        key=lambda item: (item.get_closest_marker("browser") is None, item.path.parent != here)
+    )

@@ -27,7 +27,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.page_words import says
-from tests.samples import sample
+from tests.samples import ALL, sample
 
 JUDGES = (
     "{name: keen, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.5, sensitivity: 0.9, "
@@ -166,7 +166,7 @@ def test_pairs_and_points_in_one_study_have_both(store: Store) -> None:
     assert remedies["remedies_of_pairs"] is True and remedies["point_remedies_panel"] is True
     assert "pass-fail" in str(remedies["point_remedies"])
     assert "score-scale" not in str(remedies["rules"])
-    for view in offered_views(FilteredStudy(store, "both")):
+    for view in offered_views(FilteredStudy(store, "both")) if ALL else ():
         assert "nan" not in words_of(draw(store, "both", view)).split(), view
 
 
