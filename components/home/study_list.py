@@ -50,7 +50,7 @@ EXAMPLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StudyState:
-    """State of a study in the list, and the tab that a click on it opens."""
+    """State of a study as shown in the list, and the tab that opens on a click."""
 
     text: str
     tab: str
@@ -73,9 +73,9 @@ def study_state(line: StudySummary, running: Iterable[str]) -> StudyState:
 def studies_html(
     store: Store, running: Sequence[str], question: Question = "", asked: str = ""
 ) -> Markup:
-    """HTML of the list of studies; the row of the study `asked` asks for a new name, or whether to
-    delete the study."""
-    lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # one's own first
+    """HTML list of the studies; in the row of the study `asked`, fields for its new name, or the
+    question whether to delete it (`question`)."""
+    lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
     rows = [
         _row_html(store, line, study_state(line, running), question if line.name == asked else "")
         for line in lines

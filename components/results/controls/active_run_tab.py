@@ -57,11 +57,8 @@ def bind_timer(follower: RunFollower) -> None:
 
 
 def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
-    """Progress of a study's active run; None without one.
-
-    Call this before drawing a view: if the run ends during the drawing, the view is then drawn once
-    more.
-    """
+    """Progress of a study's active run; None without one. Call this before drawing a view: if the
+    run ends during the drawing, the view is then drawn once more."""
     # Readers of a shared study see its progress too: `active_run` is for its owner only.
     run = engine.latest_run(study) if engine and study else None
     if run is None or run.finished.is_set():
@@ -72,7 +69,7 @@ def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
 
 
 def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
-    """The contents of a view, with the notice instead of the finding while a run is active."""
+    """Contents of a view; during a run, the notice "Partial" replaces the finding."""
     return dict(drawn) if progress is None else {**drawn, "finding": partial_notice(progress)}
 
 
@@ -88,6 +85,6 @@ def partial_notice(progress: RunProgress) -> Markup:
 def choice_updates(
     filters: Mapping[str, Sequence[str]], controls: Mapping[str, Sequence[str]]
 ) -> list[Any]:
-    """Gradio updates with new choices for menus and switches; their current values stay."""
+    """Gradio updates with the choices of menus and switches; the values stay unchanged."""
     menus = [gr.Dropdown(choices=list(known)) for known in filters.values()]
     return [*menus, *(gr.Radio(choices=list(known)) for known in controls.values())]

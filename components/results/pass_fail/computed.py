@@ -15,14 +15,14 @@ from studies.frames.point_columns import pass_fail_rows
 
 @dataclass(frozen=True, slots=True)
 class PassFailView:
-    """Results by judge and prompt; the panels show the combination with the most verdicts."""
+    """Results by judge and prompt; the panels show the judge and prompt with the most verdicts."""
 
     results: dict[tuple[str, str], PassFailResult]
     order: dict[tuple[str, str], OptionOrder]
     reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
     parts: dict[str, dict[str, PassFailRates]]
-    """Rates of the combination shown, by model if there are several models, and by category if
-    there are several."""
+    """Rates of the judge and prompt shown: "contestant" and "category" -> value -> rates; only for
+    columns with several values."""
 
     @property
     def cell(self) -> tuple[str, str] | None:
@@ -36,7 +36,6 @@ class PassFailView:
 
 @share_in_drawing
 def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
-    """Compute the pass/fail results of the judges in a filtered study."""
     rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]
     found = PassFailView(
         pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows), {}

@@ -15,14 +15,14 @@ from metrics.labels.labelled_rows import checked_rows
 from studies.frames.point_columns import EXPECTED_COLUMN
 
 KINDS: Final = (("pass_bad", "false pass", True), ("fail_good", "false fail", False))
-"""Cells of the confusion table with wrong verdicts: field, noun of one verdict, whether passed."""
+"""Cells of the confusion matrix with wrong verdicts: field, noun, whether the verdict is a pass."""
 MAX_ROWS: Final = 5
 MAX_QUESTION: Final = 160
 
 
 def wrong_verdicts_html(filtered: FilteredStudy) -> Markup | None:
-    """HTML lists of false passes and false fails of the combination shown; None if there are no
-    such verdicts, or if the data have no questions."""
+    """HTML lists of false passes and false fails of the judge and prompt shown; None if there are
+    none, or if the data have no questions."""
     cell = load_pass_fail(filtered).cell
     if cell is None:
         return None
@@ -45,8 +45,7 @@ def wrong_verdicts_html(filtered: FilteredStudy) -> Markup | None:
 
 
 def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
-    """At most MAX_ROWS rows, one per item, sorted by the probability that the judge gave to its
-    verdict, the highest first."""
+    """At most MAX_ROWS rows, one per item, the highest probability of the judge's verdict first."""
     if EXPECTED_COLUMN in rows:
         rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
     return rows.drop_duplicates("item").head(MAX_ROWS)

@@ -1,4 +1,4 @@
-"""The drawer of one judge: providers, the built-in model, simulated judges, then its settings."""
+"""Drawer of one judge: choice of provider, embedded model or simulated judge; then settings."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ PROVIDERS: Final = (
     ("endpoint", "Other address"),
 )
 MAX_ROWS: Final = 8
-"""Number of models that a list shows at first."""
+"""Maximum models listed; further models of a provider are in an expandable part."""
 LOCAL_SERVERS: Final = "@local"
-"""Key of this machine's model servers in `tested`, which also holds the test calls."""
+"""Key under which `tested` (see `judge_drawer`) holds the model servers found on this machine."""
 _SIMULATED_LABELS: Final = (
     ("even", "Even-handed"),
     ("first", "Favours the first answer"),
@@ -57,11 +57,9 @@ def judge_drawer(
     tested: Mapping[str, Any],
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
-    """HTML drawer of the judge that the form has opened; empty while it is closed.
-
-    `tested` holds the test calls by judge, the lists of models by address (`models_key`), and the
-    servers of this machine (LOCAL_SERVERS) once they were looked for.
-    """
+    """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
+    holds the test calls by judge, the lists of models by address (`models_key`), and the model
+    servers of this machine (LOCAL_SERVERS) once they were looked for."""
     place = int(view.judge) if view.judge.isdigit() else -1
     if view.panel != "judge" or not 0 <= place < len(study.judges):
         return form_part(seen=view.last_change)
@@ -103,7 +101,7 @@ def _section(title: str, aside: str, body: Markup) -> Markup:
 
 
 def models_key(address: str) -> str:
-    """Key of an address's list of models in `tested`, which also holds the test calls."""
+    """Key under which `tested` (see `judge_drawer`) holds the list of models of an address."""
     return f"@models {address}"
 
 
@@ -139,8 +137,8 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
 def _model_row(
     model: str, aside: str, action: Mapping[str, Any], on: bool, renames: str = ""
 ) -> Markup:
-    """HTML row of a model; `renames`: name of the judge that takes the model's name and keeps its
-    typed key."""
+    """HTML row of a model that a click chooses; `renames`: judge that then gets the model's name,
+    so that the page keeps the judge's typed key."""
     made = attributes(
         {
             "type": "button",

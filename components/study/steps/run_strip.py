@@ -1,5 +1,4 @@
-"""The strip with the Run button: the cost of a run, or why the study cannot be run and what to
-do."""
+"""The strip with the Run button: the cost of a run, or why the study cannot be run."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ _POWER_LINK: Final = Markup(
 
 
 def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_as: str) -> Markup:
-    """HTML strip with calls, price and time of the run; `saved_as`: name of the copy that Run
-    starts, empty if it starts the study itself."""
+    """HTML strip with calls, price and time of a run; `saved_as`: name of the copy that Run would
+    start, "" if it starts the study itself."""
     missing = keyless_judges(study)
     body = fill(
         '<div class="eh-cost"><h2><span class="eh-step todo">3</span>Check and run</h2>'
@@ -84,10 +83,8 @@ def mend_button(blocker: Blocker) -> Markup:
 
 
 def keyless_judges(study: LenientStudy) -> list[tuple[str, int, str]]:
-    """Judges that need a key but have none on this machine, as (name, index, address).
-
-    A key typed into the page stays in the browser, which then hides the notice of the missing key.
-    """
+    """Judges that need a key but have none on this machine, as (name, index, address). A key typed
+    into the page stays in the browser; the browser then hides the notice on the missing key."""
     return [
         (judge_name(judge), place, judge_address(judge))
         for place, judge in enumerate(study.judges)
@@ -132,8 +129,7 @@ def _amounts(numbers: ForecastByJudge) -> Markup:
 
 
 def _factors(plan: Plan, numbers: ForecastByJudge) -> str:
-    """Text that gives the calls as comparisons, orders and repeats: "103 comparisons × 2 orders +
-    41 repeats"."""
+    """Factors of the number of calls, such as "103 comparisons × 2 orders + 41 repeats"."""
     asked = numbers.asks - numbers.noise
     orders = 2 if plan.study.pair_orders == "both" else 1
     made = (
