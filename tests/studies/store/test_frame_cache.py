@@ -42,8 +42,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(finished: Path, tmp_path: Path) -> Iterator[Store]:
-    """A copy of that store."""
-    shutil.copyfile(finished, tmp_path / "evenhand.db")
+    """A copy of that store, with its log."""
+    shutil.copytree(finished.parent, tmp_path, dirs_exist_ok=True)
     made = Store(tmp_path / "evenhand.db")
     yield made
     made.close()
