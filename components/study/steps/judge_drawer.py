@@ -118,12 +118,12 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
         fill(
             '<p class="eh-small eh-mute">{}</p>{}',
             f"{server.preset.title}, {server.address}",
-            join(
+            _model_list([
                 _model_row(model, "free", {"do": "use judge", "judge": place,
                            "template": server.preset.name, "model": model},
                            judge.get(JUDGE.model.name) == model)
-                for model in server.models[:MAX_ROWS]
-            ),
+                for model in server.models
+            ], keep=f"models {server.preset.name}"),
         )
         for server in servers
     )  # fmt: skip
@@ -132,6 +132,21 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
         '<p class="hint">{}</p>', "No model server on this machine answers on its usual port."
     )
     return _section("On this machine", "free", listed + (told if none else EMPTY) + look)
+
+
+def _model_list(rows: Sequence[Markup], keep: str) -> Markup:
+    """HTML list of models: MAX_ROWS rows, the others folded; `keep` identifies the folded part when
+    the list is drawn again."""
+    shown = fill('<div class="eh-models">{}</div>', join(rows[:MAX_ROWS]))
+    if len(rows) <= MAX_ROWS:
+        return shown
+    return shown + fill(
+        '<details class="eh-how" data-keep="{}"><summary>{}</summary>'
+        '<div class="eh-models">{}</div></details>',
+        keep,
+        count(len(rows) - MAX_ROWS, "more model"),
+        join(rows[MAX_ROWS:]),
+    )
 
 
 def _model_row(
@@ -182,24 +197,12 @@ def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, 
         told = notice_html("bad", "No list of models.", found.error)
         return fill('<div class="eh-kbox">{}{}{}</div>', key, told, ask)
     rows = [_listed_model(model, judge, place) for model in found.models]
-    more = len(rows) - MAX_ROWS
-    folded = (
-        fill(
-            "<details class='eh-how' data-keep='models'><summary>{} more models</summary>"
-            '<div class="eh-models">{}</div></details>',
-            count(more),
-            join(rows[MAX_ROWS:]),
-        )
-        if more > 0
-        else EMPTY
-    )
     head = fill(
         '<p class="eh-small eh-mute">{}</p>',
         f"{count(len(rows), 'model')} from the provider, with dollars per million input / output "
         "tokens",
     )
-    shown = fill('<div class="eh-models">{}</div>', join(rows[:MAX_ROWS]))
-    return fill('<div class="eh-kbox">{}{}{}{}</div>', key, head, shown, folded)
+    return fill('<div class="eh-kbox">{}{}{}</div>', key, head, _model_list(rows, keep="models"))
 
 
 def _listed_model(model: str, judge: Mapping[str, Any], place: int) -> Markup:

@@ -137,7 +137,8 @@ class _Walk:
 
     def _add_attributes(self, value: Any, weight: float, depth: int) -> None:
         self.size.small += weight * sys.getsizeof(value, 64)
-        self._add_all((getattr(value, name, None) for name in _slots(type(value))), weight, depth)
+        names = _slots(type(value))  # type: ignore[arg-type]  # a class is hashable
+        self._add_all((getattr(value, name, None) for name in names), weight, depth)
         self.add(getattr(value, "__dict__", None), weight, depth)
 
 
