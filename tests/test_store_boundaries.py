@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "studies" / "store"
 SQL = re.compile(
@@ -20,7 +22,8 @@ SQL_WORDS = re.compile(
 )
 """One of these is in every source with a statement, wherever its string is broken."""
 PLAIN_KEYS = {
-    "str", "int", "bool", "float", "bytes", "None", "Path", "tuple", "IPv4Address", "IPv6Address",
+    "str", "int", "bool", "float", "bytes", "None", "Path", "tuple", "type", "IPv4Address",
+    "IPv6Address",
 }  # fmt: skip
 """Types of small values, by which results that depend on nothing else may be cached."""
 ALLOWED_CACHES = {
@@ -38,6 +41,13 @@ def modules() -> list[Path]:
 
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def free_memory() -> Iterator[None]:
+    """Delete the trees at the end: every later garbage collection would visit them."""
+    yield
+    tree_of.cache_clear()
 
 
 @cache

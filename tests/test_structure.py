@@ -118,6 +118,15 @@ REGISTRIES = (
 )  # fmt: skip
 
 
+@pytest.fixture(scope="module", autouse=True)
+def free_memory() -> Iterator[None]:
+    """Delete the parsed sources at the end: millions of objects, which every later garbage
+    collection of the worker would visit."""
+    yield
+    for cached in (tracked_texts, nodes_of, imports_in):
+        cached.cache_clear()
+
+
 @cache
 def modules() -> tuple[Path, ...]:
     found = [path for layer in LAYERS if layer != "app" for path in (ROOT / layer).rglob("*.py")]
@@ -141,8 +150,7 @@ def tracked_texts() -> dict[str, str]:
     return texts
 
 
-@cache
-def nodes_of(source: str) -> tuple[ast.AST, ...]:
+def statements_of(source: str) -> list[ast.AST]:
     """The module and all its statements, also the inner ones; most nodes of a tree are parts of
     expressions, which hold neither imports nor classes."""
     found, todo = [], [ast.parse(source)]
@@ -151,7 +159,12 @@ def nodes_of(source: str) -> tuple[ast.AST, ...]:
         found.append(node)
         for part in ("cases", "handlers", "finalbody", "orelse", "body"):
             todo.extend(reversed(getattr(node, part, ())))
-    return tuple(found)
+    return found
+
+
+@cache
+def nodes_of(source: str) -> tuple[ast.AST, ...]:
+    return tuple(statements_of(source))
 
 
 @cache
@@ -411,7 +424,7 @@ def literals_in(node: ast.AST) -> Iterator[str]:
 
 def asserted_in(source: str) -> Iterator[tuple[int, ast.AST]]:
     """(line, expression) of assertions: their tests, and the `match` of expected errors."""
-    for node in nodes_of(source):
+    for node in statements_of(source):
         if isinstance(node, ast.Assert):
             yield node.lineno, node.test
         calls = [item.context_expr for item in getattr(node, "items", ())]

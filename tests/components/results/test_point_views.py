@@ -73,6 +73,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     (folder / "plain.csv").write_text("verdict,label\npass,pass\nfail,\npass,\n", encoding="utf-8")
     import_verdicts(made, folder / "plain.csv", "plain")
     yield made
+    draw.cache_clear()
     made.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def item_lines(values: list[Any]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def store(module_store: Store) -> Store:
+def store(module_store: Store) -> Iterator[Store]:
     folder = module_store.path.parent
     write_items(folder / "items_pass.jsonl", item_lines(["pass", "fail", "pass"]))
     write_items(folder / "items_score.jsonl", item_lines([1, 2, 3, 4, 5]))
@@ -53,7 +54,9 @@ def store(module_store: Store) -> Store:
     for name, (items, prompts, more) in STUDIES.items():
         head = f"name: {name}\ndata: {{source: {items}}}\n{JUDGES}prompts: [{prompts}]\n{more}"
         run_text(module_store, head, folder)
-    return module_store
+    yield module_store
+    for cached in (tables_of, json_of):
+        cached.cache_clear()
 
 
 @cache
