@@ -484,7 +484,7 @@
 (() => {
   const {evenhand} = window;
   if (evenhand.form) return;
-  const keys = {};                              // judge -> {key, url}: here, and in the requests of a run or a test; nowhere else
+  const keys = Object.create(null);             // judge -> {key, url}: here, and in the requests of a run or a test; nowhere else
   const removed = {}, refused = {};             // judge -> the host of a key that was deleted; judge -> why a key was not taken
   const LONGEST_KEY = 512;                      // as LONGEST in judges/security/key_store.py
   const boxes = new Set(), lines = {};          // the pieces of the form; the invisible components that carry values to the server
@@ -507,12 +507,19 @@
   };
   const mark = (box) => {
     box.querySelectorAll("[data-key-of]").forEach(node => { node.textContent = keyState(node.dataset); });
-    // A provider's judge without a key: the strip says so instead of the price, until the key is typed.
-    const needs = [...box.querySelectorAll("[data-needs-key]")];
-    needs.forEach(node => { node.hidden = Boolean(keys[node.dataset.needsKey]); });
-    const first = needs.find(node => !node.hidden);
-    needs.forEach(node => { if (node !== first) node.hidden = true; });
-    box.classList.toggle("eh-keyless", Boolean(first));
+    box.querySelectorAll("[data-keys-of]").forEach(node => { node.classList.toggle("eh-lacks", JSON.parse(node.dataset.keysOf).some(name => !keys[name])); });
+    // The strip shows the first reason that still holds instead of the price; a missing key is one until it is typed.
+    const blocked = [...box.querySelectorAll("[data-reasons]")].filter(markReasons);
+    box.classList.toggle("eh-keyless", blocked.length > 0);
+  };
+  const markReasons = (block) => {
+    const heads = [...block.querySelectorAll("[data-reason]")], list = block.querySelector(".eh-chks");
+    const open = heads.filter(({dataset: {needsKey}}) => needsKey === undefined || !keys[needsKey]);
+    heads.forEach(node => { node.hidden = node !== open[0]; });
+    list.querySelectorAll("[data-key-missing]").forEach(node => { node.hidden = Boolean(keys[node.dataset.keyMissing]); });
+    list.hidden = open.length < 2;
+    block.hidden = !open.length;
+    return open.length > 0;
   };
   const faultOf = (key) => {
     if (key.length > LONGEST_KEY) return `key not taken: it has more than ${LONGEST_KEY} characters`;
@@ -521,10 +528,22 @@
   const takeKey = (input) => {
     const name = input.dataset.key, key = input.value.trim(), fault = faultOf(key);
     const url = (input.closest(".eh-drawer") ?? input.closest(".eh-jf"))?.querySelector("[data-field$='.base_url']")?.value ?? input.dataset.keyUrl;
+    putKey(name, key, url, fault);
+  };
+  const putKey = (name, key, url, fault) => {
     delete keys[name]; delete removed[name]; delete refused[name];
     if (fault) refused[name] = fault;
     else if (key) keys[name] = {key, url};
     tell();
+  };
+  // The key field of the strip: taken as a whole, then the next missing key or Run has the focus.
+  const useDraft = (input) => {
+    const {keyDraft: name, keyUrl: url} = input.dataset, key = input.value.trim();
+    if (!key) return input.focus();
+    putKey(name, key, url, faultOf(key));
+    if (!keys[name]) return input.focus();
+    input.value = "";
+    requestAnimationFrame(() => [...document.querySelectorAll("#eh-plan [data-key-draft], #eh-plan .eh-block .eh-btn, #eh-run")].find(visible)?.focus());
   };
   // A key belongs to the origin it was typed for. Changes on their way to the server are waited for: the form may still show the address before.
   const dropForeign = (box) => {
@@ -596,10 +615,12 @@
       if (was !== undefined && keys[was]) { keys[target.value] = keys[was]; delete keys[was]; tell(); }
       commit(target);
     });
+    element.addEventListener("keydown", ({key, target}) => { if (key === "Enter" && target.dataset.keyDraft !== undefined) useDraft(target); });
     element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; });
     element.addEventListener("click", (event) => {
-      const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold]");
+      const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold], [data-use-key]");
       if (!node || node.disabled) return;
+      if (node.dataset.useKey !== undefined) return useDraft(node.parentElement.querySelector("[data-key-draft]"));
       const {do: act, errand, step, press, goto, fold} = node.dataset;
       const {renames} = node.dataset;           // a judge named after its model: its key moves along
       if (act && renames !== undefined && keys[renames]) { keys[JSON.parse(act).to] = keys[renames]; delete keys[renames]; tell(); }
@@ -712,11 +733,20 @@
   const field = () => document.querySelector("#eh-find"), rows = () => [...document.querySelectorAll("#eh-home-studies tr[data-find]")];
   const find = () => {
     const wanted = (field()?.value ?? "").trim().toLowerCase(), words = wanted.split(/\s+/);
-    for (const row of rows()) row.hidden = !words.every(word => row.dataset.find.toLowerCase().includes(word));
+    for (const row of rows()) row.hidden = (!wanted && !everyStudy && "more" in row.dataset) || !words.every(word => row.dataset.find.toLowerCase().includes(word));
+    document.querySelector("[data-all-studies]")?.toggleAttribute("hidden", Boolean(wanted) || everyStudy);
     const none = document.querySelector("#eh-find-none"), hidden = rows().length > 0 && rows().every(row => row.hidden);
     if (none) none.textContent = hidden ? "No study matches." : "";
   };
+  let everyStudy = false;                         // "All 23 studies" was pressed
   document.addEventListener("input", ({target}) => { if (target.id === "eh-find") find(); });
+  document.addEventListener("click", ({target}) => {
+    if (!target.closest?.("[data-all-studies]")) return;
+    const first = rows().find(row => row.hidden);
+    everyStudy = true;
+    find();
+    first?.querySelector("th button")?.focus();
+  });
   document.addEventListener("keydown", (event) => {
     if (event.target.id === "eh-find" && event.key === "Enter") rows().find(row => !row.hidden)?.querySelector("th button")?.click();
     if (event.key === "Escape" && event.target.matches?.("#eh-home-studies [data-field]")) { restore(event.target); event.target.closest("tr").querySelector("[data-cancel]")?.click(); }
@@ -764,15 +794,53 @@
   });
 })();
 
+// ---- Results during a run: redrawn every five seconds, unless they are frozen; then the new replies are counted
+(() => {
+  const {evenhand} = window;
+  if (evenhand.followRun) return;
+  let frozen = false;
+  const press = (selector) => document.querySelector(selector)?.click();
+  const shown = () => document.querySelector("#eh-results-finding [data-done]")?.dataset.done;
+  const freeze = (on) => { frozen = on; document.body.classList.toggle("eh-frozen", on); };
+  evenhand.followRun = () => {
+    if (document.hidden || !document.querySelector(".eh-view")?.getClientRects().length) return;
+    press(frozen ? "#eh-news" : "#eh-refresh");
+  };
+  evenhand.shownCalls = () => shown() ?? "";
+  evenhand.unfreeze = () => freeze(false);
+  // A view drawn while frozen has newer numbers: what is new is counted from these, and nothing after the end.
+  evenhand.drawn = () => { evenhand.drawing(false); if (frozen) shown() === undefined ? freeze(false) : press("#eh-news"); };
+  document.addEventListener("click", ({target}) => {
+    if (target.closest("[data-freeze]")) { freeze(true); press("#eh-news"); }
+    if (target.closest("[data-unfreeze]")) { freeze(false); press("#eh-refresh"); }
+  });
+})();
+
 // ---- Run: the title of the browser's tab tells how far it is; P pauses and goes on
 (() => {
   const {evenhand} = window;
   if (evenhand.title) return;
+  let following = false;                        // a run is active
+  // The end of a run: a hidden page says so in its title until it is looked at; on the Run tab, See results has the focus.
+  const ended = () => {
+    document.title = document.hidden ? "Run ended · Evenhand" : "Evenhand";
+    focusResults(20);
+  };
+  const focusResults = (tries) => {
+    const button = document.querySelector("#eh-see-results"), active = document.activeElement;
+    if (active !== document.body && !active?.matches("#eh-pause, #eh-stop, #eh-start, #eh-retry")) return;
+    if (button?.getClientRects().length) button.focus({preventScroll: true});
+    else if (tries) setTimeout(() => focusResults(tries - 1), 200);
+  };
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && !following) document.title = "Evenhand"; });
   evenhand.title = (pill) => {
     const done = /(\d+)\s?%/.exec(`${pill ?? ""}`.replace(/<[^>]*>/g, " "));
-    document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
+    if (following && !done) ended();
+    following = Boolean(done);
+    if (done || !document.hidden) document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
     const results = [...document.querySelectorAll("#eh-tabs > .tab-wrapper [role=tab]")].find(tab => tab.textContent.trim() === "Results");
-    if (done && results) results.dataset.partial = `Partial: ${done[1]}\u202f%`; else delete results?.dataset.partial;
+    const calls = /data-done="(\d+)" data-planned="(\d+)"/.exec(`${pill ?? ""}`), many = (text) => (+text).toLocaleString("en");
+    if (calls && results) results.dataset.partial = `Partial: ${many(calls[1])} of ${many(calls[2])}`; else delete results?.dataset.partial;
   };
   document.addEventListener("keydown", (event) => {
     if (event.key !== "p" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -41,6 +41,7 @@ from components.study import tab as study_tab
 from components.study.file.lenient_study import FormState
 from components.study.form_updates_tab import form_outputs
 from components.study.plan import demo_studies
+from components.study.plan.cost_preview import stored_plan_quote
 from components.vote import tab as vote_tab
 from judges.engine.engine import Engine
 from studies.errors import EvenhandError
@@ -145,6 +146,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
                 store,
                 lambda name: study_finding(store, name),
                 lambda name: run_outcome_html(store, name),
+                lambda name: stored_plan_quote(store, name),
             )
             interactive = InteractiveTabs(
                 home, on_home, study, on_study, run, on_run, engine, live, vote, on_vote

@@ -11,17 +11,19 @@ from typing import Final, Literal
 
 from components.home.example_pictures import picture
 from components.html.format import count, share
-from components.html.markup import Markup, attributes, fill, join, link_button
-from components.html.pieces import empty_state, panel_html, wrap
+from components.html.markup import EMPTY, Markup, attributes, fill, join, link_button
+from components.html.pieces import empty_state, panel_head, wrap
 from components.study.plan import demo_studies
-from components.study.plan.example_files import example_names
-from studies.domain import HUMAN_PREFIX
+from components.study.plan.example_files import example_names, example_title
+from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.errors import EvenhandError
 from studies.store.store import Store, StudySummary
 
 Question = Literal["", "rename", "delete"]
 MAX_NAME: Final = 120
 """Maximum characters of a study's name."""
+MAX_ROWS: Final = 8
+"""Studies in the list before "All ... studies" is pressed."""
 SEARCH_FIELD: Final = Markup(
     '<div class="eh"><input type="search" class="eh-in" id="eh-find" data-keys="/" '
     'placeholder="Search" aria-label="Search my studies" autocomplete="off">'
@@ -48,26 +50,43 @@ EXAMPLES: Final = (
 """Examples: file name, title, and one line of text."""
 
 
+Dot = Literal["ready", "running", "unfinished", "done"]
+"""Colour of the dot before a state; the text beside it says the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class StudyState:
-    """State of a study as shown in the list, and the tab that opens on a click."""
+    """State of a study in the list, the tab that a click on it opens, and the colour of its dot."""
 
     text: str
     tab: str
+    dot: Dot
 
 
-def study_state(line: StudySummary, running: Iterable[str]) -> StudyState:
+def study_state(line: StudySummary, running: Iterable[str], unusable: int = 0) -> StudyState:
+    """State of a study; `unusable`: number of its replies without a usable verdict."""
     if line.name in running:
-        return StudyState(f"Running, {share(line.judged / max(1, line.planned), 0)}", "run")
+        done = share(line.judged / max(1, line.planned), 0)
+        return StudyState(f"Running, {done}", "run", "running")
     if line.recorded:
-        return StudyState("Recorded", "results")
+        return StudyState("Recorded", "results", "done")
     if not line.planned:
-        return StudyState("Not run yet", "study")
+        return StudyState("Not run yet", "study", "ready")
     if not line.judged:
-        return StudyState(f"Ready: {count(line.planned, 'call')}", "study")
+        return StudyState(f"Ready: {count(line.planned, 'call')}", "study", "ready")
     if line.judged < line.planned:
-        return StudyState(f"{count(line.planned - line.judged, 'call')} left", "run")
-    return StudyState("Done", "results")
+        left = count(line.planned - line.judged, "call")
+        return StudyState(f"{left} left", "run", "unfinished")
+    failed = f", {count(unusable)} unusable" if unusable else ""
+    return StudyState(f"Done{failed}", "results", "done")
+
+
+def _count_unusable(store: Store, line: StudySummary) -> int:
+    """Number of unusable replies of a study whose calls have all been made; else 0."""
+    if line.recorded or line.judged < line.planned:
+        return 0
+    rows = store.ask_counts(line.name)
+    return sum(n for *_, status, n in rows if status not in (*USABLE_STATUSES, "pending"))
 
 
 def studies_html(
@@ -77,8 +96,14 @@ def studies_html(
     question whether to delete it (`question`)."""
     lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
     rows = [
-        _row_html(store, line, study_state(line, running), question if line.name == asked else "")
-        for line in lines
+        _row_html(
+            store,
+            line,
+            study_state(line, running, _count_unusable(store, line)),
+            question if line.name == asked else "",
+            more=place >= MAX_ROWS,
+        )
+        for place, line in enumerate(lines)
     ]
     if not rows:
         return empty_state("No studies yet.", "Studies that you run or open are listed here.")
@@ -88,24 +113,49 @@ def studies_html(
         "</tr></thead>"
     )
     table = fill('<table class="eh-tbl eh-studies">{}<tbody>{}</tbody></table>', heads, join(rows))
-    return wrap(table)
+    return wrap(table, _show_all(len(rows)))
 
 
-def _row_html(store: Store, line: StudySummary, state: StudyState, question: Question) -> Markup:
+def _show_all(studies: int) -> Markup:
+    """HTML button that shows all rows of a long list; assets/page.js hides the others until it is
+    pressed, except those that a search finds."""
+    if studies <= MAX_ROWS:
+        return EMPTY
+    return fill(
+        '<p class="eh-all"><button type="button" class="eh-link" data-all-studies>All {} studies'
+        "</button></p>",
+        count(studies),
+    )
+
+
+def _row_html(
+    store: Store, line: StudySummary, state: StudyState, question: Question, *, more: bool
+) -> Markup:
     calls = (
         count(line.planned)
         if line.recorded or line.judged == line.planned
         else f"{count(line.judged)} of {count(line.planned)}"
     )
     judges = _judges_text(store, line.name)
+    day = day_text(line.updated, time.time())
+    hidden = more and not question
     return fill(
-        '<tr data-find="{}"><th>{}</th><td class="eh-mute">{}</td><td>{}</td>'
-        '<td class="eh-num">{}</td><td>{}</td><td class="op">{}</td></tr>',
-        f"{line.name} {judges} {state.text}",
+        '<tr{}><th>{}<span class="facts">{}</span></th><td class="eh-mute">{}</td><td>{}</td>'
+        '<td class="eh-num">{}</td><td><i class="eh-state {}"></i>{}</td><td class="op">{}</td>'
+        "</tr>",
+        attributes(
+            {
+                "data-find": f"{line.name} {judges} {state.text}",
+                "data-more": "" if hidden else None,
+                "hidden": "" if hidden else None,
+            }
+        ),
         _name_html(line, state, question),
-        day_text(line.updated, time.time()),
+        f"{day} \u00b7 {calls} calls",
+        day,
         judges,
         calls,
+        state.dot,
         state.text,
         _actions_html(store, line, state, question),
     )
@@ -205,10 +255,36 @@ def examples_html() -> Markup:
         if name in known
     ]
     return wrap(
-        panel_html(
-            "Examples",
-            "each example opens as a study that you can change; no call is made before you press "
-            "Run",
-            fill('<ul class="eh-plain eh-examples">{}</ul>', join(cards)),
+        fill(
+            '<section class="eh-panel"><div class="eh-so-far">{}{}</div>{}'
+            '<ul class="eh-plain eh-examples">{}</ul></section>',
+            panel_head(
+                "Examples",
+                "each example opens as a study that you can change; no call is made before you "
+                "press Run",
+                (),
+            ),
+            fill(
+                '<button type="button" class="eh-link" data-unfold="#eh-all-examples" '
+                'aria-expanded="false" aria-controls="eh-all-examples">All {}</button>',
+                count(len(known)),
+            ),
+            _all_examples(known),
+            join(cards),
         )
     )
+
+
+def _all_examples(names: Sequence[str]) -> Markup:
+    """HTML list of all example studies by name, shown when "All" is pressed."""
+    entries = join(
+        fill(
+            "<li>{}</li>",
+            link_button(
+                example_title(name),
+                _click("example", name) | {"aria-label": f"{example_title(name)}: open as a study"},
+            ),
+        )
+        for name in names
+    )
+    return fill('<ul class="eh-plain" id="eh-all-examples">{}</ul>', entries)

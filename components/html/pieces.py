@@ -269,14 +269,21 @@ def data_note(text: str) -> Markup:
     return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', inline_markup(text)))
 
 
-def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") -> Markup:
-    """HTML of the run's state in the header ("Running 65 %"); a phone shows only the last word."""
+def run_pill(
+    text: str,
+    kind: Literal["running", "waiting", "bad"] = "running",
+    calls: tuple[int, int] | None = None,
+) -> Markup:
+    """HTML of the run's state in the header; a phone shows only the text after the last space ("65
+    %"). `calls`: calls done and planned, for the mark on the Results tab."""
     word, _, last = text.rpartition(" ")
+    counts = {"data-done": calls[0], "data-planned": calls[1]} if calls else {}
     return wrap(
         fill(
-            '<span class="eh-pill {}"><span class="eh-dot"></span>'
+            '<span class="eh-pill {}"{}><span class="eh-dot"></span>'
             '<span class="eh-only-wide">{}</span>{}</span>',
             kind,
+            attributes(counts),
             word,
             last,
         )

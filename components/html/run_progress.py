@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from components.html.format import count, share
 from components.html.markup import Markup, escape, fill, join, link
 from components.html.pieces import empty_state, status_badge, verdict_chip, wrap
 from studies.domain import STATUSES, Status
+
+MAX_QUESTION: Final = 200
+"""Characters of a question in the list; the page shows as many as fit in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class ReplyRow:
     select: Any = None
     judge: str = ""
     """The judge's name, in a run with several judges."""
+    question: str = ""
+    """The question whose answers were compared."""
 
 
 def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> Markup:
@@ -57,8 +62,8 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
 
 
 def last_replies_html(rows: Sequence[ReplyRow]) -> Markup:
-    """HTML list of the latest replies: verdict or status, judge, models in the order shown, end of
-    the text."""
+    """HTML list of the latest replies: verdict or status, judge, models in the order shown,
+    question, end of the text."""
     if not rows:
         return empty_state("No replies yet.", "Replies appear here as they arrive.")
     return wrap(fill('<div class="eh-feed">{}</div>', join(_reply_html(row) for row in rows)))
@@ -74,10 +79,11 @@ def _reply_html(row: ReplyRow) -> Markup:
     ending = _reply_ending(row.text)
     opens = link("Open", row.select) if row.select is not None else ""
     return fill(
-        '<div class="f"><span>{}</span><span class="who">{}</span>'
-        '<p><bdi dir="ltr">{}</bdi></p><span>{}</span></div>',
+        '<div class="f"><span>{}</span><span class="who">{}</span><span class="q" dir="auto">{}'
+        '</span><p><bdi dir="ltr">{}</bdi></p><span>{}</span></div>',
         mark,
         names,
+        " ".join(row.question[:MAX_QUESTION].split()),
         ending,
         opens,
     )

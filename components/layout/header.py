@@ -58,9 +58,9 @@ def show_run_pill(snapshot: RunSnapshot | None) -> Markup:
     if snapshot is None or snapshot.state not in ("running", "paused"):
         return EMPTY
     planned = max(1, snapshot.counts.get("planned", 1))
-    done = share(snapshot.done / planned, 0)
+    done, calls = share(snapshot.done / planned, 0), (snapshot.done, planned)
     if snapshot.state == "paused":
-        return run_pill(f"Paused {done}", "waiting")
+        return run_pill(f"Paused {done}", "waiting", calls)
     if seconds := max((wait.seconds for wait in snapshot.waits), default=0.0):
-        return run_pill(f"Waiting {max(1, round(seconds))} s {done}", "waiting")
-    return run_pill(f"Running {done}", "waiting" if snapshot.waits else "running")
+        return run_pill(f"Waiting {max(1, round(seconds))} s {done}", "waiting", calls)
+    return run_pill(f"Running {done}", "waiting" if snapshot.waits else "running", calls)

@@ -49,8 +49,9 @@ def build() -> ResultsTab:
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         switch = Switch(names, "View", elem_id="eh-results-view")
         filters = build_filters()
-    common = {
-        "finding": ClickableHTML(elem_id="eh-results-finding"),
+    common = {"finding": ClickableHTML(elem_id="eh-results-finding")}
+    news = ClickableHTML(elem_id="eh-results-news")
+    common |= {
         "kpis": ClickableHTML(elem_id="eh-results-kpis", marks=True),
     }
     parts = {}
@@ -72,7 +73,7 @@ def build() -> ResultsTab:
         parts,
         draw,
         request_text,
-        active_run_tab.build(),
+        active_run_tab.build(news),
         MarkEvents(),
     )
 
@@ -89,7 +90,7 @@ def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = 
     for name in tab.draw_buttons:
         _bind_view(tab, header, store, engine, name)
     if engine:
-        _bind_refresh(tab, header, store)
+        _bind_refresh(tab, header, store, engine)
     controls: list[Any] = [tab.view, *tab.filters.values()]
     for control in controls:
         script = single_control_script(tab, control, draw_script(tab, changed=True))
@@ -121,11 +122,11 @@ def _bind_view(
     inputs = [header.study, tab.request_text, *states.values()]
     outputs = [tab.follower.timer, *tab.view_outputs(view)]
     tab.draw_buttons[view].click(redraw, inputs, outputs, **QUIET_EVENT).then(
-        None, None, None, js="() => evenhand.drawing(false)"
+        None, None, None, js="() => evenhand.drawn()"
     )
 
 
-def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
+def _bind_refresh(tab: ResultsTab, header: Header, store: Store, engine: Engine) -> None:
     """During a run, add new choices to the menus as verdicts arrive, and redraw the view."""
     growing = [one for view in VIEWS.values() for one in view.controls.values() if one.grows]
     menus = [tab.filters[name] for name in FILTER_NAMES if name not in FIXED_CHOICES]
@@ -139,7 +140,7 @@ def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
         return active_run_tab.choice_updates(changing_choices(whole), known)
 
     outputs = [*menus, *(tab.controls[one.name] for one in growing)]
-    active_run_tab.bind_timer(tab.follower)
+    active_run_tab.bind_timer(tab.follower, header.study, engine)
     tab.follower.refresh.click(refresh, header.study, outputs, **QUIET_EVENT).then(
         None, None, None, js=redraw_script(tab)
     )

@@ -19,10 +19,16 @@ from components.charts.figures import (
     win_rate_figure,
 )
 from components.html.markup import EMPTY, Markup
-from components.run.run_facts import QuoteCache
+from components.run.run_facts import QuoteCache, no_forecast
+from judges.engine.pending_asks import CostQuote
 from metrics.estimation import row_selection
 from metrics.position.first_slot_votes import live_first_share
-from metrics.position.position_measures import consistency, first_share, slot_shares
+from metrics.position.position_measures import (
+    consistency,
+    first_share,
+    noise_floor,
+    slot_shares,
+)
 from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
@@ -54,7 +60,9 @@ class LiveFigures:
     """Share of items with more verdicts for the first position than for the others, as a confidence
     sequence."""
     changed: Estimate = NO_VERDICT
-    """Among comparisons judged in all orders, the share whose verdict changes with the order."""
+    """Share of comparisons judged in all orders whose verdict changes with the order."""
+    repeats: Estimate = NO_VERDICT
+    """Share of calls repeated in the same order whose verdict changes."""
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
@@ -181,6 +189,7 @@ class LiveStudy:
             else empty_figure("No comparison has a readable verdict in all its orders yet.", 250),
             live_first_share(self.frame),
             _changed_share(self.frame),
+            NO_VERDICT if len(self.frame) > MAX_COMPARED_ROWS else noise_floor(self.frame),
         )
 
     def _draw_elo(self) -> Figure:
@@ -210,15 +219,18 @@ def no_outcome(study: str) -> Markup:
 class LiveStudies:
     """The live figures of all studies, kept by the server and shared by all sessions.
     `study_finding` returns the headline that the Results tab shows for a study; `outcome` the HTML
-    of the panels that the Run tab shows when all calls have been made."""
+    of the panels that the Run tab shows when all calls have been made; `forecast` the calls and the
+    cost that the Study tab forecasts for the whole study.
+    """
 
     def __init__(
         self,
         store: Store,
         study_finding: Callable[[str], str] = no_finding,
         outcome: Callable[[str], Markup] = no_outcome,
+        forecast: Callable[[str], CostQuote | None] = no_forecast,
     ) -> None:
-        self.quotes = QuoteCache(store)
+        self.quotes = QuoteCache(store, forecast)
         self.study_finding, self.outcome = study_finding, outcome
         self._store = store
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from components.html.format import count, interval, share
 from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import panel_html
+from components.html.pieces import panel_head, wrap
 from components.run.live_figures import LiveFigures
 from components.run.run_facts import RunFacts
 
@@ -14,17 +14,30 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
     run."""
     if not facts.running or not facts.done:
         return EMPTY
-    body = fill(
-        '<div class="eh-todo"><p><b>{}</b> {}</p>'
-        '<button type="button" class="eh-btn" data-tab="results">Open partial results</button>'
-        "</div>",
-        f"Partial: {count(facts.done)} of {count(facts.planned)}.",
-        changed_so_far(picture),
-    )
-    return panel_html(
+    heading = panel_head(
         "Results so far",
         "the same numbers as on the Results tab; no finding is stated before the run ends",
-        body,
+        (),
+    )
+    return wrap(
+        fill(
+            '<section class="eh-panel"><div class="eh-so-far">{}{}</div>{}</section>',
+            heading,
+            Markup(
+                '<button type="button" class="eh-btn" data-tab="results">Open partial results'
+                "</button>"
+            ),
+            _partial_line(facts, picture),
+        )
+    )
+
+
+def _partial_line(facts: RunFacts, picture: LiveFigures) -> Markup:
+    """HTML line on the share changed so far. It is no live region: it changes twice a second."""
+    return fill(
+        '<div class="eh-notice warn"><b>{}</b><span class="eh-grow">{}</span></div>',
+        f"Partial: {count(facts.done)} of {count(facts.planned)}.",
+        changed_so_far(picture),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,7 +15,7 @@ from studies import settings
 from studies.domain import RETRYABLE_STATUSES, JudgeSpec
 from studies.errors import EvenhandError
 from studies.spec.study import Study
-from studies.store.queries.run_costs import spending_by_owner, study_spending
+from studies.store.queries.run_costs import RunSpending, spending_by_owner, study_spending
 from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import PastRun, Store
 
@@ -25,6 +25,7 @@ KEY_REFUSED_REASON: Final = "refused the API key"
 KEY_REASONS: Final = (KEY_REFUSED_REASON, EXPIRED_MESSAGE)
 """Reasons for the end of a run after which a key must be typed again."""
 NO_ASKS: Final = CostQuote(0, 0.0)
+NO_CALLS: Final = RunSpending(0, 0.0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,10 @@ class RunFacts:
     """Pairs (environment variable, origin) of the study to which the user has not consented."""
     owned: bool = True
     """Whether the current visitor may run and control the study."""
+    made: RunSpending = NO_CALLS
+    """Calls, dollars and tokens of all runs of the study; set while no run is active."""
+    forecast: CostQuote | None = None
+    """Forecast of all planned calls, set when every call has been made; None if unknown."""
 
     @property
     def planned(self) -> int:
@@ -88,11 +93,34 @@ class RunFacts:
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 
-class QuoteCache:
-    """Number and estimated cost of the calls to be made, computed once per version of a study."""
+def no_forecast(study: str) -> CostQuote | None:
+    """Return no forecast; the default of `QuoteCache`."""
+    return None
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+
+class QuoteCache:
+    """Estimated cost of the calls left, computed once for each version of a study.
+
+    `forecast` returns the number and the cost of all calls of a study, as the Study tab shows them
+    before the first call.
+    """
+
+    def __init__(
+        self, store: Store, forecast: Callable[[str], CostQuote | None] = no_forecast
+    ) -> None:
+        self._store, self._forecast = store, forecast
+
+    def whole_study(self, study: str) -> CostQuote | None:
+        """Forecast of all calls of a study, computed once for each plan."""
+        return self._store.memoised(
+            study, ("forecast",), lambda: self._try_forecast(study), self._store.plan_sha(study)
+        )
+
+    def _try_forecast(self, study: str) -> CostQuote | None:
+        try:
+            return self._forecast(study)
+        except EvenhandError:  # a prompt or an item is missing
+            return None
 
     def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
         """Number and cost of the missing calls, and of the failed calls that Retry would make."""
@@ -127,7 +155,8 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
     last = next(iter(runs), None)
     asks = bool(missing.asks or failed.asks) and owned
     keyless = _judges_without_key(called_judges(study), last) if missing.asks and owned else []
-    return RunFacts(
+    made = _total_spending(store, [run.owner for run in runs if run.owner])
+    facts = RunFacts(
         name=name,
         counts=store.counts(name, recorded=True),
         snapshot=snapshot,
@@ -136,14 +165,16 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
         spent=study_spending(store, name),
         budget=study.budget_usd,
         maybe_paid_twice=len(list_maybe_paid_twice(store, name)),
-        unpriced=_count_unpriced(store, [run.owner for run in runs if run.owner]),
+        unpriced=made.unknown,
         missing=missing,
         failed=failed,
         judges_without_key=tuple(judge.name for judge in keyless),
         key_origins=tuple(dict.fromkeys(origin_of(judge.endpoint) for judge in keyless)),
         unconfirmed=engine.consents(store).missing(called_judges(study)) if asks else (),
         owned=owned,
+        made=made,
     )
+    return replace(facts, forecast=quotes.whole_study(name)) if facts.complete else facts
 
 
 def _live_run_facts(run: Run, snapshot: RunSnapshot) -> RunFacts:
@@ -160,8 +191,14 @@ def _live_run_facts(run: Run, snapshot: RunSnapshot) -> RunFacts:
     )
 
 
-def _count_unpriced(store: Store, owners: list[str]) -> int:
-    return sum(one.unknown for one in spending_by_owner(store, owners).values())
+def _total_spending(store: Store, owners: list[str]) -> RunSpending:
+    found = list(spending_by_owner(store, owners).values())
+    return RunSpending(
+        sum(one.calls for one in found),
+        sum(one.cost for one in found),
+        sum(one.unknown for one in found),
+        sum(one.tokens for one in found),
+    )
 
 
 def called_judges(study: Study) -> list[JudgeSpec]:

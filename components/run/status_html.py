@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, dollars, duration, interval, share
+from components.html.format import NARROW_SPACE, count, dollars, duration, interval, share, tokens
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import (
     Kpi,
@@ -24,7 +24,7 @@ from judges.engine.run import RunSnapshot
 from studies.domain import STATUSES, USABLE_STATUSES
 from studies.store.store import Store
 
-REPLY_SCOPES: Final = ("All", "Failures only")
+REPLY_SCOPES: Final = ("All", "Unusable only")
 
 
 def start_button_text(left: CostQuote) -> str:
@@ -93,7 +93,7 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
     if snapshot is None:
         return EMPTY
     told = "; ".join(snapshot.waiting) or (
-        "no rate limit is reached, and no call waits for a retry" if snapshot.rate else "starting"
+        "no call waits for a rate limit or for a retry" if snapshot.rate else "starting"
     )
     if snapshot.state == "paused":
         told = snapshot.reason or "paused by you"
@@ -102,8 +102,14 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
 
 def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
     first = _rate_or_changed_kpi(facts, picture)
-    numbers = [first, _time_left_kpi(facts), _spent_kpi(facts), _unusable_kpi(facts)]
-    strip = kpi_strip([*numbers, _first_slot_kpi(facts, picture)])
+    repeated = facts.complete and picture.repeats.value is not None
+    second = (
+        share_kpi("Changed on a repeat", picture.repeats, after=" repeated in the same order")
+        if repeated
+        else _time_left_kpi(facts)
+    )
+    cost = _cost_kpi(facts) if facts.complete else _spent_kpi(facts)
+    strip = kpi_strip([first, second, cost, _unusable_kpi(facts), _first_slot_kpi(facts, picture)])
     return strip + (EMPTY if facts.complete else stopping_note(picture)) + _large_study_note(facts)
 
 
@@ -190,6 +196,28 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
     return Kpi("Spent", _spent_text(facts), unit, "; ".join(notes), meter=meter)
 
 
+def _cost_kpi(facts: RunFacts) -> Kpi:
+    """Key figure of what a finished study cost, with the forecast, the calls, the tokens and the
+    duration of the last run."""
+    notes, forecast, made = [], facts.forecast, facts.made
+    if forecast is not None and forecast.dollars:
+        notes.append(f"forecast {dollars(forecast.dollars)} for {count(forecast.asks, 'call')}")
+    if made.calls:
+        notes.append(f"{count(made.calls, 'call')} made, {tokens(made.tokens)} tokens")
+    if facts.last is not None and facts.last.ended is not None:
+        notes.append(f"last run {duration(facts.last.ended - facts.last.started)}")
+    if facts.unpriced:
+        notes.append(f"{count(facts.unpriced, 'call')} at an unknown price")
+    if facts.maybe_paid_twice:
+        notes.append(f"{count(facts.maybe_paid_twice)} possibly paid twice")
+    note = "; ".join(notes)
+    if not facts.budget:
+        return Kpi("Cost", _spent_text(facts), note=note or "no call was made")
+    expected = (forecast.dollars if forecast else None) or facts.spent
+    meter = (facts.spent / facts.budget, expected / facts.budget)
+    return Kpi("Cost", _spent_text(facts), f"of {dollars(facts.budget)}", note, meter=meter)
+
+
 def _spent_text(facts: RunFacts) -> str:
     """Text of dollars spent; "free" only if no call costs anything, "unknown" without prices."""
     if facts.unpriced and not facts.spent:
@@ -233,7 +261,7 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
         return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; {share(1 / picture.options, 0)} is even"
-    note += "; do not stop the run because of this value" if facts.running else ""
+    note += "; not valid for deciding when to stop the run" if facts.running else ""
     return Kpi("Verdicts for the answer shown first", share(estimate.value, 1), note=note)
 
 
@@ -257,9 +285,10 @@ def stopping_note(picture: LiveFigures) -> Markup:
 def show_replies(store: Store, name: str, which: str) -> Markup:
     latest = store.latest_judgements(name, 8, failures_only=which == REPLY_SCOPES[1])
     if not latest:
-        none = "No failures." if which == REPLY_SCOPES[1] else "No replies yet."
+        none = "No unusable replies." if which == REPLY_SCOPES[1] else "No replies yet."
         return wrap(fill('<p class="eh-small eh-mute">{}</p>', none))
     judges = {spec.name for spec in store.study(name).judges} | {j.ask.judge for j in latest}
+    questions = store.questions(name, {j.ask.item for j in latest})
     return last_replies_html(
         [
             ReplyRow(
@@ -269,6 +298,7 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
                 j.reply or j.detail,
                 {"key": j.ask.key},
                 j.ask.judge if len(judges) > 1 else "",
+                questions.get(j.ask.item, ""),
             )
             for j in latest
         ]
@@ -278,14 +308,14 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 LIVE_CHARTS: Final = (
     (
         "Verdicts for the answer shown first",
-        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not stop a run because of this "
-        "value",
+        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; not valid for deciding when to "
+        "stop a run",
         "eh-live-share",
     ),
-    ("Elo", "rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
+    ("Elo", "Elo rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        "% of items on which the model wins its first comparison, ties count half; "
+        "% of items that the model wins, by its first comparison on each item; ties count half; "
         f"95{NARROW_SPACE}% bounds, valid at any time of the run",
         "eh-live-wins",
     ),

@@ -22,7 +22,7 @@ from components.study.plan.cost_preview import (
     run_button_text,
 )
 from components.study.plan.study_preview import StudyPreview, build_preview
-from components.study.steps.blockers import find_blockers
+from components.study.steps.blockers import find_blockers, key_blockers
 from components.study.steps.planned_study import planned_study
 from components.study.steps.power_panel import power_html
 from components.study.steps.run_strip import blocked_strip, cost_strip
@@ -90,7 +90,10 @@ def plan_updates(
     steps = steps_html(look, numbers, blockers)
     if look.plan is None or numbers is None or blockers:
         hidden = [gr.Button(visible=False), gr.Button(visible=False)]
-        return [steps, blocked_strip(blockers), *hidden, EMPTY, profile, saved, EMPTY]
+        reasons = sorted(
+            [*blockers, *key_blockers(look.lenient_study)], key=lambda reason: reason.step
+        )
+        return [steps, blocked_strip(reasons), *hidden, EMPTY, profile, saved, EMPTY]
     once = forecast_by_judge(assign_owner(one_item_plan(look.plan), store), store)
     words = run_button_text(numbers)
     trial = f"or try one question: {count(once.new, 'call')}, {dollars(once.dollars)}"

@@ -15,6 +15,7 @@ from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.labels.criterion_agreement import criterion_agreement_section
 from metrics.labels.label_sections import pass_fail_section, scores_section
 from metrics.labels.option_order import option_order_section
+from metrics.labels.pass_by_order import pass_by_order_section
 from metrics.labels.point_ranking import point_ranking_section
 from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
@@ -326,6 +327,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "scores": scores_section,
     "criteria": criterion_agreement_section,
     "option_order": option_order_section,
+    "pass_by_order": pass_by_order_section,
     "criteria_order": criteria_order_section,
     "score_distribution": score_distribution_section,
     "score_contradictions": score_contradictions_section,

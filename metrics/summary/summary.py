@@ -19,7 +19,7 @@ from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.people.verification import verification_summary
 from metrics.position import label_effect, order_tests, position_measures
 from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
-from metrics.position.order_effect import ORDER_EFFECT
+from metrics.position.order_effect import ORDER_EFFECT, order_effect
 from metrics.protocols.visit_leaderboard import visit_leaderboard_rows
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
@@ -243,7 +243,9 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
 def _pooled_position(judged: pd.DataFrame) -> Json:
     """Return the position measures of all judges and prompts together; empty without verdicts."""
     rows = row_selection.select_rows(judged, ~pass_fail_rows(judged))
-    pooled = position_measures.position_profile(rows).get((), {}) if len(rows) else {}
+    if not len(rows):
+        return {}
+    pooled = {**position_measures.position_profile(rows)[()], "order_effect": order_effect(rows)}
     return to_plain_data(pooled)  # type: ignore[no-any-return]
 
 

@@ -37,7 +37,7 @@ def studies(app) -> list[str]:
 
 
 def shown_rows(page) -> list[str]:
-    return page.locator("#eh-home-studies tbody tr:not([hidden]) th").all_inner_texts()
+    return page.locator("#eh-home-studies tbody tr:not([hidden]) th button").all_inner_texts()
 
 
 def open_menu(page, study: str):
@@ -125,3 +125,26 @@ def test_a_view_chosen_before_the_first_study_is_shown_stays(visit):
     page.wait_for_timeout(2_000)
     assert "view=Ranking" in address(page)
     assert page.get_by_test_id("Ranking-radio-label").locator("input").is_checked()
+
+
+def test_a_long_list_is_unfolded_and_searched_as_a_whole(visit, studies, app):
+    store = Store(app.store)
+    for place in range(9):
+        save_plan(make_plan(parse_study(TEXT.format(name=f"Gamma {place}"))), store)
+    total = len(store.studies())
+    store.close()
+    page = visit()
+    page.wait_for_selector("#eh-home-studies tbody tr")
+    assert len(shown_rows(page)) == 8 < total
+    page.locator("#eh-find").fill("gamma 0")
+    until(lambda: shown_rows(page) == ["Gamma 0"])
+    page.locator("#eh-find").fill("")
+    until(lambda: len(shown_rows(page)) == 8)
+    page.get_by_role("button", name=f"All {total} studies").click()
+    until(lambda: len(shown_rows(page)) == total)
+    examples = page.locator("#eh-all-examples")
+    assert not examples.is_visible()
+    page.locator('[data-unfold="#eh-all-examples"]').click()
+    until(examples.is_visible)
+    examples.get_by_role("button").nth(1).click()
+    until(lambda: "tab=study" in address(page))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
-from tests.ui.conftest import choose
+from studies.store.store import Store
+from tests.judges.small_studies import run_text
+from tests.ui.conftest import address, choose
 from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra]
@@ -39,3 +43,48 @@ def test_from_the_file_to_the_false_passes_without_a_setting(
     page.wait_for_selector(".eh-inspect-filters .eh-fpill.on")
     assert "False passes" in page.locator(".eh-inspect-filters .eh-fpill.on").first.inner_text()
     assert "39" in page.locator(".eh-list .h").first.inner_text()
+
+
+ORDERED = "Helpdesk, both orders"
+STUDY = f"""
+name: "{ORDERED}"
+data: {{source: help.jsonl}}
+judges: [{{name: leaning, model: simulated, first_bias: 0.3, accuracy: 0.8, seed: 2}}]
+prompts: [pass-fail]
+options: rotations
+"""
+
+
+@pytest.fixture
+def ordered(app, tmp_path: Path) -> str:
+    """A study of labelled answers in three groups, judged with pass and with fail listed first."""
+    lines = [
+        {
+            "id": f"t{k}", "category": ("refunds", "billing", "plans")[k % 3],
+            "instruction": f"Ticket {k}?", "responses": {"bot": f"Answer {k}."},
+            "labels": [{"contestant": "bot", "value": "fail" if k % 4 == 0 else "pass"}],
+        }
+        for k in range(60)
+    ]  # fmt: skip
+    (tmp_path / "help.jsonl").write_text("\n".join(json.dumps(one) for one in lines), "utf-8")
+    store = Store(app.store)
+    if ORDERED not in {line.name for line in store.studies()}:
+        run_text(store, STUDY, tmp_path)
+    store.close()
+    return ORDERED
+
+
+def test_errors_are_switched_and_a_cell_of_the_order_opens_its_replies(visit, ordered):
+    page = visit(f"tab=results&study={quote(ordered)}&view=Pass+or+fail")
+    wrong = page.locator("#eh-pass-wrong")
+    wrong.get_by_text("false pass").wait_for()
+    page.locator("#eh-pass-errors").get_by_text("False fails", exact=True).click()
+    wrong.get_by_text("false fail").wait_for()
+    assert wrong.get_by_text("false pass").count() == 0
+    until(lambda: "errors=False" in address(page))
+    cells = page.locator("#eh-pass-order .eh-shift")
+    assert cells.count() == 4  # all answers, and three groups
+    cells.nth(2).click()
+    until(lambda: "tab=inspect" in address(page) and "category=" in address(page))
+    page.wait_for_selector(".eh-list .h")
+    assert "20" in page.locator(".eh-list .h").first.inner_text()

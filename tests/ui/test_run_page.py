@@ -78,6 +78,7 @@ def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study,
     page.locator("#eh-run-notices .eh-btn").click()
     done, planned = until(lambda: (n := asked(page))[0] == n[1] and n)
     assert done == planned == ASKS
+    until(lambda: page.evaluate("document.activeElement.id") == "eh-see-results")
     retry = page.locator("#eh-retry")
     retry.wait_for(state="visible")
     until(lambda: retry.inner_text() == "Retry 5 failed calls, under $0.01")

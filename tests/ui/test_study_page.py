@@ -11,6 +11,7 @@ from studies.files.shards import AskOutcome, write_shard
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
 from tests.judges.small_studies import run_text
+from tests.page_words import says
 from tests.ui.conftest import address, choose, show_file, show_settings
 from tests.waiting import until
 
@@ -89,6 +90,34 @@ def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
             "JSON.stringify([{...localStorage}, {...sessionStorage}, location.href])"
         )
         assert CANARY not in kept
+    for path in Path(app.store).parent.rglob("*"):
+        assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
+
+
+def test_a_missing_key_is_typed_where_the_reason_stands_and_then_the_study_can_be_run(visit, app):
+    page = visit("tab=study")
+    page.get_by_text("Add a second judge").click()
+    page.locator("#f-judge-1-key").wait_for()
+    page.keyboard.press("Escape")
+    plan, run = page.locator("#eh-plan"), page.locator("#eh-run")
+    plan.locator("[data-needs-key]").wait_for()
+    assert not run.is_visible() and not plan.locator(".eh-cost").is_visible()
+    assert says(page.locator("#eh-steps").inner_text(), "gpt-4o-mini", "no key")
+    assert "No key typed" in page.locator("#eh-judges").inner_text()
+    plan.get_by_label("Key of gpt-4o-mini").fill("two words")
+    plan.get_by_text("Use this key").click()
+    until(lambda: "white space" in plan.inner_text())  # not taken: the reason and the field stay
+    assert not run.is_visible()
+    plan.get_by_label("Key of gpt-4o-mini").fill(CANARY)
+    assert plan.locator("[data-needs-key]").is_visible()  # while it is typed
+    page.keyboard.press("Enter")
+    until(run.is_visible)
+    assert plan.locator(".eh-cost").is_visible() and not plan.locator(".eh-block").is_visible()
+    assert page.evaluate("document.activeElement.id") == "eh-run"
+    assert "has no key" not in page.locator("#eh-steps").inner_text()
+    assert "No key typed" not in page.locator("#eh-judges").inner_text()
+    assert says(page.locator("#eh-judges").inner_text(), "key set", "https://api.openai.com")
+    assert CANARY not in page.content()
     for path in Path(app.store).parent.rglob("*"):
         assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
 

@@ -54,7 +54,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
     if rater not in raters.in_view:
         return empty_state(
             "There is no judge to report on.",
-            "These filters leave no verdict of a judge. Run the study or remove a filter. For "
+            "No judge's verdict passes these filters. Run the study or remove a filter. For "
             "verdicts by people, see the view People.",
         )
     card = ReportCard(raters, rater)
@@ -116,7 +116,7 @@ def _sentences_html(card: ReportCard) -> Markup:
     for sentence in card_sentences(card.facts, card.words):
         made = attributes({"class": "eh-said", "data-tip": sentence.threshold, "tabindex": "0"})
         parts.append(fill("<span{}>{}</span>", made, inline_markup(sentence.text)))
-    return fill('<p class="eh-verdict">{}</p>', join(parts, " "))
+    return fill('<p class="eh-verdict eh-claim">{}</p>', join(parts, " "))
 
 
 # ------------------------------------------------------------------ positions and flips

@@ -47,7 +47,7 @@ class PairedSides:
     def problem(self) -> str:
         """The reason why the sides cannot be compared; "" if they can."""
         if not self.right.name:
-            return "A contrast needs two judges or two prompts. This study has one of each."
+            return "A comparison needs two judges or two prompts. This study has one of each."
         if self.left.name == self.right.name:
             return (
                 f"{self.left.name} is selected as A and as B. Choose another judge or prompt for B."
@@ -110,8 +110,9 @@ class PairedSides:
         return rival_sides(self.filtered_study, self.left, self.right)
 
     def _selection_quantile(self, compared: Sequence[ComparedMeasure]) -> float:
-        """Critical value for the intervals: quantile of the largest |z| over all pairs of rival
-        sides; 0 if there are only two sides."""
+        """Minimum critical value of the intervals, as the two sides were selected from several
+        (`rivals`): quantile of the largest |z| over all pairs of these. 0, no minimum, if there are
+        only two."""
         if len(self.rivals) < 3 or not compared:
             return 0.0
         frame = stack_rivals(self.filtered_study, self.rivals)

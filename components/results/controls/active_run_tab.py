@@ -1,7 +1,8 @@
 """Results during an active run: a notice "Partial", and a redraw every five seconds.
 
 A partial sample may favour one judge, prompt or category, so no headline is shown until the run has
-ended. The timer runs only during a run, and redraws a view only while it is visible.
+ended. The timer runs only during a run, and redraws a view only while it is visible. A reader can
+freeze the numbers; the timer then only counts the replies that are not in them.
 """
 
 from __future__ import annotations
@@ -13,16 +14,11 @@ from typing import Any, Final
 import gradio as gr
 
 from components.html.format import count
-from components.html.markup import Markup
-from components.html.panel import notice_html
+from components.html.markup import EMPTY, Markup, fill
+from components.html.panel import wrap
 from judges.engine.engine import Engine
 
 REFRESH_SECONDS: Final = 5
-PRESS_IF_VISIBLE: Final = (
-    "() => { const view = document.querySelector('.eh-view'); "
-    "if (!document.hidden && view?.getClientRects().length) "
-    "document.querySelector('#eh-refresh')?.click(); }"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,33 +31,65 @@ class RunProgress:
 
 @dataclass(frozen=True)
 class RunFollower:
-    """Hidden Gradio components that redraw the Results tab during a run."""
+    """Hidden Gradio components that redraw the Results tab during a run, and the line on new
+    replies while the tab is frozen."""
 
     timer: gr.Timer
     refresh: gr.Button
     """Button that updates the choices of the filters, then draws the view."""
+    count_new: gr.Button
+    """Button that counts the replies which the frozen numbers do not contain."""
+    shown_calls: gr.Textbox
+    """Number of calls in the numbers shown; the page fills it in when it sends the event."""
+    news: gr.HTML
+    """Line on the new replies, visible only while the tab is frozen."""
 
     @property
     def hidden(self) -> list[Any]:
-        return [self.timer, self.refresh]
+        return [self.timer, self.refresh, self.count_new, self.shown_calls]
 
 
-def build() -> RunFollower:
+def build(news: gr.HTML) -> RunFollower:
     timer = gr.Timer(REFRESH_SECONDS, active=False, render=False)
     refresh = gr.Button("Refresh", visible="hidden", elem_id="eh-refresh", render=False)
-    return RunFollower(timer, refresh)
+    count_new = gr.Button("Count new", visible="hidden", elem_id="eh-news", render=False)
+    shown = gr.Textbox(visible="hidden", label="Calls shown", render=False)
+    return RunFollower(timer, refresh, count_new, shown, news)
 
 
-def bind_timer(follower: RunFollower) -> None:
-    follower.timer.tick(None, None, None, js=PRESS_IF_VISIBLE)
+def bind_timer(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> None:
+    follower.timer.tick(None, None, None, js="() => evenhand.followRun()")
+
+    def count_new(name: str, shown_calls: str) -> list[Any]:
+        now = latest_progress(engine, name)
+        if now is None or not shown_calls.isdecimal():
+            return [gr.skip(), EMPTY]
+        running = run_progress(engine, name) is not None
+        return [gr.Timer(active=running), frozen_notice(now, int(shown_calls), running)]
+
+    follower.count_new.click(
+        count_new, [study, follower.shown_calls], [follower.timer, follower.news],
+        js="(study) => [study, evenhand.shownCalls()]", show_progress="hidden",
+        trigger_mode="always_last", api_visibility="private",
+    )  # fmt: skip
+    study.change(None, None, None, js="() => evenhand.unfreeze()")
 
 
 def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
-    """Progress of a study's active run; None without one. Call this before drawing a view: if the
-    run ends during the drawing, the view is then drawn once more."""
+    """Progress of a study's active run; None without one.
+
+    Call this before drawing a view: if the run ends during the drawing, the view is then drawn once
+    more.
+    """
+    run = engine.latest_run(study) if engine and study else None
+    return None if run is None or run.finished.is_set() else latest_progress(engine, study)
+
+
+def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
+    """Progress of a study's latest run in this process, active or ended."""
     # Readers of a shared study see its progress too: `active_run` is for its owner only.
     run = engine.latest_run(study) if engine and study else None
-    if run is None or run.finished.is_set():
+    if run is None:
         return None
     counts = run.snapshot().counts
     planned = counts.get("planned", 0)
@@ -74,11 +102,36 @@ def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict
 
 
 def partial_notice(progress: RunProgress) -> Markup:
-    return notice_html(
-        "warn",
-        f"Partial: {count(progress.done)} of {count(progress.planned)} calls done.",
-        "The numbers below will change. The summary sentence appears when the run ends. "
-        f"Updated every {REFRESH_SECONDS} s.",
+    """HTML notice above the numbers, with the button that freezes them.
+
+    It is no live region: a screen reader would read it out every five seconds.
+    """
+    return wrap(
+        fill(
+            '<div class="eh-notice warn eh-partial" data-done="{}"><b>{}</b>'
+            '<span class="eh-grow">{}</span><span class="live">{}</span>'
+            '<button type="button" class="eh-btn live" data-freeze>Freeze</button></div>',
+            progress.done,
+            f"Partial: {count(progress.done)} of {count(progress.planned)} calls done.",
+            "The numbers below will change. Findings are stated when the run ends.",
+            f"updated every {REFRESH_SECONDS} s",
+        )
+    )
+
+
+def frozen_notice(progress: RunProgress, shown: int, running: bool) -> Markup:
+    """HTML line on the replies that the frozen numbers do not contain, with the button that shows
+    them; `shown`: number of calls in the numbers shown."""
+    new = max(0, progress.done - shown)
+    state = "The numbers are frozen." if running else "The run has ended."
+    return wrap(
+        fill(
+            '<div class="eh-notice warn" role="status"><b>{}.</b><span class="eh-grow">{}</span>'
+            '<button type="button" class="eh-btn" data-unfreeze>{}</button></div>',
+            count(new, "new reply") if new else "No new reply",
+            state,
+            "Show them" if new else "Continue updating" if running else "Show the results",
+        )
     )
 
 

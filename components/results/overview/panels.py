@@ -34,11 +34,12 @@ CHANCE_WITH_TIES: Final = 1 / 3
 
 
 def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: str) -> Markup:
-    """HTML of one finding: topic, sentence, small chart, and a link to the view with details."""
+    """HTML of one finding: topic, sentence, small chart, and a link to the view with the
+    details. The sentence is hidden while a run is active."""
     opens = link_button(link_text, {"data-view": view})
     return wrap(
         fill(
-            '<div class="eh-card3"><p class="eh-small eh-mute">{}</p><h2>{}</h2>{}'
+            '<div class="eh-card3"><p class="eh-small eh-mute">{}</p><h2 class="eh-claim">{}</h2>{}'
             '<p class="eh-card3-link">{}</p></div>',
             topic,
             inline_markup(sentence),
@@ -48,13 +49,17 @@ def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: 
     )
 
 
-def action_card(title: str, sentence: str, opens: Mapping[str, object], text: str) -> Markup:
-    """HTML strip with title, sentence, and a button with label `text` and attributes `opens`."""
+def action_card(
+    title: str, sentence: str, opens: Mapping[str, object], text: str, *, finding: bool = False
+) -> Markup:
+    """HTML of a strip with a title, a sentence, and the button that opens the next view.
+    `finding`: the sentence depends on the verdicts, so it is hidden while a run is active."""
     made = attributes({"type": "button", "class": "eh-btn", **opens})
     return wrap(
         fill(
-            '<div class="eh-next"><div><h2>{}</h2><p>{}</p></div><button{}>{}</button></div>',
+            '<div class="eh-next"><div><h2>{}</h2><p{}>{}</p></div><button{}>{}</button></div>',
             title,
+            Markup(' class="eh-claim"') if finding else EMPTY,
             inline_markup(sentence),
             made,
             text,
@@ -80,8 +85,8 @@ def swap_chart(bias: Bias, menu: JudgeMenu = escape, *, legend_only: bool = Fals
         return EMPTY
     most = max(max(row.first, row.second) for row in rows) or 1
     keys: list[tuple[LegendMark, str]] = [
-        ("first", "toward the answer shown first"),
-        ("second", "toward the answer shown second"),
+        ("first", "changed toward the answer shown first"),
+        ("second", "changed toward the answer shown second"),
     ]
     pairs = {row.pairs for row in rows}
     of = f", out of {count(pairs.pop())} in each row" if len(pairs) == 1 else ""
@@ -127,7 +132,7 @@ def order_chart(ranking: Ranking) -> Markup:
     table = Table(heads, rows, "eh-tbl", "Rank by order").wrapped()
     hidden = len(both.names) - len(rows)
     return (
-        _caption("rank of each model from one order alone, and from both orders")
+        _caption("rank of each model by the verdicts of each order alone, and of both")
         + table
         + _more(hidden)
     )

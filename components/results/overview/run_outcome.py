@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import count, number
+from components.html.format import count, interval, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.pieces import panel_html, wrap
 from components.results.bias.computed import Bias, load_bias
@@ -59,9 +59,35 @@ def _flips_html(bias: Bias) -> Markup:
         return EMPTY
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
     subtitle = f"{count(flips)} of {count(pairs, 'comparison')} changed when swapped"
-    told = fill('<p class="eh-small">{}</p>', f"{_direction(rows)}{_precision(bias)}")
+    told = join(
+        fill('<p class="eh-small">{}</p>', text)
+        for text in (repetition_text(bias), f"{_direction(rows)}{_precision(bias)}")
+    )
     return panel_html(
         "Which way verdicts flip", subtitle, swap_chart(bias, legend_only=True) + told
+    )
+
+
+def repetition_text(bias: Bias) -> str:
+    """Text that splits the changed verdicts: changes on a repeat in the same order, and what the
+    order adds to them."""
+    repeats, effect = bias.whole("noise_floor"), bias.whole("order_effect")
+    if repeats.value is None:
+        return (
+            "No call was repeated in the same order, so it is not known how many verdicts change "
+            "by chance."
+        )
+    told = (
+        f"On a repeat in the same order, {share(repeats.value)} "
+        f"{interval(repeats, 1, scale=100)} of verdicts change, n {count(repeats.n)}. "
+    )
+    if effect.value is None or effect.low is None or effect.high is None:
+        return told
+    sure = "" if effect.low > 0 or effect.high < 0 else "; no significant difference"
+    return told + (
+        "Changes when swapped minus changes on a repeat: "
+        f"{number(100 * effect.value, 1, signed=True)} points "
+        f"{interval(effect, 1, scale=100)}, {count(effect.n, 'repeated comparison')}{sure}."
     )
 
 
@@ -81,7 +107,7 @@ def _precision(bias: Bias) -> str:
     return (
         ""
         if half is None
-        else f"The share of changed verdicts is known to ± {number(100 * half, 1)} points."
+        else f"95\u202f% interval of changed verdicts: ± {number(100 * half, 1)} points."
     )
 
 
@@ -115,7 +141,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask people",
-                "their votes on some pairs show how often the judge is right",
+                "votes by people on some pairs show how often the judge is right",
                 "Vote",
                 {"data-tab": "vote"},
             )
@@ -125,12 +151,12 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask more questions",
-                f"± {number(100 * half)} points is wide; the Study tab shows what narrows it",
+                f"± {number(100 * half)} points is wide; the Study tab shows how to narrow it",
                 "Study",
                 {"data-tab": "study"},
             )
         )
-    report = "report, tables for a paper, data, link without keys"
+    report = "report, tables for a paper, data and a link; none of them contains an API key"
     return [*steps, NextStep("Share", report, "Report", {"data-click": "#eh-share"})]
 
 

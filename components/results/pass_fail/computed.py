@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_in_drawing
 from metrics.labels.label_sections import PARTS, PassFailResult, pass_fail_results, rates_by
 from metrics.labels.option_order import OptionOrder, option_order_effects
+from metrics.labels.pass_by_order import PassByOrder, pass_by_order, pass_by_order_groups
 from metrics.labels.pass_fail import PassFailRates
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
 from studies.frames.point_columns import pass_fail_rows
+
+GROUP_WORDS: Final = {"contestant": "model", "category": "category"}
+"""Column by which answers are grouped -> its word on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +26,13 @@ class PassFailView:
     order: dict[tuple[str, str], OptionOrder]
     reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
     parts: dict[str, dict[str, PassFailRates]]
-    """Rates of the judge and prompt shown: "contestant" and "category" -> value -> rates; only for
-    columns with several values."""
+    """Rates of the combination shown, by model if there are several models, and by category if
+    there are several."""
+    shift: PassByOrder | None = None
+    """Pass rates of the combination shown by the option listed first; None if only one order was
+    used."""
+    shift_parts: dict[str, dict[str, PassByOrder]] = field(default_factory=dict)
+    """The same by model and by category, where there are several."""
 
     @property
     def cell(self) -> tuple[str, str] | None:
@@ -43,7 +53,12 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
     if found.cell is None:
         return found
     parts = {column: rates_by(rows, found.cell, column) for column in PARTS}
-    return replace(found, parts={name: one for name, one in parts.items() if len(one) > 1})
+    found = replace(found, parts={name: one for name, one in parts.items() if len(one) > 1})
+    if found.cell not in found.order:
+        return found
+    several = [column for column in PARTS if column in found.parts]
+    shifts = {str(one): pass_by_order_groups(rows, found.cell, one) for one in several}
+    return replace(found, shift=pass_by_order(rows, found.cell), shift_parts=shifts)
 
 
 def has_pass_fail(filtered: FilteredStudy) -> bool:

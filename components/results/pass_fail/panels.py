@@ -1,11 +1,11 @@
-"""Panels of the pass/fail view: confusion matrix, rates with intervals, order of the options."""
+"""Panels of the pass/fail view: chart of the confusion matrix, rates with intervals."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Final
 
-from components.html.format import NARROW_SPACE, count, decimal, interval, number, percent, share
+from components.html.format import NARROW_SPACE, count, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import Axis, notice_html, wrap
 from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
@@ -19,7 +19,7 @@ from components.html.tables.value_table import (
     value_cell,
     value_table,
 )
-from components.results.pass_fail.computed import PassFailView
+from components.results.pass_fail.computed import GROUP_WORDS, PassFailView
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import REVERSAL_NOTE, PassFailResult, errors_text
 from metrics.labels.pass_fail import Confusion
@@ -45,7 +45,7 @@ def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
     if found is None:
         return (
             "This study has no pass/fail verdicts.",
-            "This view is for judges that pass or fail an answer.",
+            "This view is for judges whose verdict on a single answer is pass or fail.",
         )
     rates, true = found.rates, found.true_pass_rate
     observed = share(rates.observed_pass_rate.value, 0)
@@ -107,8 +107,8 @@ def pass_fail_kpis(view: PassFailView) -> Markup:
 
 
 def confusion_areas(view: PassFailView) -> Markup:
-    """HTML of the confusion matrix as four areas, each proportional to its number of answers; wrong
-    verdicts are plum-coloured."""
+    """HTML of the confusion matrix as four areas, each proportional to its number of verdicts;
+    wrong verdicts are plum-coloured."""
     found = view.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
@@ -151,7 +151,7 @@ def _area(view: PassFailView, name: str, words: str, wrong: bool, n: int) -> Mar
             "class": "b16" if wrong else None,
             "style": f"flex-grow:{n}",
             "data-select": json.dumps(_selection(view, name)),
-            "data-tip": f"{count(n, 'answer')}: {words}\nClick to open the replies",
+            "data-tip": f"{count(n, 'verdict')}: {words}\nClick to open the replies",
         }
     )
     return fill("<button{}><b>{}</b> <span>{}</span></button>", made, count(n), words)
@@ -174,14 +174,14 @@ def rates_table(view: PassFailView) -> Markup:
         _rate_row("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
         _rate_row("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
-            "Good answers among those passed",
-            f"precision: % of passed answers that are good; {base} of all answers are good",
+            "Good answers among passed answers",
+            f"precision: % of passed answers that are good; among all labelled {base}",
             rates.precision,
             PERCENT,
-            rates.base_rate.value,
+            rates.base_rate.value
         ),
-        _rate_row("Youden's J", "sensitivity + specificity − 1; 0 is chance; below 0.2 "
-            "the pass rate is not corrected",
+        _rate_row("Youden's J", "sensitivity + specificity − 1; 0 is chance level; "
+            "below 0.2 the pass rate is not corrected",
                   rates.youden, SCORE, 0.0),
     ]  # fmt: skip
     heads = [
@@ -275,7 +275,9 @@ def parts_table(view: PassFailView) -> Markup | None:
     ]
     rows = [
         [
-            name_cell(name, {"judge": judge, "prompt": prompt, column: name}, note=column),
+            name_cell(
+                name, {"judge": judge, "prompt": prompt, column: name}, note=GROUP_WORDS[column]
+            ),
             value_cell(one.sensitivity, PERCENT, who=name),
             value_cell(one.specificity, PERCENT, who=name),
             value_cell(one.kappa, SCORE, who=name),
@@ -286,40 +288,7 @@ def parts_table(view: PassFailView) -> Markup | None:
         for column, parts in view.parts.items()
         for name, one in parts.items()
     ]
-    return wrap(value_table(heads, rows, label="Rates by model and category"))
-
-
-def order_panel(view: PassFailView) -> Markup:
-    """HTML on the effect of offering "pass" or "fail" first, if both orders were used."""
-    found = view.order.get(view.cell or ("", ""))
-    if found is None:
-        return notice_html(
-            "calm",
-            "The options were offered in one order. To measure the effect of their order, set "
-            "`options: rotations` in the study file.",
-        )
-    texts = [
-        f"Share of verdicts that change with the order of the options: {percent(found.changed)}.",
-        f"Share of verdicts that change when repeated in the same order: "
-        f"{percent(found.noise_floor)}.",
-        f"Share of verdicts for the option offered first: {percent(found.first_place)}; expected "
-        f"without an order effect: {share(found.expected_first.value)}.",
-        *(
-            [
-                f"Share of verdicts for the option with the letter A: "
-                f"{percent(found.letter.share)}; expected without a preference: "
-                f"{share(found.letter.expected.value)}."
-            ]
-            if found.letter
-            else []
-        ),
-        *(
-            f"With the options in the order {name.replace(' ', ', ')}, the pass rate minus "
-            f"that in the other order is {decimal(shift, 3)}."
-            for name, shift in found.shift.items()
-        ),
-    ]
-    return wrap(join(fill("<p>{}</p>", text) for text in texts))
+    return wrap(value_table(heads, rows, label="Pass rates and error rates by model and category"))
 
 
 def report_lines(found: PassFailResult) -> str:

@@ -10,9 +10,11 @@ from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state, panel_heading
 from components.results.pass_fail import label_tables, panels, pass_fail_report
 from components.results.pass_fail.computed import load_pass_fail
-from components.results.pass_fail.wrong_verdicts import wrong_verdicts_html
+from components.results.pass_fail.order_panel import order_panel
+from components.results.pass_fail.wrong_verdicts import ERRORS, wrong_verdicts_html
 from components.results.view.result_view import (
     Body,
+    Control,
     Drawn,
     Panel,
     PanelGroup,
@@ -21,12 +23,12 @@ from components.results.view.result_view import (
 )
 
 NAME: Final = "Pass or fail"
-AREAS_TITLE: Final = "Where the judge is wrong"
+AREAS_TITLE: Final = "Verdicts of the judge against the labels"
 PARTS_TITLE: Final = "By model and category"
 PARTS_SUBTITLE: Final = (
     f"rates in %, errors as counts; 95{NARROW_SPACE}% CI by item; click a name to read its replies"
 )
-RATES_TITLE: Final = "How good is the judge?"
+RATES_TITLE: Final = "How often is the judge right?"
 HOW_RATES: Final = (
     "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
     "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
@@ -52,8 +54,10 @@ def draw_areas(filtered: FilteredStudy) -> Drawn:
             "No pass/fail verdicts", "Choose a study whose judges pass or fail single answers."
         )
         return Drawn({"areas": none}, panel_heading(AREAS_TITLE))
-    labelled = count(view.shown.rates.confusion.total, "labelled answer")
-    heading = panel_heading(AREAS_TITLE, f"{labelled}; area = number of answers")
+    labelled = count(view.shown.rates.confusion.total, "verdict")
+    heading = panel_heading(
+        AREAS_TITLE, f"{labelled} on labelled answers; area = number of verdicts"
+    )
     return Drawn({"areas": panels.confusion_areas(view)}, heading)
 
 
@@ -86,7 +90,7 @@ def report_parts(filtered: FilteredStudy) -> ReportPanel | None:
 
 def draw_order(filtered: FilteredStudy) -> Markup:
     view = load_pass_fail(filtered)
-    return EMPTY if view.shown is None else panels.order_panel(view)
+    return EMPTY if view.shown is None else order_panel(view)
 
 
 AREAS: Final = Panel(
@@ -134,10 +138,17 @@ JUDGES: Final = Panel(
 ORDER: Final = Panel(
     "order",
     draw_order,
-    (Body("order", "eh-pass-order"),),
+    (Body("order", "eh-pass-order", clickable=True),),
     "Does the order of the options matter?",
+    f"% passed by the option listed first, on the same answers; 95{NARROW_SPACE}% CI by item; "
+    "≈ same: no significant difference, adjusted for the number of groups",
+    scale=11,
     table=label_tables.pass_order_table,
-    json_keys=("option_order.*.*",),
+    json_keys=(
+        "pass_by_order.*.*.shift",
+        "pass_by_order.*.*.by_category.*.shift",
+        "option_order.*.*",
+    ),
 )
 WRONG: Final = Panel(
     "wrong",
@@ -146,7 +157,9 @@ WRONG: Final = Panel(
     "Wrong verdicts",
     "answers whose label contradicts the verdict; the most probable verdicts first, where "
     "probabilities are stored",
+    controls=(Control("errors", "Errors", ERRORS, elem_id="eh-pass-errors"),),
     visibility="hidden",
+    scale=13,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
 PARTS_PANEL: Final = Panel(
@@ -161,7 +174,7 @@ PARTS_PANEL: Final = Panel(
 )
 VIEW: Final = View(
     NAME,
-    (PanelGroup((AREAS, RATES)), WRONG, PARTS_PANEL, JUDGES, ORDER),
+    (PanelGroup((AREAS, RATES)), PanelGroup((WRONG, ORDER)), PARTS_PANEL, JUDGES),
     finding,
     kpis,
     json_keys=(

@@ -1,4 +1,5 @@
-"""List of wrong pass/fail verdicts, so that their questions can be read without opening Inspect."""
+"""List of false passes or false fails, so that their questions can be read without opening
+Inspect."""
 
 from __future__ import annotations
 
@@ -14,34 +15,36 @@ from components.results.pass_fail.computed import load_pass_fail
 from metrics.labels.labelled_rows import checked_rows
 from studies.frames.point_columns import EXPECTED_COLUMN
 
-KINDS: Final = (("pass_bad", "false pass", True), ("fail_good", "false fail", False))
-"""Cells of the confusion matrix with wrong verdicts: field, noun, whether the verdict is a pass."""
+KINDS: Final = {
+    "False passes": ("pass_bad", "false pass", True),
+    "False fails": ("fail_good", "false fail", False),
+}
+"""Choice of the switch -> field of the confusion table, noun of one verdict, whether passed."""
+ERRORS: Final = tuple(KINDS)
 MAX_ROWS: Final = 5
 MAX_QUESTION: Final = 160
 
 
-def wrong_verdicts_html(filtered: FilteredStudy) -> Markup | None:
-    """HTML lists of false passes and false fails of the judge and prompt shown; None if there are
-    none, or if the data have no questions."""
+def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
+    """HTML list of the false passes or false fails of the combination shown; None if there are
+    neither, or if the data have no questions. `errors`: one of ERRORS."""
     cell = load_pass_fail(filtered).cell
     if cell is None:
         return None
     frame = filtered.machines
     rows = frame[(frame["judge"] == cell[0]) & (frame["prompt"] == cell[1]) & ~frame["noise"]]
-    found = {kind: rows[checked_rows(rows, kind)] for kind, *_ in KINDS}
-    top = {kind: _surest_first(found[kind], passed) for kind, _, passed in KINDS}
-    items = {str(item) for one in top.values() for item in one["item"]}
+    found = {kind: rows[checked_rows(rows, kind)] for kind, *_ in KINDS.values()}
+    items = {str(item) for one in found.values() for item in one["item"].head(MAX_ROWS)}
     questions = filtered.store.questions(filtered.name, items) if items else {}
     if not any(text.strip() for text in questions.values()):
         return None
-    select: dict[str, Any] = {"judge": cell[0], "prompt": cell[1]}
-    parts = [
-        _list_html(top[kind], noun, found[kind]["item"].nunique(), questions,
-                   {**select, "checked": kind})
-        for kind, noun, _ in KINDS
-        if len(top[kind])
-    ]  # fmt: skip
-    return wrap(join(parts))
+    kind, noun, passed = KINDS.get(errors, KINDS[ERRORS[0]])
+    top = _surest_first(found[kind], passed)
+    if top.empty:
+        return wrap(fill('<p class="eh-small eh-mute">{}</p>', f"There is no {noun}."))
+    shown = filtered.store.questions(filtered.name, {str(item) for item in top["item"]})
+    select = {"judge": cell[0], "prompt": cell[1], "checked": kind}
+    return wrap(_list_html(top, noun, found[kind]["item"].nunique(), shown, select))
 
 
 def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:

@@ -181,6 +181,29 @@ def key_input(owner: str, to: str, url: str) -> Markup:
     return fill("<input{}><span{}></span>", made, note)
 
 
+def key_reason_field(owner: str, to: str, url: str, host: str) -> Markup:
+    """HTML field for a missing key with the button that takes it; unlike `key_input`, it takes the
+    key as a whole, so that the field stays on the page while the key is typed."""
+    field = _attributes(
+        type="password", id=to, cls="eh-in", data_key_draft=owner, autocomplete="off",
+        data_key_url=url, aria_describedby=f"{to}-note",
+    )  # fmt: skip
+    button = _attributes(type="button", cls="eh-btn primary", data_use_key=owner)
+    state = _attributes(data_key_of=owner, data_key_url=url, data_none="", role="status")
+    return fill(
+        '<div class="key"><label for="{}">{}</label><span class="eh-row"><input{}>'
+        '<button{}>Use this key</button></span><span class="eh-small" id="{}">{}</span> '
+        '<span class="eh-small"{}></span></div>',
+        to,
+        f"Key of {owner}",
+        field,
+        button,
+        f"{to}-note",
+        f"The key is sent to {host} only; it stays in memory.",
+        state,
+    )
+
+
 def integer_input(
     field: str, value: object, *, low: int = 0, high: int | None = None, label: str = ""
 ) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from components.study.form.judge_settings import (
     judge_form,
     judge_kind,
     judge_variable,
+    needs_typed_key,
 )
 from judges.money.costs import listed_prices
 from judges.operations.check_judge import JudgeCheck
@@ -68,7 +70,18 @@ def _judge_card(judge: Mapping[str, Any], place: str, check: JudgeCheck | None) 
     )
     result = test_result(check) if check else ""
     summary = fill('<div class="d">{}</div>', _judge_summary(judge, name))
-    return fill('<div class="eh-jc">{}{}{}</div>', head, summary, result)
+    missing = _missing_key(name) if needs_typed_key(judge) else ""
+    return fill('<div class="eh-jc">{}{}{}{}</div>', head, summary, missing, result)
+
+
+def _missing_key(name: str) -> Markup:
+    """HTML line on a missing key, which the browser hides once the key is typed."""
+    return fill(
+        '<div class="t" data-keys-of="{}"><span class="lacks">{}No key typed. A key stays in '
+        "memory only.</span></div>",
+        json.dumps([name]),
+        status_badge("error"),
+    )
 
 
 def provider_title(judge: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from components.study.plan.public_checks import is_public
 from judges.money.costs import listed_prices
 from judges.money.host_key import load_host_key
 from judges.security.key_consents import origin_of
+from studies.settings import secret_value
 from studies.spec.judge_spec import default_read
 from studies.spec.keys import JUDGE, PRICE, SIMULATION, StudyKey
 from studies.spec.provider_presets import provider_presets
@@ -177,6 +178,21 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
         f"{field}.{key}", judge.get(key.name, ""), mono=True, placeholder=host_key.key_env
     )
     return form_row("or Space's key", box, hint, to=f"{field}.{key}")
+
+
+def needs_typed_key(judge: Mapping[str, Any]) -> bool:
+    """Whether a judge is at a provider that asks for a key, and this machine has none for it.
+
+    A key typed into the page stays in the browser, so that the server cannot tell whether there is
+    one.
+    """
+    if judge_kind(judge) != ENDPOINT:
+        return False
+    url, variable = judge_address(judge), judge_variable(judge)
+    paid = any(preset.serves(url) and preset.api_key_env for preset in provider_presets().values())
+    if is_public():
+        return paid and not variable
+    return paid and not (variable and secret_value(variable))
 
 
 def key_row(field: str, name: str, url: str) -> Markup:

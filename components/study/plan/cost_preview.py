@@ -13,9 +13,10 @@ from typing import Any, Final
 from components.html.format import DASH, NARROW_SPACE, count, dollars, duration, share, tokens
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
+from judges.engine.pending_asks import CostQuote
 from judges.planning.eligibility import why_skipped
 from judges.planning.forecast import Forecast, forecast_asks
-from judges.planning.plan import Plan, PlannedAsk, asks_of, plan_sha
+from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
 from judges.planning.plan_checks import showings_for
 from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
@@ -120,6 +121,12 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
     return ForecastByJudge(asks, noise, scaled, len(planned), stored)
 
 
+def stored_plan_quote(store: Store, name: str) -> CostQuote:
+    """Number and forecast cost of all calls of a stored study, as if none had been made."""
+    numbers = forecast_by_judge(load_stored_plan(store, name))
+    return CostQuote(numbers.asks, numbers.dollars)
+
+
 def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
     """Number of answered calls, if the stored study of this name has this plan; else None."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
@@ -185,12 +192,12 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
     counted = items * per_item / design_effect(per_item, ASSUMED_CORRELATION)
     found = detectable_share(counted)
-    label = "Smallest detectable first-position share"
+    label = "Smallest detectable share of verdicts for the first position"
     if found is None:
         return Kpi(
             label,
             DASH,
-            note=f"{count(items, 'item')} are too few to detect any preference for a position",
+            note=f"{count(items, 'item')} are too few to detect a preference for a position",
         )
     note = (
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "

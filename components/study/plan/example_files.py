@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -15,6 +16,13 @@ EXAMPLES_FOLDER: Final = ASSETS_FOLDER / "studies"
 def example_names() -> list[str]:
     """Names of the example files without suffix; empty if there are none."""
     return sorted(path.stem for path in EXAMPLES_FOLDER.glob("*.yaml"))
+
+
+@lru_cache(maxsize=64)
+def example_title(name: str) -> str:
+    """Name of the study in an example file; the whole file is parsed only when it is opened."""
+    found = re.search(r"^name:\s*(.+?)\s*$", example_text(name), re.MULTILINE)
+    return found[1].strip("\"'") if found else name
 
 
 def example_text(name: str) -> str:

@@ -9,7 +9,12 @@ from typing import Any
 from components.study.file.lenient_study import LenientStudy, judge_name
 from components.study.form.data_step.records_report import table_to_map, with_original_name
 from components.study.form.data_step.slice_form import filter_text
-from components.study.form.judge_settings import ENDPOINT, judge_kind
+from components.study.form.judge_settings import (
+    ENDPOINT,
+    judge_address,
+    judge_kind,
+    needs_typed_key,
+)
 from components.study.plan.study_preview import StudyPreview
 from components.study.steps.column_roles import missing_roles
 from studies.files.upload_names import original_name
@@ -30,7 +35,11 @@ class Blocker:
     press: str = ""
     goto: str = ""
     errand: Mapping[str, Any] | None = None
-    """Slow job that the button starts."""
+    """A slow job that the button starts."""
+    key_of: str = ""
+    """Judge whose key is missing; the browser drops the reason once the key is typed."""
+    key_url: str = ""
+    """Address of that judge, the only one its key is sent to."""
 
 
 def find_blockers(preview: StudyPreview) -> list[Blocker]:
@@ -56,6 +65,16 @@ def find_blockers(preview: StudyPreview) -> list[Blocker]:
         why = with_original_name(preview, preview.plan_error)
         found.append(Blocker(3, "see below", why, "More settings", press="#eh-more summary"))
     return found
+
+
+def key_blockers(study: LenientStudy) -> list[Blocker]:
+    """One reason for each judge that needs a key and has none on this machine."""
+    return [
+        Blocker(2, f"{judge_name(judge)} has no key", f"{judge_name(judge)} has no key.",
+                "Use this key", key_of=judge_name(judge), key_url=judge_address(judge))
+        for judge in study.judges
+        if needs_typed_key(judge)
+    ]  # fmt: skip
 
 
 def _has_only_verdicts(preview: StudyPreview) -> bool:
@@ -98,7 +117,7 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
 
 def _empty_slice(study: LenientStudy, total: int) -> Blocker:
     where = filter_text(study)
-    short = "no question passes the filter"
+    short = "no question of the data passes the filter"
     if where:
         sentence = f"none of {total:,} questions passes the filter “{where}”."
         return Blocker(1, short, sentence, "Clear the filter", {"set": DATA.where.name, "to": ""})
@@ -108,7 +127,7 @@ def _empty_slice(study: LenientStudy, total: int) -> Blocker:
         return Blocker(
             1, "no question is in the chosen categories", sentence, "All categories", clear
         )
-    sentence = f"none of {total:,} questions has the number of answers set under Options."
+    sentence = f"none of {total:,} questions has as many answers as set under Options."
     clear = {"set": str(DATA.options), "to": "0"}
     return Blocker(1, short, sentence, "Any number of answers", clear)
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from components.html.format import count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, attributes, fill, join
-from components.study.file.controls import form_part
+from components.study.file.controls import form_part, html_id, key_reason_field
 from components.study.file.lenient_study import LenientStudy, judge_name
-from components.study.form.judge_settings import ENDPOINT, judge_address, judge_kind, judge_variable
 from components.study.plan.cost_preview import ForecastByJudge, plan_kpis
-from components.study.plan.public_checks import is_public
-from components.study.steps.blockers import Blocker
+from components.study.steps.blockers import Blocker, key_blockers
 from components.study.steps.power_panel import precision_text
 from judges.planning.plan import Plan
-from studies.settings import secret_value
-from studies.spec.provider_presets import provider_presets
+from judges.security.key_consents import origin_of
 
 _CHECKED: Final = Markup("<i>✓</i>")
 _POWER_LINK: Final = Markup(
@@ -27,19 +24,23 @@ _POWER_LINK: Final = Markup(
 
 
 def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_as: str) -> Markup:
-    """HTML strip with calls, price and time of a run; `saved_as`: name of the copy that Run would
-    start, "" if it starts the study itself."""
-    missing = keyless_judges(study)
+    """HTML strip with calls, price and time of the run; `saved_as`: name of the copy that Run
+    starts, empty if it starts the study itself.
+
+    While a judge has no key, the browser shows the reason in its place.
+    """
+    missing = key_blockers(study)
     body = fill(
         '<div class="eh-cost"><h2><span class="eh-step todo">3</span>Check and run</h2>'
-        '<p class="big">{}</p><div class="eh-chks">{}</div>{}</div>{}',
+        '<p class="big">{}{}</p><div class="eh-chks">{}</div>{}</div>{}',
         _amounts(numbers),
+        _price_link(study, numbers),
         join(fill("<span>{}{}</span>", _CHECKED, text) for text in _checks(plan, numbers))
         + _POWER_LINK,
         fill('<p class="hint">{}</p>', f"Run starts a new study: “{saved_as}”.")
         if saved_as
         else EMPTY,
-        join(_key_blocker(name, place, url) for name, place, url in missing),
+        _reasons_html(missing) if missing else EMPTY,
     )
     details = fill(
         "<details class='eh-how eh-tell' data-keep='amounts'><summary>Tokens, cost and time by "
@@ -52,19 +53,50 @@ def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_
 def blocked_strip(blockers: Sequence[Blocker]) -> Markup:
     """HTML strip of a study that cannot be run: the first reason with its button, then all reasons,
     numbered."""
-    first = blockers[0]
+    return form_part(_reasons_html(blockers))
+
+
+def _reasons_html(blockers: Sequence[Blocker]) -> Markup:
+    """HTML of all reasons. Each has a sentence with its button or key field; the browser shows the
+    first one that still holds, and numbers the list below without those that no longer hold."""
+    heads = join(_reason_html(blocker, at) for at, blocker in enumerate(blockers))
     listed = join(
-        fill('<span class="no"><i>{}</i>{}</span>', place, blocker.text)
-        for place, blocker in enumerate(blockers, 1)
-    )
-    return form_part(
         fill(
-            '<div class="eh-block"><div><p class="big"><b>Nothing to run yet:</b> {}</p>'
-            '<div class="eh-chks">{}</div></div>{}</div>',
-            first.sentence,
-            listed if len(blockers) > 1 else EMPTY,
-            mend_button(first),
+            "<span{}>{}</span>",
+            attributes({"class": "no", "data-key-missing": blocker.key_of or None}),
+            blocker.text,
         )
+        for blocker in blockers
+    )
+    hidden = EMPTY if len(blockers) > 1 else Markup(" hidden")
+    return fill(
+        '<div class="eh-block" data-reasons>{}<div class="eh-chks"{}>{}</div></div>',
+        heads,
+        hidden,
+        listed,
+    )
+
+
+def _reason_html(blocker: Blocker, place: int) -> Markup:
+    made = attributes(
+        {
+            "class": "head",
+            "data-reason": "",
+            "data-needs-key": blocker.key_of or None,
+            "hidden": "" if place else None,
+        }
+    )
+    if blocker.key_of:
+        field = html_id(f"reason.{place}.key")
+        host = origin_of(blocker.key_url) or "this address"
+        mend = key_reason_field(blocker.key_of, field, blocker.key_url, host)
+    else:
+        mend = mend_button(blocker)
+    return fill(
+        '<div{}><p class="big"><b>Nothing to run yet:</b> {}</p>{}</div>',
+        made,
+        blocker.sentence,
+        mend,
     )
 
 
@@ -82,37 +114,17 @@ def mend_button(blocker: Blocker) -> Markup:
     return fill("<button{}>{}</button>", made, blocker.button)
 
 
-def keyless_judges(study: LenientStudy) -> list[tuple[str, int, str]]:
-    """Judges that need a key but have none on this machine, as (name, index, address). A key typed
-    into the page stays in the browser; the browser then hides the notice on the missing key."""
-    return [
-        (judge_name(judge), place, judge_address(judge))
-        for place, judge in enumerate(study.judges)
-        if judge_kind(judge) == ENDPOINT and _needs_typed_key(judge)
-    ]
-
-
-def _needs_typed_key(judge: Mapping[str, Any]) -> bool:
-    url, variable = judge_address(judge), judge_variable(judge)
-    paid = any(preset.serves(url) and preset.api_key_env for preset in provider_presets().values())
-    if is_public():
-        return paid and not variable
-    return paid and not (variable and secret_value(variable))
-
-
-def _key_blocker(name: str, place: int, url: str) -> Markup:
-    """HTML strip on a missing key; the browser shows it until the key is typed."""
-    needed = Blocker(
-        2, f"{name} has no key", f"The judge {name} has no key. Type one; it stays in memory only.",
-        f"Enter the key of {name}", {"do": "open judge", "judge": str(place)},
-    )  # fmt: skip
+def _price_link(study: LenientStudy, numbers: ForecastByJudge) -> Markup:
+    """HTML link to the first judge whose price is unknown; empty if all prices are known."""
+    unknown = [name for name, one in numbers.by_judge.items() if one.dollars is None]
+    places = [at for at, judge in enumerate(study.judges) if judge_name(judge) in unknown[:1]]
+    if not places or not numbers.new:
+        return EMPTY
+    act = json.dumps({"do": "open judge", "judge": str(places[0])})
     return fill(
-        '<div class="eh-block" data-needs-key="{}" data-key-url="{}"><div><p class="big">'
-        "<b>Nothing to run yet:</b> {}</p></div>{}</div>",
-        name,
-        url,
-        needed.sentence,
-        mend_button(needed),
+        ' <button type="button" class="eh-link" data-do="{}">set the price of {}</button>',
+        act,
+        unknown[0],
     )
 
 

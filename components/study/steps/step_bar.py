@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +12,7 @@ from components.study.file.controls import form_part
 from components.study.file.lenient_study import LenientStudy, judge_name
 from components.study.plan.cost_preview import ForecastByJudge
 from components.study.plan.study_preview import StudyPreview
-from components.study.steps.blockers import Blocker
+from components.study.steps.blockers import Blocker, key_blockers
 from studies.spec.presentations import resolve_contestants
 
 Mark = Literal["done", "todo", "wrn"]
@@ -31,8 +32,14 @@ class Step:
 def steps_html(
     preview: StudyPreview, numbers: ForecastByJudge | None, blockers: list[Blocker]
 ) -> Markup:
+    """HTML of the steps. The browser has the typed keys: while a key is missing, it shows the
+    steps with that reason instead."""
+    missing = key_blockers(preview.lenient_study)
+    usual = study_steps(preview, numbers, blockers)
+    keyless = study_steps(preview, numbers, [*blockers, *missing]) if missing else usual
+    judges = [blocker.key_of for blocker in missing]
     return form_part(fill('<div class="eh-stepbar">{}</div>', join(
-        _step_html(step) for step in study_steps(preview, numbers, blockers)
+        _step_html(step, other, judges) for step, other in zip(usual, keyless, strict=True)
     )))  # fmt: skip
 
 
@@ -77,11 +84,25 @@ def _judge_summary(study: LenientStudy) -> str:
     return ", ".join(parts)
 
 
-def _step_html(step: Step) -> Markup:
+def _step_html(step: Step, keyless: Step, judges: list[str]) -> Markup:
+    """HTML button of a step; `keyless` is the step while one of the judges has no key."""
+    if step == keyless:
+        return fill(
+            '<button type="button" data-goto="{}">{}</button>', step.panel, _step_body(step)
+        )
     return fill(
-        '<button type="button" data-goto="{}"><span class="eh-step {}">{}</span>'
-        "<span><b>{}</b><small>{}</small></span></button>",
+        '<button type="button" data-goto="{}" data-keys-of="{}"><span class="lacks">{}</span>'
+        '<span class="has">{}</span></button>',
         step.panel,
+        json.dumps(judges),
+        _step_body(keyless),
+        _step_body(step),
+    )
+
+
+def _step_body(step: Step) -> Markup:
+    return fill(
+        '<span class="eh-step {}">{}</span><span><b>{}</b><small>{}</small></span>',
         step.mark,
         "✓" if step.mark == "done" else step.number,
         step.title,

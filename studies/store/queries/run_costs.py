@@ -79,13 +79,16 @@ class RunSpending(NamedTuple):
     calls: int
     cost: float
     unknown: int
+    tokens: int = 0
+    """Prompt and completion tokens."""
 
 
 def spending_by_owner(store: StoreFile, owners: Collection[str]) -> dict[str, RunSpending]:
     """Return owner -> calls and dollars, for several runs in one query."""
     marks = ",".join("?" * len(owners))
     rows = store.read(
-        f"SELECT owner, count(*), COALESCE(sum(cost), 0.0), {UNKNOWN_USAGE_SQL} FROM attempts a "
+        f"SELECT owner, count(*), COALESCE(sum(cost), 0.0), {UNKNOWN_USAGE_SQL}, "
+        "COALESCE(sum(prompt_tokens), 0) + COALESCE(sum(completion_tokens), 0) FROM attempts a "
         f"WHERE owner IN ({marks}) GROUP BY owner",
         list(owners),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -12,12 +13,16 @@ import pytest
 from components.home.study_actions import active_studies, delete_study, rename_study
 from components.home.study_list import (
     EXAMPLES,
+    MAX_ROWS,
     day_text,
     examples_html,
     studies_html,
     study_state,
 )
+from components.html.markup import escape
+from components.study.file.yaml_edit import read_mapping
 from components.study.plan import demo_studies
+from components.study.plan.example_files import example_names, example_text, example_title
 from judges.engine.engine import Engine
 from judges.planning.plan import load_stored_plan, make_plan, save_plan
 from studies.errors import StudyError
@@ -52,6 +57,50 @@ def test_a_study_opens_where_it_stands(store):
     assert (state_of(store, "Mine").text, state_of(store, "Mine").tab) == ("Done", "results")
 
 
+def test_a_dot_and_a_text_tell_the_state(store):
+    plan_study(store, "Mine")
+    (line,) = store.studies()
+    ready = study_state(line, [])
+    running = study_state(line, ["Mine"])
+    some = study_state(replace(line, judged=2), [])
+    done = study_state(replace(line, judged=line.planned), [], unusable=3)
+    states = [(one.dot, one.text) for one in (ready, running, some, done)]
+    assert [dot for dot, _ in states] == ["ready", "running", "unfinished", "done"]
+    assert done.text == "Done, 3 unusable" and some.text == f"{line.planned - 2} calls left"
+    assert '<i class="eh-state ready"></i>' in studies_html(store, [])
+
+
+def test_unusable_replies_stand_beside_done(store):
+    plan = make_plan(parse_study(TEXT.format(name="Mumbling").replace(
+        "accuracy: 1", "unreadable_rate: 1")))  # fmt: skip
+    save_plan(plan, store)
+    run_study(store, Engine(), "Mumbling")
+    calls = store.counts("Mumbling")["unreadable"]
+    assert f"Done, {calls} unusable" in studies_html(store, [])
+
+
+def test_a_long_list_shows_its_first_rows_and_a_button_for_all(store):
+    for place in range(MAX_ROWS):
+        plan_study(store, f"Study {place}")
+    assert "data-more" not in studies_html(store, [])
+    plan_study(store, "One more")
+    html = studies_html(store, [])
+    assert html.count("data-more") == 1 and f"All {MAX_ROWS + 1} studies" in html
+    last = store.studies()[-1].name
+    asked = studies_html(store, [], question="rename", asked=last)
+    assert "data-more" not in asked  # the row that asks something is never hidden
+
+
+def test_all_examples_are_listed_by_the_name_of_their_study():
+    html = examples_html()
+    names = example_names()
+    assert f">All {len(names)}</button>" in html
+    listed = html[html.index('id="eh-all-examples"') :]
+    for name in names:
+        assert str(read_mapping(example_text(name))["name"]) == example_title(name)
+        assert str(escape(example_title(name))) in listed
+
+
 def test_a_line_names_the_judge_or_counts_the_judges(store):
     plan_study(store, "Mine")
     assert "<td>fair</td>" in studies_html(store, [])
@@ -62,7 +111,7 @@ def test_a_line_names_the_judge_or_counts_the_judges(store):
 
 def test_every_example_has_its_drawing():
     html = examples_html()
-    assert html.count('<svg class="eh-thumb"') == len(EXAMPLES) == html.count("<li>")
+    assert html.count('<svg class="eh-thumb"') == len(EXAMPLES)
 
 
 def test_a_renamed_study_keeps_replies_runs_and_makes_no_call_again(store):
@@ -146,4 +195,4 @@ def test_days_are_relative():
 
 
 def test_every_example_card_names_a_file():
-    assert examples_html().count("<li>") == 6
+    assert examples_html().count("eh-lead") == len(EXAMPLES) == 6

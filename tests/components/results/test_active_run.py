@@ -7,12 +7,19 @@ import re
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.bias import tab as bias_tab
-from components.results.controls.active_run_tab import RunProgress, mark_partial, run_progress
+from components.results.controls.active_run_tab import (
+    RunProgress,
+    frozen_notice,
+    latest_progress,
+    mark_partial,
+    run_progress,
+)
 from components.results.view_drawing import VIEWS, render_view
 from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
+from tests.page_words import says
 from tests.waiting import until
 
 VIEW = bias_tab.NAME
@@ -40,6 +47,8 @@ def test_results_are_partial_until_the_run_ends(store, tmp_path):
         assert run.wait(120)
     engine.close()
     assert run_progress(engine, "small") is None
+    ended = latest_progress(engine, "small")  # still counted, for a page that was frozen
+    assert ended and int(found[1]) <= ended.done <= ended.planned == 40
     text = shown(store, engine, "small")
     assert "Partial" not in text and "<h1>" in text
 
@@ -60,3 +69,20 @@ def test_controls_that_grow_have_choices_for_a_study(judged):
     growing = [one for view in VIEWS.values() for one in view.controls.values() if one.grows]
     assert [one.name for one in growing] == ["measure"]
     assert all(one.initial_state(whole, None).choices for one in growing)
+
+
+def test_frozen_numbers_count_the_replies_that_they_do_not_contain():
+    running = frozen_notice(RunProgress(60, 147), 48, running=True)
+    assert "12 new replies." in running and "Show them" in running
+    none = frozen_notice(RunProgress(48, 147), 48, running=True)
+    assert "No new reply." in none and "Continue updating" in none
+    ended = frozen_notice(RunProgress(147, 147), 48, running=False)
+    assert says(ended, "99 new replies.", "run", "ended", "Show them")
+
+
+def test_findings_are_marked_so_that_a_partial_view_can_hide_them(judged):
+    """The page hides `.eh-claim` under the notice; the numbers and charts stay."""
+    drawn = render_view(judged, "two judges", "Overview", Filter(), VIEWS["Overview"].first_values)
+    for panel in ("bias", "ranking", "people"):
+        assert str(drawn[panel]).count('<h2 class="eh-claim">') == 1, panel
+    assert "eh-partial" in mark_partial(drawn, RunProgress(1, 2))["finding"]

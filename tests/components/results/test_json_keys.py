@@ -218,9 +218,11 @@ OTHER_DATA = {
     "self_preference.against_outsiders.*.excess", "self_preference.term", "verification",
     "remedies.rules.*.*.*.dollars", "position.*.*.entropy_noise", "position.*.*.entropy_order",
     "position.*.*.label_effect", "position.*.*.slot_effect", "bounds.*", "length.controlled.*",
+    "pass_by_order.*.*.shift", "pass_by_order.*.*.by_category.*.shift",
 }  # fmt: skip
 """Keys of data that these studies may lack: families, checks, prices, repeats, crossed labels,
-missing verdicts, a baseline. Their sections have tests of their own in tests/metrics/summary."""
+missing verdicts, a baseline, pass and fail in both orders. Their sections have tests of their own
+in tests/metrics/summary and tests/metrics/labels."""
 STORES = ("checks", "scores", "games", "graded", "creation", "pictures", "judged")
 """Fixtures of stores with other kinds of studies."""
 

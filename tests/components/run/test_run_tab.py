@@ -24,14 +24,16 @@ from components.run.notices import raised_budget, show_failures, show_notices, t
 from components.run.partial_results import partial_results_html
 from components.run.past_runs import SCOPES, show_run, show_runs
 from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
-from components.run.status_html import show_finding, show_kpis, show_progress
+from components.run.status_html import show_finding, show_kpis, show_progress, show_replies
+from components.study.plan.cost_preview import forecast_by_judge, stored_plan_quote
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import CostQuote
 from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
 from judges.planning.plan import Plan, make_plan, save_plan
-from metrics.position.position_measures import consistency
+from metrics.position.position_measures import consistency, noise_floor
 from studies.domain import Estimate
 from studies.spec.study import parse_study
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.run_owners import LeaseOwner
 from studies.store.store import PastRun, Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
@@ -119,6 +121,47 @@ def test_the_end_of_a_run_shows_the_outcome_and_the_share_that_changed(judged, e
     same = consistency(judged.frame(NAME)).value
     assert picture.changed.value == pytest.approx(1 - same)
     assert says(words(show_kpis(facts, picture)), "changed", "swapped")
+
+
+def test_the_end_of_a_run_splits_changes_into_swaps_and_repeats_and_names_the_forecast(
+    judged, engine
+):
+    live = LiveStudies(judged)
+    facts = replace(now(judged, engine, NAME), forecast=CostQuote(120, 0.07))
+    assert facts.complete
+    picture = live.for_study(NAME).figures()
+    repeats = noise_floor(judged.frame(NAME))
+    assert picture.repeats == repeats and repeats.value is not None
+    text = words(show_kpis(facts, picture)).replace("\u202f", " ")
+    assert says(text, "on a repeat", f"{100 * repeats.value:.1f} %", f"n {repeats.n} ")
+    assert says(text, "forecast", "$0.07", "120", f"{facts.made.calls} calls")
+    unknown = replace(facts, forecast=CostQuote(120, None))
+    assert "forecast" not in words(show_kpis(unknown, picture))  # no price is known: none is named
+    without = replace(picture, repeats=NO_VERDICT)
+    assert "Last run" in words(show_kpis(facts, without))
+
+
+def test_the_calls_and_tokens_made_are_those_of_the_runs(store, engine):
+    asked(store, engine, mumbling(0))
+    facts = now(store, engine, "mumbling")
+    rows = attempt_totals(store, "mumbling")
+    assert facts.made.calls == sum(row.calls for row in rows) == facts.planned
+    assert facts.made.tokens == sum(row.prompt_tokens + row.completion_tokens for row in rows)
+
+
+def test_the_forecast_of_a_finished_study_is_that_of_its_plan(store, engine):
+    plan = mumbling(0)
+    asked(store, engine, plan)
+    before = forecast_by_judge(plan)
+    quotes = QuoteCache(store, lambda name: stored_plan_quote(store, name))
+    facts = load_run_facts(store, engine, quotes, "mumbling")
+    assert facts.forecast == CostQuote(before.asks, before.dollars)
+
+
+def test_a_last_reply_names_its_question(judged):
+    latest = judged.latest_judgements(NAME, 1)[0]
+    (question,) = judged.questions(NAME, [latest.ask.item]).values()
+    assert " ".join(question.split())[:30] in html.unescape(show_replies(judged, NAME, "All"))
 
 
 def test_results_so_far_name_no_finding_and_stop_with_the_run(judged):
@@ -304,7 +347,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
             JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
             "gpt returned HTTP 429 (too many requests); 14 calls continue in 38 s, with at most "
             "16 calls at once instead of 64. "
-            "The cost does not change. Continue with 8 at once",
+            "Waiting costs nothing. Continue with 8 at once",
         ),
         (
             JudgeWait("gpt", "retry", "retry 4 of 5: HTTP 500 (3 asks)", 3, 4),
@@ -522,7 +565,7 @@ def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
         save_plan(study_plan(tmp_path, judges, items=2), store)
         known = now(store, engine, "small")
         assert len(known.key_origins) == 2
-        assert says(words(show_notices(known)), "Keys", "needed", "2 hosts")
+        assert says(words(show_notices(known)), "API keys are needed", "2 hosts")
         look = RunActions(store, engine, LiveStudies(store))
         for origin in ("", known.key_origins[0], "https://api.openai.com"):
             look.test_key_and_start("small", "All", "right-key-1234", origin)

@@ -206,6 +206,7 @@ def test_position_has_order_effect_and_bounds_and_precision_is_there():
     got = summarise_frame(build(rows), quick=True)
     cell = got["position"]["j"]["p"]
     assert cell["order_effect"]["value"] == 0.5  # four of eight pairs flip, no repeat does
+    assert got["position_pooled"]["order_effect"] == cell["order_effect"]  # one judge, one prompt
     assert (cell["consistency_bounds"]["low"], cell["consistency_bounds"]["high"]) == (0.4, 0.6)
     assert cell["first_share_bounds"]["note"] == "2 of 20 verdicts missing"
     assert got["precision"]["x"]["narrowing"]["item"] == pytest.approx(1 - 0.5**0.5)

@@ -101,7 +101,7 @@ class GameConflicts:
     """Flips toward the answer shown first, including flips with one tie."""
     toward_second: int
     dropped_pairs: int
-    """Pairs without a usable verdict in at least one of the games."""
+    """Number of pairs left out because one game, or both, has no usable verdict."""
 
     @property
     def unequal_pairs(self) -> int:
@@ -148,7 +148,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
         ColumnHead("First position won both"),
         ColumnHead("Second position won both"),
         ColumnHead("One tie, one win"),
-        ColumnHead("Pairs dropped", tip="pairs with no usable verdict in at least one game"),
+        ColumnHead("Pairs dropped", tip="pairs without a usable verdict in one game or in both"),
     ]
     lines = []
     for one in found:

@@ -9,13 +9,28 @@ from html import unescape
 from components.filtering.filtered_study import FilteredStudy
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import flip_leans
-from components.results.overview.run_outcome import next_steps, run_outcome_html
+from components.results.overview.run_outcome import (
+    next_steps,
+    repetition_text,
+    run_outcome_html,
+)
 from components.results.view_drawing import VIEWS
 from components.study.plan import demo_studies
+from metrics.position.order_effect import order_effect
+from metrics.position.position_measures import noise_floor
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 from tests.voted_studies import six_items
 
 NAME = "two judges"
+ONE_REPLY_EACH = """
+name: once
+data: {source: probe, count: 6, seed: 1}
+contestants: [precise, flawed]
+judges: [{name: first, model: simulated, first_bias: 0.5, seed: 1}]
+prompts: [brief-letters]
+noise_floor: 0
+"""
 
 
 def steps(store, name: str) -> dict[str, dict[str, object]]:
@@ -31,6 +46,24 @@ def test_the_flips_are_those_of_position_bias_and_open_in_inspect(judged):
     found = steps(judged, NAME)
     assert json.loads(str(found[f"Open {flips}"]["data-select"])) == {"flipped": True}
     assert json.loads(unescape(re.findall(r'data-select="([^"]+)"', html)[0])) == {"flipped": True}
+
+
+def test_changes_are_split_into_repeats_and_what_the_order_adds(judged):
+    bias = load_bias(FilteredStudy(judged, NAME))
+    frame = judged.frame(NAME)
+    repeats, effect = noise_floor(frame), order_effect(frame)
+    text = repetition_text(bias).replace("\u202f", " ")
+    assert f"{100 * repeats.value:.1f} % [" in text and f"n {repeats.n}." in text
+    assert f"{effect.n} repeated comparisons" in text
+    sure = effect.low > 0 or effect.high < 0
+    assert ("no significant difference" in text) is not sure
+    assert says(run_outcome_html(judged, NAME), "minus", "on a repeat")
+
+
+def test_without_repeats_nothing_is_said_about_chance(store, tmp_path):
+    run_text(store, ONE_REPLY_EACH, tmp_path)
+    text = repetition_text(load_bias(FilteredStudy(store, "once")))
+    assert "not known" in text and "points" not in text
 
 
 def test_remedies_are_offered_only_where_the_better_answer_is_known(judged, store):

@@ -15,20 +15,26 @@ from components.inspect.load_comparison import load_view
 from components.results import results_tab
 from components.results.controls.mark_selection import mark_selection
 from components.results.pass_fail import tab as pass_fail_tab
+from components.results.pass_fail.computed import load_pass_fail
+from components.results.pass_fail.order_panel import ALL_ANSWERS, differs, order_panel
 from components.results.pass_fail.panels import AREAS
 from components.results.pass_fail.scores import tab as scores_tab
-from components.results.pass_fail.wrong_verdicts import MAX_ROWS
+from components.results.pass_fail.wrong_verdicts import ERRORS, MAX_ROWS
 from components.results.protocol import tab as protocol_tab
 from components.results.view_drawing import SHARED_VIEWS, VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
+from metrics.labels.pass_by_order import pass_by_order
+from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 
 COUNTS = {
     ("pass", "pass"): 97, ("fail", "pass"): 3, ("pass", "fail"): 39, ("fail", "fail"): 61,
     ("pass", ""): 83, ("fail", ""): 17, ("", "pass"): 4,
 }  # fmt: skip
+FIRST = pass_fail_tab.VIEW.first_values
 CELLS = {"pass_good": 97, "fail_good": 3, "pass_bad": 39, "fail_bad": 61}
 
 
@@ -66,12 +72,12 @@ def test_without_labels_the_view_asks_for_them(store: Store) -> None:
     bare = FilteredStudy(store, "bare")
     title, lead = pass_fail_tab.finding(bare)
     assert "passes 75" in title and says(lead, "No verdict", "label")
-    assert "eh-areas" not in str(pass_fail_tab.VIEW.render(bare, {})["areas"])
+    assert "eh-areas" not in str(pass_fail_tab.VIEW.render(bare, FIRST)["areas"])
 
 
 def test_each_area_opens_exactly_its_replies(store: Store) -> None:
     filtered = FilteredStudy(store, "checks")
-    areas = str(pass_fail_tab.VIEW.render(filtered, {})["areas"])
+    areas = str(pass_fail_tab.VIEW.render(filtered, FIRST)["areas"])
     marks = [json.loads(text.replace("&quot;", '"').replace("&#x27;", "'"))
              for text in re.findall(r'data-select="([^"]+)"', areas)]  # fmt: skip
     assert {mark["checked"] for mark in marks} == {name for name, _, _ in AREAS}
@@ -83,7 +89,7 @@ def test_each_area_opens_exactly_its_replies(store: Store) -> None:
 
 
 def test_wrong_verdicts_are_listed_with_their_questions(store: Store) -> None:
-    assert not pass_fail_tab.VIEW.render(FilteredStudy(store, "checks"), {}).get("wrong")
+    assert not pass_fail_tab.VIEW.render(FilteredStudy(store, "checks"), FIRST).get("wrong")
     lines = ["question,answer,verdict,label"]
     lines += [f"Is {n} even?,No.,{'pass' if n % 2 else 'fail'},fail" for n in range(14)]
     lines.append("Is 15 odd?,Yes.,fail,pass")
@@ -91,9 +97,16 @@ def test_wrong_verdicts_are_listed_with_their_questions(store: Store) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     import_verdicts(store, path, "asked")
     filtered = FilteredStudy(store, "asked")
-    html = str(pass_fail_tab.VIEW.render(filtered, {})["wrong"])
-    assert "7 false passes" in html and "1 false fail<" in html and "Is 15 odd?" in html
-    marks = [json.loads(unescape(text)) for text in re.findall(r'data-select="([^"]+)"', html)]
+    passes, fails = (
+        str(pass_fail_tab.VIEW.render(filtered, {"errors": errors})["wrong"]) for errors in ERRORS
+    )
+    assert "7 false passes" in passes and "false fail" not in passes
+    assert "1 false fail<" in fails and "Is 15 odd?" in fails and "Is 15 odd?" not in passes
+    marks = [
+        json.loads(unescape(text))
+        for html in (passes, fails)
+        for text in re.findall(r'data-select="([^"]+)"', html)
+    ]
     assert len(marks) == MAX_ROWS + 1 + 1  # some of the seven, all of them, and the false fail
     totals = [load_view(store, mark_selection(filtered, mark)).total for mark in marks]
     assert totals == [1] * MAX_ROWS + [7, 1]
@@ -109,7 +122,7 @@ def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:
 def test_the_tab_draws_the_view(store: Store) -> None:
     with gr.Blocks():
         tab = results_tab.build()
-    made = render_panels(FilteredStudy(store, "checks"), pass_fail_tab.NAME, {})
+    made = render_panels(FilteredStudy(store, "checks"), pass_fail_tab.NAME, FIRST)
     updates = tab.view_updates(pass_fail_tab.NAME, made)
     assert len(updates) == len(tab.view_outputs(pass_fail_tab.NAME))
     shown = " ".join(str(part) for part in updates)
@@ -122,3 +135,42 @@ def test_the_report_has_the_section_and_no_pairs(store: Store, tmp_path: Path) -
     assert says(body, "passes 97", "good", "39")
     assert "false passes" in body and "Rogan and Gladen" in body
     assert "both orders" not in body and "None of its" not in body
+
+
+ORDERED = """
+name: ordered
+data: {source: probe, count: 30, seed: 3}
+contestants: [precise, flawed]
+judges: [{name: leaning, model: simulated, first_bias: 0.4, accuracy: 0.8, seed: 2}]
+prompts: [pass-fail]
+options: rotations
+"""
+
+
+def test_each_cell_of_the_order_opens_the_replies_of_its_group(store: Store) -> None:
+    run_text(store, ORDERED)
+    filtered = FilteredStudy(store, "ordered")
+    view = load_pass_fail(filtered)
+    whole = pass_by_order(filtered.machines, view.cell)
+    assert view.shift == whole and whole.shift.value is not None
+    html = str(order_panel(view))
+    marks = [
+        json.loads(unescape(text))
+        for text in re.findall(r'class="eh-shift[^>]*data-select="([^"]+)"', html)
+    ]
+    groups = {(c, g) for c, parts in view.shift_parts.items() for g in parts}
+    assert len(marks) == 1 + len(groups) and len(groups) > 3 and ALL_ANSWERS in html
+    assert f"{100 * whole.shift.value:+.1f}".replace("-", "−") in html
+    totals = [load_view(store, mark_selection(filtered, mark)).total for mark in marks]
+    assert totals[0] == load_view(store, mark_selection(filtered, {})).total
+    assert all(0 < total <= totals[0] for total in totals[1:])
+    by_category = [n for mark, n in zip(marks, totals, strict=True) if "category" in mark]
+    assert sum(by_category) == totals[0]
+
+
+def test_a_shift_is_marked_only_if_it_holds_for_all_groups_together() -> None:
+    clear = Estimate(0.2, 0.1, 0.3, 40, 40)
+    assert differs(clear, 1) and differs(clear, 10)
+    edge = Estimate(0.1, 0.01, 0.19, 40, 40)
+    assert differs(edge, 1) and not differs(edge, 10)
+    assert not differs(Estimate(0.1), 1)

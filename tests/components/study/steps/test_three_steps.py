@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,17 @@ from components.study.file.lenient_study import START_YAML, FormState, read_leni
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_step.data_source import source_card
 from components.study.form.data_step.slice_form import sample_switch
+from components.study.form.judge_cards import judge_cards
 from components.study.form_changes import apply_changes
 from components.study.jobs import use_upload
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
-from components.study.steps.blockers import find_blockers
+from components.study.steps.blockers import find_blockers, key_blockers
 from components.study.steps.comparison_preview import comparisons_html
 from components.study.steps.more_settings import settings_text
 from components.study.steps.power_panel import half_width, precision_text
-from components.study.steps.run_strip import blocked_strip, cost_strip, keyless_judges
-from components.study.steps.step_bar import study_steps
+from components.study.steps.run_strip import blocked_strip, cost_strip
+from components.study.steps.step_bar import steps_html, study_steps
 from tests.judges.small_studies import run_text
 from tests.page_words import says
 
@@ -136,14 +138,47 @@ def test_a_judge_of_a_provider_without_a_key_is_named_until_the_key_is_there(mon
     text, _ = apply_changes(START_YAML, FormState(), [
         {"n": 1, "do": "use judge", "judge": 0, "template": "openai"}], HERE)  # fmt: skip
     study = read_lenient_study(text, HERE)
-    assert [name for name, _, _ in keyless_judges(study)] == ["gpt-4o-mini"]
+    assert [one.key_of for one in key_blockers(study)] == ["gpt-4o-mini"]
     look = build_preview(text, HERE)
-    html = cost_strip(study, look.plan, forecast_by_judge(look.plan), "")
-    assert 'data-needs-key="gpt-4o-mini"' in html and says(html, "Enter", "key", "gpt-4o-mini")
+    numbers = forecast_by_judge(look.plan)
+    html = cost_strip(study, look.plan, numbers, "")
+    assert 'data-needs-key="gpt-4o-mini"' in html and 'data-key-draft="gpt-4o-mini"' in html
+    assert "https://api.openai.com only" in html  # where the key goes stands beside its field
+    assert says(steps_html(look, numbers, []), "gpt-4o-mini", "no key")
+    assert "No key typed" in judge_cards(study, {})
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    assert keyless_judges(study) == []
+    assert key_blockers(study) == [] and "data-reasons" not in cost_strip(
+        study, look.plan, numbers, ""
+    )
+    assert "No key typed" not in judge_cards(study, {})
     local = put_value(text, ("judges",), [{"name": "x", "model": "m", "base_url": "http://h/v1"}])
-    assert keyless_judges(read_lenient_study(local, HERE)) == []  # it may need none
+    assert key_blockers(read_lenient_study(local, HERE)) == []  # it may need none
+
+
+def test_every_reason_is_listed_and_only_the_first_has_its_button_in_sight(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    text, _ = apply_changes(put_value(START_YAML, ("prompts",), None), FormState(), [
+        {"n": 1, "do": "use judge", "judge": 0, "template": "openai"}], HERE)  # fmt: skip
+    look = build_preview(text, HERE)
+    reasons = [*find_blockers(look), *key_blockers(look.lenient_study)]
+    html = blocked_strip(reasons)
+    assert [one.key_of for one in reasons] == ["", "gpt-4o-mini"]
+    heads = re.findall(r'<div class="head"[^>]*>', html)
+    assert ["hidden" in head for head in heads] == [False, True]
+    assert html.count('class="no"') == 2 and 'data-key-missing="gpt-4o-mini"' in html
+
+
+def test_an_unknown_price_is_never_free_and_can_be_set_from_the_strip():
+    judges = [{"name": "mine", "model": "unlisted-model", "base_url": "http://127.0.0.1:1/v1"}]
+    look = build_preview(put_value(START_YAML, ("judges",), judges), HERE)
+    numbers = forecast_by_judge(look.plan)
+    html = cost_strip(look.lenient_study, look.plan, numbers, "")
+    assert "price unknown" in html and "free" not in html
+    assert says(html, "open judge", "set the price", "mine")
+    assert "price unknown" in study_steps(look, numbers, [])[2].text
+    known = build_preview(START_YAML, HERE)
+    free = cost_strip(known.lenient_study, known.plan, forecast_by_judge(known.plan), "")
+    assert "free" in free and "set the price" not in free
 
 
 def test_all_items_are_the_first_choice_and_a_sample_the_cheap_one():

@@ -1,0 +1,109 @@
+"""Pass rates by the option listed first: pass or fail.
+
+Only answers judged in both orders count, each with the mean of its repeats in one order, so that
+the difference of the two rates is the mean of the differences by answer. Noise-floor repeats are
+left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import mean_estimate
+from metrics.labels.option_order import ONE_ORDER_NOTE, Cell
+from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
+from studies.domain import PASS, Estimate
+from studies.frames.point_columns import pass_fail_rows
+
+GROUPS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
+
+
+@dataclass(frozen=True, slots=True)
+class PassByOrder:
+    """Pass rates of the same answers with "pass" listed first and with "fail" listed first."""
+
+    pass_first: Estimate
+    fail_first: Estimate
+    shift: Estimate
+    """`pass_first` − `fail_first`, paired by answer; 0 without an order effect."""
+
+
+def pass_by_order(frame: pd.DataFrame, cell: Cell) -> PassByOrder:
+    """Estimate the pass rates of one judge and prompt by the option listed first."""
+    return _estimate_rates(_answers(frame, cell))
+
+
+def pass_by_order_groups(
+    frame: pd.DataFrame, cell: Cell, column: Literal["contestant", "category"]
+) -> dict[str, PassByOrder]:
+    """Estimate the same rates for each contestant or category; rows without a category are left
+    out."""
+    answers = _answers(frame, cell)
+    name = "who" if column == "contestant" else column
+    return {
+        str(group): _estimate_rates(own)
+        for group, own in answers.groupby(name, sort=True)
+        if str(group)
+    }
+
+
+def _answers(frame: pd.DataFrame, cell: Cell) -> pd.DataFrame:
+    """Return one row per answer (and order of criteria) judged in both orders: item, contestant,
+    category, and the mean score in each order."""
+    rows = row_selection.select_rows(frame, pass_fail_rows(frame))
+    table = point_table(rows)
+    table = table.assign(category=rows["category"].astype(str).to_numpy()[table["row"]])
+    own = table[
+        (table["judge"] == cell[0]) & (table["prompt"] == cell[1]) & ~table["noise"].astype(bool)
+    ]
+    first = [one.options[:1] == (PASS,) for one in arrangements_by_code(rows)]
+    own = own.assign(pass_listed_first=[first[code] for code in own["labels"]])
+    case = [*ANSWER, "criteria", "category"]
+    means = own.groupby([*case, "pass_listed_first"])["score"].mean().unstack()
+    means = means.reindex(columns=[True, False]).dropna()
+    return means.rename(columns={True: "pass_first", False: "fail_first"}).reset_index()
+
+
+def _estimate_rates(answers: pd.DataFrame) -> PassByOrder:
+    items = answers["item"].to_numpy()
+    note = "" if len(answers) else ONE_ORDER_NOTE
+    first, last = (answers[name].to_numpy(float) for name in ("pass_first", "fail_first"))
+    return PassByOrder(
+        mean_estimate(first, items, "share", (0.0, 1.0), note),
+        mean_estimate(last, items, "share", (0.0, 1.0), note),
+        mean_estimate(first - last, items, "difference of shares", (-1.0, 1.0), note),
+    )
+
+
+def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Build the section of pass rates by order, as judge -> prompt -> estimates, for judges and
+    prompts that judged an answer in both orders; with the estimates by contestant and by category
+    if there are several."""
+    rows = row_selection.select_rows(frame, pass_fail_rows(frame))
+    nested: dict[str, Any] = {}
+    for judge, prompt in _cells(rows):
+        found = pass_by_order(rows, (judge, prompt))
+        if found.shift.value is None:
+            continue
+        values = _estimates_by_name(found)
+        for column in GROUPS:
+            groups = pass_by_order_groups(rows, (judge, prompt), column)
+            if len(groups) > 1:
+                values[f"by_{column}"] = {
+                    name: _estimates_by_name(one) for name, one in groups.items()
+                }
+        nested.setdefault(judge, {})[prompt] = values
+    return nested
+
+
+def _cells(rows: pd.DataFrame) -> list[Cell]:
+    pairs = rows[["judge", "prompt"]].astype(str).drop_duplicates()
+    return sorted(zip(pairs["judge"], pairs["prompt"], strict=True))
+
+
+def _estimates_by_name(found: PassByOrder) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in ("pass_first", "fail_first", "shift")}
