@@ -35,7 +35,7 @@ BOMBS = {
     "merged": "a: &a {x: &x [1, 2]}\nb: &b {<<: *a, y: [*x, *x]}\nc: &c [*c]\n",
     "itself": "a: &a [*a]\n",
     "itself, merged": "a: &a {<<: *a}\n",
-    "deep": "[" * 8_000,
+    "deep": "[" * 20_000,
     "deep blocks": "\n".join(" " * k + "a:" for k in range(900)),
     "long": "a: " + "x" * MAX_YAML_CHARS,
 }
@@ -48,7 +48,7 @@ def test_it_is_refused_in_words_within_a_second_and_without_memory(name, each_mo
         with pytest.raises(ValueError, match="not valid YAML") as told:
             load_yaml(BOMBS[name])
         assert len(str(told.value)) < 500
-        assert time.process_time() - began < (5 if name == "deep blocks" else 1)
+        assert time.process_time() - began < (5 if "deep" in name else 1)
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
 
 
@@ -63,7 +63,7 @@ def test_no_field_of_a_study_holds_one(field, each_mode):
 def test_no_prompt_and_no_card_of_a_dataset_holds_one():
     with pytest.raises(Exception, match="aliases expanded"):
         parse_prompt(f"name: x\nmessages:\n{laughs(indent='  ')}", "x")
-    with pytest.raises(SourceError, match=pattern("card", "dataset", "cannot be read")):
+    with pytest.raises(SourceError, match=pattern("card", "dataset", "not read")):
         list(card_data_files(f"---\nconfigs:\n- data_files:\n{laughs(indent='    ')}---\n"))
 
 
