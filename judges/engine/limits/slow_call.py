@@ -13,12 +13,12 @@ from judges.engine.limits.stragglers import CallDurations
 
 @dataclass(slots=True)
 class SlowCallWatch:
-    """Watches the calls for one ask: a slow call stays open, but is not counted as in flight."""
+    """Watches the attempts at one ask: a slow one stays open, but is not counted as in flight."""
 
     limiter: EndpointLimiter
     durations: CallDurations
     slow_calls: dict[str, float]
-    """Call -> start time, for the judge's slow calls."""
+    """Name of a call (derived from its key) -> its start time, for the judge's slow calls."""
     name: str
     slow_event: asyncio.Event = field(default_factory=asyncio.Event)
     """Event that is set once a call takes far longer than usual."""
