@@ -39,7 +39,7 @@ HOW_MERGED_ORDERS: Final = (
 HOW_COEFFICIENTS: Final = (
     "Same verdict: both choose first, both choose second, or both choose tie. Without ties: "
     "pairs on which neither chooses tie. `α = 1 − (n − 1)·observed / expected`: observed and "
-    "expected disagreements of n verdicts, where any two different verdicts disagree equally. "
+    "expected disagreements of n verdicts; all disagreements have equal weight. "
     "Two people: all pairs of votes on the same comparison. A person and the others: each "
     "vote is compared with the majority of the other votes (a tie without a majority). MAE "
     "(mean absolute error) and “within 1” (Creation-MMBench's Consistency): distance of a "

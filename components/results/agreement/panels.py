@@ -92,8 +92,8 @@ def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
         values = f"{number(100 * value)} and {share(other, 0)}"
         return f"{best[0]} and {best[1]} agree with people most often: in {values} of verdicts."
     return (
-        f"{best[0]} agrees with people in {share(value, 0)} of verdicts, without a "
-        f"significant difference from {len(best) - 1} other judges."
+        f"{best[0]} agrees with people in {share(value, 0)} of verdicts, not "
+        f"significantly more often than {len(best) - 1} other judges."
     )
 
 
@@ -154,7 +154,7 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     if gain is not None and gain.raw.value is not None:
         value = number(100 * gain.raw.value, 1, signed=True)
         note_text = (
-            f"{ranked[0]}, agreement with people: both orders minus one "
+            f"{ranked[0]}, agreement with people: both orders merged minus one order "
             f"{interval(gain.raw, 1, scale=100)}"
         )
         split = [Kpi("Effect of merging both orders", value, "points", note_text)]
@@ -175,7 +175,7 @@ def _known_answers_kpi(data: Agreement) -> list[Kpi]:
         return []
     best = max(known, key=lambda name: known[name].value or 0.0)
     note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
-    return [Kpi("Highest accuracy on known answers", share(known[best].value), note=note)]
+    return [Kpi("Highest accuracy (better answer known)", share(known[best].value), note=note)]
 
 
 def _judge_kpis(data: Agreement) -> list[Kpi]:
