@@ -205,7 +205,7 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
 
 def _failures_kpi(failures: int, planned: int) -> Kpi:
     return unusable_replies_kpi(
-        failures, planned, "replies that are unreadable, empty or failed; never counted as ties"
+        failures, planned, "unreadable, empty or failed; left out of position measures"
     )
 
 
