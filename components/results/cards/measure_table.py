@@ -170,12 +170,12 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         text += _excess_text(card.own_excess) + _term_text(card.own_term)
         lines.append(
-            _share_measure("Win rate of its own model family", text, own, people=people.value)
+            _share_measure("Win rate of the judge's model family", text, own, people=people.value)
         )
     lines.append(
         _share_measure(
             "Unusable replies",
-            "% of replies that are unreadable, empty or failed; never counted as ties",
+            "% of replies without a verdict: unreadable, empty or failed",
             card.unreadable,
         )
     )

@@ -153,11 +153,12 @@ class PointCard:
             )
         if self._order_matters:
             return (
-                "Judge each answer in every order and combine the verdicts: see the view Remedies."
+                "Judge each answer in all orders of options and criteria and combine the "
+                "verdicts: see the view Remedies."
             )
         bias = self.agreement.bias if self.agreement else None
         if bias is not None and _excludes_zero(bias) and abs(bias.value or 0.0) >= MIN_SHIFT:
-            return "Subtract the mean difference from the judge's scores: see the view Remedies."
+            return "Subtract the mean of score − label from all scores: see the view Remedies."
         if self._labels < FEW_LABELS:
             return f"Label more answers: with {count(self._labels)} labels, intervals are wide."
         if self.passing is not None:
@@ -207,7 +208,7 @@ class PointCard:
                 found += [
                     ("Expected score", "mean of the possible scores, weighted by probability",
                      self.scores.expected.mean, SCORE),
-                    ("Spread of the expected score", "mean standard deviation of a reply's score",
+                    ("Spread of the score", "standard deviation within a reply, mean over replies",
                      self.scores.expected.spread, SCORE),
                 ]  # fmt: skip
         if self.agreement is not None:
@@ -226,10 +227,10 @@ class PointCard:
                 ),
                 ("Spearman", "rank correlation with labels", self.agreement.spearman, SCORE),
             ]
-        for what, effect in (("option", self.order), ("criteria", self._criteria_effect)):
+        for what, effect in (("options", self.order), ("criteria", self._criteria_effect)):
             if effect is not None:
-                label = f"Changed by {what} order"
-                words = "% of answers whose verdict changes with the order"
+                label = f"Changed by {what.removesuffix('s')} order"
+                words = f"% of answers whose verdict changes with the order of the {what}"
                 found.append((label, words, effect.changed, PERCENT))
         if self.order is not None:
             even = share(self.order.expected_first.value, 0)
@@ -290,6 +291,6 @@ def point_how_text(card: PointCard) -> str:
     return (
         f"{count(len(card.planned), 'reply')}, {count(card.read)} with a verdict, in "
         f"{count(card.arrangements, 'arrangement')} of options and criteria. Intervals: "
-        f"95{NARROW_SPACE}%, by item. Mean of all verdicts: "
+        f"95{NARROW_SPACE}%, by item. Mean score: "
         f"{decimal(card.scores.mean, 2) if card.scores else '–'}."
     )

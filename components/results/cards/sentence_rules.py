@@ -154,7 +154,7 @@ MIN_ITEMS: Final = 5
 
 CONSISTENCY_RULES: Final = (
     SentenceRule(
-        "silent", "None of its {replies} replies has a verdict.", _conditions(("read", "≤", 0))
+        "silent", "None of the {replies} replies has a verdict.", _conditions(("read", "≤", 0))
     ),
     SentenceRule(
         "one order",
@@ -168,13 +168,13 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "few",
-        "Only {sets} of its comparisons have verdicts in every order: too few for a conclusion.",
+        "Only {sets} comparisons have verdicts in every order, too few for a conclusion.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
     SentenceRule(
         "noise",
-        "{differ} on **{flips}** of comparisons, {order_effect} more than between repeats "
-        "[{order_low}, {order_high}]: an order effect is neither shown nor excluded.",
+        "{differ} on **{flips}** of comparisons, {order_effect} [{order_low}, "
+        "{order_high}] more than between repeats: an order effect is neither shown nor excluded.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("order_low", "≤", 0),
@@ -183,8 +183,8 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "order",
-        "{differ} on **{flips}** of comparisons, {order_effect} more than between repeats "
-        "[{order_low}, {order_high}]: the order matters, without a preferred position.",
+        "{differ} on **{flips}** of comparisons, {order_effect} [{order_low}, "
+        "{order_high}] more than between repeats: the order matters, without a preferred position.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("order_low", ">", 0),
@@ -235,7 +235,7 @@ CONSISTENCY_RULES: Final = (
         "{differ} on only **{flips}** of comparisons.",
         _conditions(("flips", ">", 0)),
     ),
-    SentenceRule("none", "Its verdicts are the same in every order on all {sets} comparisons."),
+    SentenceRule("none", "Each of the {sets} comparisons has the same verdict in every order."),
 )
 
 QUALITY_RULES: Final = (
@@ -264,13 +264,13 @@ QUALITY_RULES: Final = (
     SentenceRule(
         "below people",
         "This judge agrees with people in **{people}** of verdicts, less often than another "
-        "person.",
+        "person does.",
         _conditions(("people", "known", 0), ("stand_in_high", "<", 0)),
     ),
     SentenceRule(
         "above people",
         "This judge agrees with people in **{people}** of verdicts, more often than another "
-        "person.",
+        "person does.",
         _conditions(("people", "known", 0), ("stand_in_low", ">", 0)),
     ),
     SentenceRule(
@@ -283,8 +283,8 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "unclear to people",
-        "This judge agrees with people in **{people}** of verdicts; the difference from another "
-        "person's agreement [{stand_in_low}, {stand_in_high}] is not significant.",
+        "This judge agrees with people in **{people}** of verdicts; another person's agreement is "
+        "not significantly different (judge − person: [{stand_in_low}, {stand_in_high}]).",
         _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
     ),
     SentenceRule(
@@ -309,8 +309,8 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "nothing",
-        "This judge's accuracy is unknown: there are no votes by people, no known answers and "
-        "no other judge.",
+        "This judge's accuracy is unknown: there are no votes by people, no known better "
+        "answers and no other judge.",
     ),
 )
 
