@@ -132,7 +132,7 @@ def order_chart(ranking: Ranking) -> Markup:
     table = Table(heads, rows, "eh-tbl", "Rank by order").wrapped()
     hidden = len(both.names) - len(rows)
     return (
-        _caption("rank of each model by the verdicts of each order alone, and of both")
+        _caption("rank of each model by the verdicts of each order alone, and of both orders")
         + table
         + _more(hidden)
     )

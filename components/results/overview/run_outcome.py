@@ -104,11 +104,9 @@ def _direction(rows: list[FlipLean]) -> str:
 
 def _precision(bias: Bias) -> str:
     half = _half_width(bias)
-    return (
-        ""
-        if half is None
-        else f"95\u202f% interval of changed verdicts: ± {number(100 * half, 1)} points."
-    )
+    if half is None:
+        return ""
+    return f"95\u202f% interval of the share of changed verdicts: ± {number(100 * half, 1)} points."
 
 
 def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
@@ -151,7 +149,8 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask more questions",
-                f"± {number(100 * half)} points is wide; the Study tab shows how to narrow it",
+                f"the interval of the share of changed verdicts (± {number(100 * half)} points) is "
+                "wide; the Study tab shows how to narrow it",
                 "Study",
                 {"data-tab": "study"},
             )
