@@ -175,7 +175,7 @@ def rates_table(view: PassFailView) -> Markup:
         _rate_row("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
             "Good answers among passed answers",
-            f"precision: % of passed answers that are good; among all labelled {base}",
+            f"precision: % of passes whose label is good; of all labelled answers, {base} are good",
             rates.precision,
             PERCENT,
             rates.base_rate.value

@@ -140,8 +140,8 @@ ORDER: Final = Panel(
     draw_order,
     (Body("order", "eh-pass-order", clickable=True),),
     "Does the order of the options matter?",
-    f"% passed by the option listed first, on the same answers; 95{NARROW_SPACE}% CI by item; "
-    "≈ same: no significant difference, adjusted for the number of groups",
+    f"% of answers passed, with pass or fail listed first, same answers; 95{NARROW_SPACE}% CI "
+    "by item; ≈ same: no significant difference, adjusted for the number of groups",
     scale=11,
     table=label_tables.pass_order_table,
     json_keys=(

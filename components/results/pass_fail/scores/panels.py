@@ -179,7 +179,7 @@ def order_tables(view: ScoresView) -> Markup:
     if repeats is not None:
         text = (
             f"Repeated in the same order, {percent(repeats.several)} of answers get different "
-            f"scores; standard deviation within an answer: {decimal(repeats.deviation, 2)}."
+            f"scores; standard deviation of an answer's scores: {decimal(repeats.deviation, 2)}."
         )
         parts.append(_texts([text]))
     if order is not None:
@@ -337,7 +337,6 @@ def score_report_lines(cell: Cell, view: ScoresView) -> str:
 
 def _agreement_text(found: ScoreAgreement) -> str:
     return (
-        f"compared with labels: mean absolute difference {decimal(found.mae, 2)}, mean difference "
-        f"{decimal(found.bias, 2)}, "
-        f"Spearman correlation {decimal(found.spearman, 2)}"
+        f"compared with labels: mean absolute difference {decimal(found.mae, 2)}, mean of "
+        f"score − label {decimal(found.bias, 2)}, Spearman correlation {decimal(found.spearman, 2)}"
     )

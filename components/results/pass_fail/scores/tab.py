@@ -28,8 +28,8 @@ AGAINST_SUBTITLE: Final = "% of pairs in which the answer with the lower score w
 HOW_ORDER: Final = (
     "Arrangements (orders of options and of criteria) are compared on the same answer. The "
     "expected share of a position is computed from each answer's verdicts in all orders "
-    "together, as if the order did not matter. A rubric's score is the mean of the levels "
-    "given to its criteria; the heatmap counts each of these levels. Unusable replies enter "
+    "together, as if the order did not matter. A rubric's score is the mean of the scores "
+    "of its criteria; the heatmap counts the score of each criterion. Unusable replies enter "
     "no score. Intervals: by item."
 )
 
