@@ -16,10 +16,9 @@ HOW_COMPUTED: Final = {
     ),
     "cost": (
         "A head-to-head is one pair of answers to one item in all its orders and repeats, without "
-        "noise-floor repeats. Dollars: the stored cost of each call, plus an equal share of the "
-        "extraction cost; interval: Student's t, items as clusters. A call without a price has "
-        "unknown cost and "
-        "does not count as free."
+        "noise-floor repeats. Dollars: the stored cost of each call, plus the extraction "
+        "cost divided equally among the head-to-heads; interval: Student's t, items as clusters. A "
+        "call without a price has unknown cost and does not count as free."
     ),
     "extraction": (
         "The parsing rule of the prompt reads each reply. If this rule finds no verdict, the "

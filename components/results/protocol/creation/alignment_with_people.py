@@ -156,13 +156,13 @@ def _gains_table(found: AlignmentTable) -> Markup:
         ColumnHead("", numeric=False),
         ColumnHead(
             "Difference in MAE",
-            tip="difference of the two mean absolute errors (MAE); below 0: the first of the "
-            "two is closer to people",
+            tip="mean absolute error (MAE) of the condition named first minus that of the "
+            "second; below 0: the first is closer to people",
         ),
         ColumnHead(
             "Difference in Consistency, points",
-            tip="difference of the two shares of scores within one level of people; above 0: "
-            "the first of the two is closer to people",
+            tip="% of scores within one level of people, condition named first minus second; "
+            "above 0: the first is closer to people",
         ),
     ]
     lines = [

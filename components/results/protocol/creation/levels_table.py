@@ -34,7 +34,7 @@ REWARD_SCALE: Final = scales.ColourScale(
     "r",
     0,
     50,
-    ("−50 or less: worse than the baseline", "+50 or more: better; no colour: 0"),
+    ("Reward −50 or less: worse than the baseline", "+50 or more: better; no colour: 0"),
     1,
     1,
     "",
@@ -157,10 +157,10 @@ def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> Mar
     parts = []
     if values:
         low, high = number(min(values), 2), number(max(values), 2)
-        span = low if low == high else f"{low} to {high}"
+        span = low if low == high else f"{low} to {high}, depending on the model"
         parts.append(
-            f"The baseline {study_baseline(filtered)} has a visual factuality score (VFS) of "
-            f"{span}; the baseline gets a score of its own in the comparisons with each model."
+            f"The baseline {study_baseline(filtered)} is scored again in the comparisons with each "
+            f"model; its visual factuality score (VFS) is {span}."
         )
     if unread:
         parts.append(f"{count(unread)} factuality replies are unusable.")

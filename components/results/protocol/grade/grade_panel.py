@@ -54,8 +54,8 @@ MEASURE_SUBTITLES: Final = {
         "(Grade Score − its value by chance) / (1 − its value by chance); not comparable "
         f"between different numbers of options N; {_CI}"
     ),
-    "Accuracy": "% of choices of the answer that people ranked best (a high grade can go with "
-    f"wrong choices); {_CI}",
+    "Accuracy": "% of choices that go to the answer ranked best by people (a high grade can go "
+    f"with wrong choices); {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
 """Largest N for which the chance scores of entropy and choice are known, as all Nᴺ random outcomes

@@ -107,8 +107,8 @@ def doubt_notice() -> Markup:
         f"are not comparable with the other table: they are higher in {found.grade_rises} of "
         f"{found.pairs} cells, and choice scores are lower in {found.choice_falls}. "
         f"{found.leaders} different models have the highest grade, depending on prompt and "
-        "table. The authors report differences of 0.05 to 0.12 between repeats, and put items "
-        "with different numbers of options together."
+        "table. The authors report grade differences of 0.05 to 0.12 between repeats, and put "
+        "items with different numbers of options together."
     )
     return notice_html("warn", "These published grades are not a reliable standard.", text)
 
@@ -241,8 +241,8 @@ def _alignment_table() -> Markup:
     worse, cells = count_images_unhelpful()
     note = (
         "Table 7, all three models pooled. MAE: mean absolute error. Intervals: Wilson over "
-        f"items. The paper states that a judge always gains from seeing the images; in {worse} "
-        f"of {cells} cells of the table the judge does not gain."
+        f"items. The paper states that judges always agree better with people if they see the "
+        f"images; in {worse} of {cells} cells of the table they do not."
     )
     return value_table(heads, [*lines, always], label="Table 7") + _note_html(note)
 

@@ -111,7 +111,7 @@ def show_correlations(
     if found is None:
         return empty_state(
             "This study has no scores of its models.",
-            "The comparison needs Reward, ratings or win rates.",
+            "Correlations with benchmarks need Reward, ratings or win rates of the models.",
         )
     scale = CORRELATION_SCALES[measure]
     table = found.spearman if measure == "Spearman" else found.r2
