@@ -115,7 +115,7 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
         for one in found
     ]
     text = (
-        "Evidence against a share of wins of 50\u202f%, valid at any time of a run: "
+        "Evidence that two models do not win equally often, valid at any time of a run: "
         f"{'; '.join(parts)}. For one pair of models chosen in advance, a run may be stopped "
         f"once the e-value reaches {E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
     )

@@ -33,7 +33,7 @@ MAX_TABLES: Final = 6
 TITLE: Final = "Models by verdicts on single answers"
 SUBTITLE: Final = (
     f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; rank: the range of "
-    "places that the intervals of the differences allow"
+    "places that the intervals of differences between models allow"
 )
 ONE_MODEL: Final = (
     "Only the answers of one model were judged, so there is nothing to rank. See the views "
@@ -50,8 +50,8 @@ HOW_POINTS: Final = (
     "Pass/fail: models are ranked by the true pass rate if it can be estimated for all, else by "
     "the observed one. Error rates come from the labels of all models; if they differ between "
     "models (p < .05), from each model's own labels, because one correction could reverse the "
-    "order. Scores: mean over all arrangements. Differences of mean scores and observed rates are "
-    "paired by item; those of true rates treat the two rates as independent, which makes their "
+    "ranking. Scores: mean over all arrangements. Differences of mean scores and observed rates "
+    "are paired by item; those of true rates treat the two rates as independent, which makes their "
     "intervals rather too wide. Ranks use intervals that hold for all pairs together (Bonferroni)."
 )
 

@@ -53,7 +53,7 @@ def ranking_table(view: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Ranking on {view.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
         "over items, and win rates (ties count half). A rank is the range of places that the "
-        f"intervals of the differences allow. {rule_text(*view.rule)} {slice_text(view)}"
+        f"intervals of differences between models allow. {rule_text(*view.rule)} {slice_text(view)}"
     )
     head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
     return PaperTable("Ranking", caption, head, tuple(rows))

@@ -29,7 +29,7 @@ HOW_RANKING: Final = (
     "beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average "
     "1000; intervals by the sandwich estimator, clustered by item. To compare two models, use "
     "the interval of their difference, not the overlap of two bars. A rank is the range of "
-    "places that the intervals of the differences allow.\n\n"
+    "places that the intervals of differences between models allow.\n\n"
     "Further battles needed to separate two models: `n·(h·(1 + 0.84/1.96)/gap)² − n`. The gap "
     "is the difference of their ratings, n the number of battles so far, h the half-width of "
     f"the gap's interval. After these battles the interval excludes 0 with 80{NARROW_SPACE}% "
