@@ -38,9 +38,9 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         )
     if advice.chosen is None:
         reason = (
-            "the agreement of one call with the known answers is not significantly above chance"
+            "the agreement of one call with the better answers is not significantly above chance"
             if advice.coin
-            else "no rule agrees significantly more often with the known answers than one call"
+            else "no rule agrees significantly more often with the better answers than one call"
         )
         return (
             f"No remedy helps {view.judge} here.",
@@ -54,7 +54,7 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         verb, size = "loses" if value < 0 else "gains", points(abs(value)).lstrip("+")
         gain = f"{verb} {size} points of agreement"
         lead = (
-            "The usual rule, a winner only if both orders agree, needs 2 calls and "
+            "Compared with one call, the usual rule (both orders must agree) needs 2 calls and "
             f"{gain if value else 'gains nothing'}."
         )
     return advice.sentence, lead

@@ -22,8 +22,8 @@ CALLS: Final = 1000.0
 HOW_BUDGET: Final = (
     "The first rule listed is one call of the judge with the highest agreement. Another rule "
     "(juries included) is listed only if a remedy is recommended for its judge. The rule must "
-    "also agree with the known answers significantly more often than the next cheaper rule. Of "
-    "rules with the same price, the one with fewer calls is preferred.\n\nUp to each price, the "
+    "also agree with the known better answers significantly more often than the next cheaper rule. "
+    "Of rules with the same price, the one with fewer calls is preferred.\n\nUp to each price, the "
     "best rule is chosen on half of the items and its agreement measured on the other half, "
     "both ways, 20 times. So the choice does not inflate the expected agreement. Prices are the "
     "mean cost of the stored calls, or the judge's price in the study file times the mean "

@@ -162,8 +162,8 @@ class RemedyView:
             found["Juries"] = "no other judge compared the answers with this prompt"
         elif not any(len(line.rule.members) > 1 for line in self.table):
             found["Juries"] = (
-                "the other judges agree significantly more often with the known answers than "
-                "this judge; use one of them instead"
+                "the other judges agree significantly more often with the known better answers "
+                "than this judge; use one of them instead"
             )
         return found
 

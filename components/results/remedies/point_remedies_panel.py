@@ -56,7 +56,7 @@ RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "shift": (
         "Scores shifted",
-        "scores shifted by the median difference to half of the labels, measured on the rest",
+        "a constant added, chosen on half of the labels; distance measured on the other half",
     ),
 }
 """Rule -> its title and explanation."""
@@ -105,9 +105,9 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     amount = (
         f"{number(100 * (gain.value or 0), 1, signed=True)} points {interval(gain, 1, scale=100)}"
         if remedies.kind == "pass"
-        else f"{number(gain.value, 2)} {interval(gain, 2)} nearer to the label"
+        else f"{number(gain.value, 2)} {interval(gain, 2)} scale points nearer to the label"
     )
-    lead = f"{now}. Gain on items not used to choose the rule: {amount}."
+    lead = f"{now}. Gain over one call, on items not used to choose the rule: {amount}."
     return f"Use for {judge}: {title[0].lower()}{title[1:]}, {_calls(advice.calls)}.", lead
 
 
@@ -157,7 +157,9 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
             "Agreement with labels, %" if passes else "Mean distance to the label, scale points"
         ),
         ColumnHead(
-            "Gain over one call, points" if passes else "Reduction of the distance, scale points"
+            "Gain over one call, points"
+            if passes
+            else "Nearer to the label than one call, scale points"
         ),
         *([ColumnHead("", axis=axis)] if gains else []),
     ]

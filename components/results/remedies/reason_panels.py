@@ -54,8 +54,8 @@ def patterns_panel(view: RemedyView) -> Markup:
         body,
     )
     sentence = (
-        "The rules differ only in the two bold rows. Difference to one call: "
-        f"({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
+        "The rules differ from one call only in the two bold rows, by ¼. Agreement minus that of "
+        f"one call: 100 × ({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
         f"{count(found.comparisons)} = **{points(found.gain)} points** for “added up”, and "
         f"{points(-found.gain)} points for “must agree”. More agreement needs another kind of "
         "reply (those tried are in the table above) or another judge."
@@ -93,13 +93,13 @@ def other_judges_panel(view: RemedyView) -> Markup:
     offer = EMPTY
     name = best.rule.members[0][0]
     if best.difference is not None and (best.difference.low or 0) > 0:
-        title = f"{name} with one call: {points(best.difference.value)} points of agreement"
-        text = f"{interval_text(best.difference)}, against one call of {view.judge}."
+        title = f"One call of {name}: {points(best.difference.value)} points of agreement"
+        text = f"{interval_text(best.difference)}, compared with one call of {view.judge}."
         show = button(f"Show remedies for {name}", {"show": name})
         offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)
     return panel(
-        "Another judge agrees more often with the known answers",
-        "agreement of one call of each judge with the known answers, on the same comparisons; "
+        "Another judge agrees more often with the known better answers",
+        "agreement of one call with the known better answers, on the same comparisons; "
         f"95{NARROW_SPACE}% CI; dashed: chance",
         fill('<div class="eh-judges">{}</div>', rows),
         offer,

@@ -28,7 +28,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
     view = load_remedies(filtered)
     if view.cell is None:
         return EMPTY
-    what = "the majority of people" if view.by_people else "known answers"
+    what = "the majority of people" if view.by_people else "the known better answers"
     subtitle = (
         f"% of comparisons in which a rule agrees with {what}, undecided counts half; "
         f"95{NARROW_SPACE}% CI, "
@@ -62,7 +62,7 @@ def remedies_table(view: FilteredStudy) -> PaperTable | None:
         for line in data.table
         if line.complete
     )
-    what = "the majority of people" if data.by_people else "known answers"
+    what = "the majority of people" if data.by_people else "the known better answers"
     caption = (
         f"Remedies for {data.judge} on {view.name}: agreement with {what} in % (undecided counts "
         f"half) on the same {count(data.comparisons, 'comparison')}. The difference to one call "

@@ -77,7 +77,7 @@ def _heads(view: RemedyView, axis: Axis) -> Markup:
             money,
             fill("<th>Agreement,<br>95 % CI</th>"),
             fill('<th class="l trk">{}</th>', zero),
-            fill("<th>Difference to one call,<br>adjusted CI, points</th>"),
+            fill("<th>Gain over one call,<br>adjusted CI, points</th>"),
             fill("<th>Decided,<br>%</th><th>Right when<br>decided, %</th>"),
             fill('<th><span class="eh-vh">Comparisons</span></th>'),
         ]

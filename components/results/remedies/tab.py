@@ -108,7 +108,7 @@ def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn:
     if view.cell is None:
         return Drawn({"frontier": EMPTY}, panel_heading(FRONTIER_TITLE))
     by_dollars = cost == DOLLARS and view.priced
-    what = "the majority of people" if view.by_people else "known answers"
+    what = "the majority of people" if view.by_people else "the known better answers"
     subtitle = (
         f"% of comparisons in which a rule agrees with {what}, undecided counts half; "
         f"95{NARROW_SPACE}% CI, "
@@ -152,7 +152,7 @@ def _left_out(view: RemedyView) -> str:
     left = f"; left out: {', '.join(parts)}" if parts else ""
     return (
         "calls and tokens per comparison, dollars per 1,000 comparisons; intervals of the "
-        f"differences are widened to hold for all rules together{left}"
+        f"gains are widened to hold for all rules together{left}"
     )
 
 
