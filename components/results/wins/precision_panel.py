@@ -109,7 +109,7 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
     worth = (
         ""
         if votes is None
-        else f" Because the judges make common errors, they are worth {number(votes, 1)} "
+        else f" Because the judges share errors, they are worth {number(votes, 1)} "
         "independent judges."
     )
     text = (

@@ -134,7 +134,7 @@ RATES: Final = Panel(
     (Body("rates", "eh-rates", clickable=True),),
     "Win rate by model",
     f"% of verdicts that a model wins, ties count half; 95{NARROW_SPACE}% CI by items; grey: "
-    "bounds for missing verdicts",
+    "range if all missing verdicts were lost, or all won",
     how=HOW_WINS,
     table=wins_table,
     json_keys=(

@@ -16,7 +16,7 @@ def wins_table(view: FilteredStudy) -> PaperTable | None:
     rates = win_rate(view.machines, *view.rule)
     rows = tuple((name, *percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
     caption = (
-        f"Win rates on {view.name}: (wins + ties/2) / readable verdicts, 95 % Wilson intervals at "
+        f"Win rates on {view.name}: (wins + ties/2) / usable verdicts, 95 % Wilson intervals at "
         f"the effective n. {rule_text(*view.rule)} {slice_text(view)}"
     )
     return PaperTable("Win rates", caption, ("Model", "Win rate", "95 % CI", "n"), rows)
