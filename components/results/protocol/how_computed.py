@@ -38,14 +38,14 @@ HOW_COMPUTED: Final = {
         "mean over items; interval: Student's t, items as clusters. Chance grade: the mean over "
         "all Nᴺ outcomes of random choices. Above chance, summed over items: `Σ(G − chance(N)) "
         "/ Σ(1 − chance(N))`. Items with an unusable reply in one of their rotations are left "
-        "out and counted. If such items exist, a table below gives the result of the code of "
+        "out. If there are any, a table below gives the result of the code of "
         "Grade Score's authors."
     ),
     "unrelated": (
         "N is the number of options. Only at equal N (`unrelated: replace`) does the "
-        "difference measure the effect of the unrelated option. With one more option N grows, "
-        "and the same behaviour gives another score. Differences are paired by item; "
-        "intervals are adjusted for all judges and prompts simultaneously (max-t)."
+        "difference of Grade Scores measure the effect of the unrelated option. With one more "
+        "option N grows, and the same behaviour gives another score. Differences are paired by "
+        "item; intervals are adjusted for all judges and prompts simultaneously (max-t)."
     ),
     "reading": (
         "Stored replies are parsed again, without new calls. `default`: the option after the last "
@@ -60,7 +60,7 @@ HOW_COMPUTED: Final = {
         "MB, B, W, MW: counts of much better, better, worse, much worse. “Readable”: number "
         "of readable verdicts, both orders pooled. VFS: visual factuality score. `Reward = "
         "(100 MB + 50 B − 50 W − 100 MW) / readable`, `Win rate = (MB + B) / readable`. "
-        "Unusable replies are left out and counted. VFS is an item's mean over its usable "
+        "Unusable replies are left out. VFS is an item's mean over its usable "
         "orders, then the mean over items. Intervals: Student's t with items as clusters for "
         "Reward and VFS; Wilson at the effective n of the items for Win rate."
     ),

@@ -155,9 +155,9 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
 def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.rule[1] == "tie":
         on = "an unusable reply counts as a tie (paper and authors' code)"
-        other = "By default this app leaves unusable replies out of the measures and counts them."
+        other = "By default this app leaves unusable replies out and shows their number."
         return ProtocolRule("No verdict after extraction", on, other)
-    on = "unusable replies are left out of the measures and counted (this app)"
+    on = "unusable replies are left out; their number is shown (this app)"
     other = "The paper and its code count an unusable reply as a tie."
     return ProtocolRule("No verdict after extraction", on, other, published=False)
 
@@ -189,7 +189,7 @@ def _reading_rule(study: Study) -> ProtocolRule:
 def _unread_trials_rule() -> ProtocolRule:
     return ProtocolRule(
         "Items with an unusable reply",
-        "items with an unusable reply are left out of the measures and counted (this app)",
+        "items with an unusable reply are left out; their number is shown (this app)",
         "The authors' code scores the usable replies, divides entropy by log2 of the number of "
         "all replies, and gives 0 if no reply is usable.",
         published=False,

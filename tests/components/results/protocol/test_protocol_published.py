@@ -71,7 +71,7 @@ def test_table_5_follows_from_its_counts_and_gets_intervals():
 def test_table_7_says_itself_where_seeing_does_not_help():
     assert paper_tables.count_images_unhelpful() == (3, 16)
     html = paper_tables_html.show_published_creation("People")
-    assert says(html, "3", "16 cells", "does not")
+    assert says(html, "3", "16 cells", "do not")
     assert "Always tie" in html and says(html, "paper", "not print")
     # GPT-4o with images, both orders: 281 of 305 items within one level.
     row = next(
