@@ -131,7 +131,7 @@ class RemedyView:
         panel = self.study.curve_panel(self.cell)
         if len(panel) < 2:
             caption = (
-                "right end: a win in one order and a tie in the other count as a win; left end: "
+                "at the right end of the curve, a win and a tie count as a win; at the left end, "
                 "both orders must name the same winner"
             )
             return points, caption
