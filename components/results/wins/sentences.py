@@ -115,7 +115,7 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
     )
     return (
         f"Judges' and people's win rates on the same pairs differ most for {who}: "
-        f"{size}{chosen}{end}."
+        f"judges − people {size}{chosen}{end}."
     )
 
 
