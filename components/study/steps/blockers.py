@@ -39,7 +39,7 @@ class Blocker:
     key_of: str = ""
     """Judge whose key is missing; the browser drops the reason once the key is typed."""
     key_url: str = ""
-    """Address of that judge, the only one its key is sent to."""
+    """Address of the judge `key_of`, the only address to which its key is sent."""
 
 
 def find_blockers(preview: StudyPreview) -> list[Blocker]:
