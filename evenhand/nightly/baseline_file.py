@@ -1,5 +1,5 @@
-"""The file with which the gate compares a night's verdicts, as JSON: for each stream (judge, prompt
-and kind of score), the history of its nights."""
+"""JSON file of a baseline, which here is a history of nights: for each stream (judge, prompt and
+kind of score), the outcomes with which the gate (`gate_check`) compares a new night's verdicts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The gate: compare tonight's judges with their baseline. The rate of false alarms is limited over
-all nights together."""
+"""The gate: a check of tonight's verdicts against a baseline, the history of earlier nights. The
+rate of false alarms is limited over all nights together."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from studies.domain import Estimate
 ALPHA: Final = 0.05
 """Maximum probability of any false alarm, over all nights and all streams together."""
 DROP: Final = 0.10
-"""Drop, as a difference of shares, that the data must exclude for the outcome "ok"."""
+"""Drop of a mean score (0 to 1) that tonight's interval must exclude for the outcome "ok"."""
 MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
-"""Number of baseline nights from which a drop right after the baseline is detected no worse than a
-later drop. A baseline of one night has a separate test (metrics/drift/baseline_contrast.py)."""
+"""Number of baseline nights (saved as good, without a test) from which a drop on the next night is
+detected as well as a later drop. A single such night has its own test (baseline_contrast.py)."""
 
 
 @names_missing_extra
@@ -40,11 +40,11 @@ def gate(
     alpha: float = ALPHA,
     same_version: bool = False,
 ) -> GateResult:
-    """Compare tonight's verdicts with a baseline, item by item.
+    """Compare tonight's verdicts with the baseline in the file `against`, item by item.
 
-    With `save` the night is added to the baseline as a good night, without a test. With `record`
-    the night is written to the baseline file, because the test over many nights needs all of them.
-    `drop`: drop, as a difference of shares, that the data must exclude for the outcome "ok". With
+    With `save` the night is added to the baseline as a good night, without a test. Otherwise it is
+    tested and, with `record`, added to the history in the file, which later tests need. `drop`:
+    drop of a mean score (0 to 1) that the interval must exclude for the outcome "ok". With
     `same_version` the outcome is "worse" if an endpoint reports another model version.
     """
     study, path = as_study(data), Path(against).expanduser()
