@@ -66,8 +66,8 @@ class LiveFigures:
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
-"""Maximum calls of a study whose live figures count all its verdicts; for a larger study, live
-figures count only verdicts after the Run tab was opened."""
+"""Largest study, in calls, whose live figures count all verdicts; those of a larger study count
+only the verdicts after the Run tab was opened."""
 MAX_COMPARED_ROWS: Final = 50_000
 """Maximum verdicts for which the Run tab computes the share that changes with the order; with more
 verdicts, only Results computes it."""

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from studies import settings
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
-"""Maximum addresses and sessions whose last turn is stored; clients beyond it count as new."""
+"""Maximum addresses and sessions whose last turn is stored; others count as new clients."""
 UNREAD_ANSWER_SECONDS: Final = 20.0
 """Seconds for which an unread message is kept, even above the limit of unread messages."""
 IDLE_SECONDS: Final = 20.0
