@@ -20,7 +20,7 @@ from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
 
 ALPHA: Final = 0.05
-"""Maximum probability of any false alarm, over all nights and all streams together."""
+"""Maximum probability of any false alarm, over all nights, judges, prompts and kinds of score."""
 DROP: Final = 0.10
 """Drop of a mean score (0 to 1) that tonight's interval must exclude for the outcome "ok"."""
 MIN_ITEMS: Final = 10
@@ -65,7 +65,7 @@ def gate(
 def check_night(
     baseline: Baseline, study: JudgedStudy, *, drop: float = DROP, alpha: float = ALPHA
 ) -> tuple[GateResult, Baseline]:
-    """Check one night; return the result, and the baseline with this night added to its history."""
+    """Test a night against a baseline; return the result and the baseline with this night."""
     scores = score_night(study.frame)
     streams = dict(baseline.streams)
     checks = []
