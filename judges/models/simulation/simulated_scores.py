@@ -4,9 +4,9 @@ An answer's quality is +1 if it is truly better than every other answer to its i
 than all. Its points, on a scale of 0-10, are `score_mean` + `score_spread` x quality +
 `first_points` if it is shown first of several + noise with the standard deviation `score_noise`,
 clipped to the scale. Verdicts on one answer are drawn from its label: pass or fail with
-`sensitivity` and `specificity`, an option of a scale with `severity`; the criterion that a rubric
-lists first is raised by `first_points` steps. A model's mean score and the effects of the orders
-are therefore known.
+`sensitivity` and `specificity`, an option of a scale with `severity`; the level of the criterion
+that a rubric lists first is raised by `first_points` steps. A model's mean score and the effects of
+the orders are therefore known.
 """
 
 from __future__ import annotations
