@@ -27,7 +27,7 @@ from studies.domain import NO_USAGE, Ask, Judgement, Usage
 from studies.store.run_journal import NotStarted
 
 STREAM_FACTOR: Final = 4
-"""Maximum duration of a stream, as a multiple of `timeout_s`."""
+"""Maximum duration of a stream, as a multiple of the judge's setting `timeout_s`."""
 HEDGED: Final = "hedged"
 """Outcome stored for an attempt that was not needed, because a simultaneous attempt at the same ask
 was answered first."""

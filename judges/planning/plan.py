@@ -69,7 +69,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask, its rendered request (`call`), and the record of this request in the store."""
+    """An ask, its rendered request (`call`), and the record of this request to be stored."""
 
     ask: Ask
     request: RequestRecord

@@ -144,9 +144,9 @@ def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
 
 
 def answer_quality(item: Item, name: str, seed: str = "0") -> float:
-    """Return the mean result of an answer against the other answers to its item by known
-    preferences, from -1 (loses all) to 1 (wins all); without known preferences, a quality drawn
-    from the seed for its model."""
+    """Return the mean result of a model's answer against the other answers to the item, from -1
+    (loses all) to 1 (wins all). If no preference is known, return a quality drawn for the model
+    from the seed."""
     others = [other for other in item.responses if other != name]
     winners = [better_answer(item.human, name, other) for other in others]
     known = [0.0 if w == "tie" else 1.0 if w == name else -1.0 for w in winners if w is not None]
