@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import tempfile
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ with skip_stub_files():
 from starlette.middleware import Middleware
 
 from components.layout.theme import appearance_settings
-from components.page_tab import create_page
+from components.page_tab import create_page, read_ahead
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
@@ -33,6 +34,7 @@ from components.server.gradio_private import (
     use_server_settings,
 )
 from components.server.limits.memory import limit_heap_retention
+from components.server.page_requests import PageRequests
 from components.server.private_name import GradioChanged
 from components.server.limits.request_limits import RequestLimits
 from components.server.limits.slow_clients import limit_connections
@@ -77,12 +79,9 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether it is read-only.
-
-    If a frozen study lies beside this file, a temporary copy of it is opened, so that the folder
-    stays unchanged. If a published study's seed file lies there, it fills a store that does not
-    exist yet.
-    """
+    """Open the store; return it, and whether it is read-only. If a frozen study lies beside this
+    file, a temporary copy of it is opened, so that the folder stays unchanged. If a published
+    study's seed file lies there, it is copied to a store that does not exist yet."""
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(here / FROZEN_STORE, copy)
@@ -100,7 +99,7 @@ def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]
 
 
 def _require_writable(path: Path) -> None:
-    """Raise an error for a read-only store before anything is computed for the page."""
+    """Raise an error for a read-only store before any work is done for the page."""
     effective = os.access in os.supports_effective_ids
     if path.is_file() and not os.access(path, os.W_OK, effective_ids=effective):
         raise StoreUnusable(
@@ -121,7 +120,7 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
 
 def launch_settings(access: Access) -> dict[str, Any]:
     """Return the arguments of launch() that protect the server: visitors get no error traces, no
-    monitoring and no local files. Only the size limits depend on the access mode."""
+    monitoring and no local files. Only the limits depend on the access mode."""
     return {
         "show_error": False,
         "enable_monitoring": False,
@@ -151,8 +150,8 @@ def page_settings(
 
 
 def _exit_on_signal(*_: object) -> None:
-    """Exit as after Ctrl-C when a signal stops the Space or service, so that replies in flight are
-    stored and the last snapshot is made."""
+    """Exit as after Ctrl-C, so that replies in flight are stored and the last snapshot is made when
+    a signal stops the process."""
     sys.exit(0)
 
 
@@ -202,6 +201,8 @@ def main(arguments: list[str] | None = None) -> int:
         use_server_settings(blocks, limit_connections)
         settings |= start_settings(blocks)
         shown = page_settings(access, quota, hosts, mcp=chosen.mcp, home=not frozen)
+        requests = Middleware(PageRequests, on_request=partial(read_ahead, page_store))
+        shown["app_kwargs"]["middleware"].append(requests)
         blocks.launch(**settings, **shown)
     except GradioChanged as error:
         print(f"error: {error}", file=sys.stderr)

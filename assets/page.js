@@ -110,6 +110,11 @@
     view.ask();
   };
 
+  // One component receives the clicks on the marks of all views (MarkEvents in components/layout/widgets.py).
+  let markTrigger = null;
+  const sendMarks = (trigger) => { markTrigger = trigger; };
+  const sendMark = (name, data) => markTrigger?.(name, data);
+
   // ---- clicks inside gr.HTML: [data-select='{"judge": "x"}'] reaches Python's .select() as EventData._data
   const clicks = (element, trigger, watch) => {
     element.addEventListener("click", (event) => {
@@ -400,7 +405,7 @@
     if (panel) { panel.tabIndex = -1; panel.focus(); panel.scrollIntoView({block: "start"}); }
   });
 
-  const evenhand = window.evenhand = {chooseView, opensStudy, opening: startOpening, settleView, drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab, help};
+  const evenhand = window.evenhand = {chooseView, opensStudy, opening: startOpening, settleView, drawing, draw, plot, coloured, library, clicks, sendMark, sendMarks, toggleTheme, remember, scope, openTab, help};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied

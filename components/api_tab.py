@@ -37,8 +37,7 @@ _REPORTED_ERRORS = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailabl
 
 
 def build(store: Store, engine: Engine | None) -> None:
-    """Register the API functions in the page's Blocks; without an engine, only the functions that
-    read studies."""
+    """Register the API functions on the page; without an engine, only those that read studies."""
     functions = [*read_functions(store), *(run_functions(store, engine) if engine else ())]
     for function in functions:
         call = _with_readable_errors(function)
@@ -109,7 +108,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
 
 
 def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
-    """The functions that run studies or forecast their cost."""
+    """The API functions that run studies or forecast their cost."""
 
     def plan_study(study_yaml: str) -> dict[str, Any]:
         """Plans a study without calling a judge: number of calls, tokens, dollars and seconds.
@@ -177,8 +176,8 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
 
 
 def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that messages of Evenhand's own errors reach the caller; other errors only
-    go to the log."""
+    """Wrap a function so that its caller gets the message of an EvenhandError; other errors are
+    only logged."""
 
     @wraps(function)
     def call(*values: Any, **named: Any) -> Any:
@@ -198,8 +197,7 @@ _TOKEN_HELP = (
 
 
 def _with_token(function: Callable[..., Any], store: VisitorStore) -> Callable[..., Any]:
-    """Add a token as the last parameter; the function then runs as the visitor who has this
-    token."""
+    """Add a last parameter `token`; the function then runs as the visitor with this token."""
     own = signature(function)
     last = Parameter("token", Parameter.POSITIONAL_OR_KEYWORD, default="", annotation=str)
     whole = own.replace(parameters=[*own.parameters.values(), last])

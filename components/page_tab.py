@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -58,7 +58,7 @@ REMEMBER_INSPECT_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.remember({t
 @dataclass(frozen=True)
 class InteractiveTabs:
     """The tabs that a read-only page lacks: Home; Study and Run, which collect verdicts of judges;
-    Vote, which collects those of people."""
+    and Vote, which collects verdicts of people."""
 
     home: home_tab.HomeTab
     on_home: gr.Tab
@@ -77,7 +77,7 @@ class PageParts:
     """All parts of the page, for binding events between them."""
 
     requested_view: gr.State
-    """The query parameters of the address, until their study is shown."""
+    """Query parameters of the page address, kept until the study that they name is shown."""
     header: header.Header
     tabs: gr.Tabs
     names: tuple[str, ...]
@@ -89,12 +89,9 @@ class PageParts:
 
 
 def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
-    """Build the page. All tabs are built before events are bound, so that each tab can use the
-    others' components.
-
-    Without an engine the page is read-only. With a shared store every event carries the visitor's
-    identity.
-    """
+    """Build the page. All tabs are built before events are bound, so that an event can use
+    components of several tabs. Without an engine the page is read-only. With a VisitorStore (public
+    mode) every event carries the visitor's identity."""
     shared = isinstance(store, VisitorStore)
     expiry = TEMP_FILE_EXPIRY if shared else None
     blocks: gr.Blocks
@@ -170,8 +167,6 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
     def open_page(request: gr.Request) -> list[Any]:
         requested = dict(request.query_params)
         name = requested.get("study", "")
-        if requested.get("tab") == "results":
-            read_ahead(store, name, requested)
         names = study_tab.study_names(store)
         if name and name not in names:
             gr.Warning(
@@ -209,21 +204,29 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
     blocks.load(open_page, None, outputs, **QUIET)
 
 
-def read_ahead(store: Store, name: str, requested: Mapping[str, str]) -> None:
-    """Start reading the verdicts of a study, and drawing its Overview, while the page is built.
+def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
+    """Start computing the results that a page with these query parameters will show.
 
-    The events that need them wait for the same results. A shared store is left out: it needs the
-    visitor of the request, which a thread does not have.
+    The computation runs in threads while the browser loads the page's code; the events that need
+    the results wait for them. Not done in public mode, because a VisitorStore needs the visitor of
+    a request.
     """
+    name = requested.get("study", "")
+    if not name or requested.get("tab") != "results" or isinstance(store, VisitorStore):
+        return
 
-    def read() -> None:
-        with contextlib.suppress(EvenhandError):  # the event that needs the result reports it
-            whole = FilteredStudy(store, name)
-            if results_tab.first_view(whole, requested) == overview_tab.NAME:
-                render_view(store, name, overview_tab.NAME, whole.filter, {})
+    def draw() -> None:
+        whole = FilteredStudy(store, name)
+        if results_tab.first_view(whole, requested) == overview_tab.NAME:
+            render_view(store, name, overview_tab.NAME, whole.filter, {})
 
-    if name and not isinstance(store, VisitorStore):
-        threading.Thread(target=read, name="read ahead", daemon=True).start()
+    for work in (store.studies, draw):
+        threading.Thread(target=_report_later, args=(work,), name="read ahead", daemon=True).start()
+
+
+def _report_later(work: Callable[[], object]) -> None:
+    with contextlib.suppress(EvenhandError):  # the event that needs the result reports it
+        work()
 
 
 def _bind_view(page: PageParts, store: Store) -> None:
@@ -238,8 +241,8 @@ def _bind_view(page: PageParts, store: Store) -> None:
         return [*shown, run_tab.show_study_pill(engine, name)]
 
     def show_run_and_size(name: str) -> list[Any]:
-        """Outputs that show the run and the size of a study; the size of a study that was begun in
-        the form is known once its run has started."""
+        """Outputs that show the run and the size of a study; the size is included because a new
+        study gets its items only when its run starts."""
         return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
     def show_study(name: str, requested: dict[str, str]) -> list[Any]:
@@ -285,12 +288,12 @@ def _bind_view(page: PageParts, store: Store) -> None:
 
 
 def is_voter_page(parameters: Mapping[str, str]) -> bool:
-    """Whether the query parameters are those of a voter's link."""
+    """Whether the query parameters of an address are those of a voter's link."""
     return bool(parameters.get("blind"))
 
 
 def _bind_mark_clicks(page: PageParts, store: Store) -> None:
-    """On a click on a mark of a chart, open the replies behind it in the Inspect tab."""
+    """On a click on a mark of a chart, open the replies that the mark counts in the Inspect tab."""
     results, study = page.results, page.header.study
 
     def open_marked(event: gr.EventData, name: str, request: str) -> Any:
@@ -307,9 +310,8 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         return [demo_studies.PAIRS_STUDY, *open_reply(demo_studies.PAIRS_STUDY, event)]
 
     shown = [page.tabs, *inspect_tab.view_outputs(page.inspect)]
-    # One event for all marks: Gradio's script compares every component with every event.
-    marked = [mark.select for mark in results.clickable]
-    opened = [gr.on(marked, open_marked, [study, results.request_text], shown, **QUIET)]
+    asked = [study, results.request_text]
+    opened = [results.marks.select(open_marked, asked, shown, **QUIET)]
     if page.interactive:
         marks, table = page.interactive.run.marks, page.interactive.home.table
         opened.append(gr.on([mark.select for mark in marks], open_reply, study, shown, **QUIET))
@@ -319,8 +321,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
 
 def _bind_remedies(page: PageParts, store: Store) -> None:
-    """Bind the buttons of the Remedies view: apply a rule, open the study file of a pilot, show a
-    judge."""
+    """Bind the buttons of Remedies: apply a rule, open a pilot's study file, show a judge."""
     results, study, interactive = page.results, page.header.study, page.interactive
     shown = results.parts[remedies_tab.NAME].components
     judge = results.filters["judge"]

@@ -1,4 +1,4 @@
-"""Command line `evenhand WORD …`: the page, runs, plans, measures, imports, reports, the gate."""
+"""Command line `evenhand WORD …`: page, runs, plans, measures, imports, reports and the gate."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ WORDS: Final[dict[str, tuple[Callable[[], Main], str]]] = {
     "demo": (_demo, "print the card of the recorded judge, offline"),
     "gate": (_gate, "compare a judge with its baseline, for CI"),
 }
-"""Word on the command line -> function that imports the command, and summary of the command."""
+"""Word on the command line -> function that imports its command, and a summary of the command."""
 
 
 def main(arguments: list[str] | None = None) -> int:

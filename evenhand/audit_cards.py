@@ -1,4 +1,4 @@
-"""Report cards of the judges of a frame: sentences as on the page, and the main measures."""
+"""Report cards of the judges in a frame: sentences as on the page, and the main measures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ CARD_MEASURES: Final = {
     "people": "Agreement with people",
     "unreadable": "Unusable replies",
 }
-"""Measures of a card, in the order shown; measures without a value are left out of the card."""
+"""Key of a measure -> its label, in the order of the card; measures without a value are left
+out."""
 MAJORITY_LABEL: Final = "Agrees with most people, where they prefer one"
 
 
@@ -55,11 +56,8 @@ class UnsavedStudy(FilteredStudy):
 
 @dataclass(frozen=True)
 class UnsavedRaters(Raters):
-    """Raters of a study without a store.
-
-    `source` states whether better answers are known by design or from people's votes; a store would
-    contain this information.
-    """
+    """Raters of a study without a store. `source` states whether better answers are known by design
+    or from people's votes; a store would contain this information."""
 
     source: TruthSource = "none"
 

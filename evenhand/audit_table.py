@@ -16,9 +16,9 @@ BY_JUDGE_AND_PROMPT: Final = frozenset(
         ("remedies", "risk"),
     }
 )  # fmt: skip
-"""Sections whose first two keys are a judge and a prompt."""
+"""Sections of the summary whose first two keys are a judge and a prompt."""
 BY_JUDGE: Final = frozenset({("agreement", "people")})
-"""Sections whose first key is a judge."""
+"""Sections of the summary whose first key is a judge."""
 UNNAMED: Final = ("position",)
 """Section whose name is left out of the names of its measures: `consistency`, not
 `position.consistency`."""
@@ -27,8 +27,7 @@ Path = tuple[str, ...]
 
 
 def summary_table(summary: Mapping[str, Any]) -> pd.DataFrame:
-    """Flatten a summary to a table: estimates with their intervals, other numbers without
-    interval."""
+    """Flatten a summary to a table, one row per number; only estimates have intervals."""
     rows = list(_section_rows(summary, ()))
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.astype({"value": np.float64, "low": np.float64, "high": np.float64})
@@ -50,7 +49,7 @@ def _section_rows(part: Any, path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _rows(part: Any, path: Path, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of all values below a path, in the order of the summary."""
+    """Yield a table row for each number inside `part`, in the order of the summary."""
     here = {"judge": judge, "prompt": prompt, "measure": ".".join(path)}
     if isinstance(part, Mapping):
         if _is_estimate(part):
@@ -76,8 +75,7 @@ def _is_estimate(part: Mapping[str, Any]) -> bool:
 
 
 def _entry_name(entry: Any, place: int) -> str:
-    """Return the name of an entry of a list: the two sides for a contrast, the position in the list
-    for anything else."""
+    """Name of an entry of a list: "measure: left − right" for a contrast, else its index."""
     if isinstance(entry, Mapping) and {"measure", "left", "right"} <= entry.keys():
         return f"{entry['measure']}: {entry['left']} − {entry['right']}"
     return str(place)

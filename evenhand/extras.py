@@ -44,8 +44,7 @@ class PackageMissing(EvenhandError):
 
 
 def explain_missing(error: ModuleNotFoundError) -> PackageMissing | None:
-    """Return the error that names the extra to install; None if the missing module belongs to no
-    extra."""
+    """Error that names the extra to install; None if the missing module belongs to no extra."""
     package = (error.name or "").partition(".")[0]
     extra = EXTRA_OF_PACKAGE.get(package)
     if extra is None:

@@ -3,8 +3,8 @@
     inspect score log.eval --scorer evenhand/both_orders -S recorded=pairwise --action append
 
 The evaluated model's answer is compared with another answer, once shown first and once shown
-second. If an earlier scorer has already recorded the verdict in one order, only the other order is
-asked.
+second. If an earlier scorer has already recorded the verdict in one order, the grader is called
+only for the other order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState
 
 ORDERS: Final = ("first", "second")
-"""Positions of the evaluated answer (first, second), in the order in which the grader is called."""
+"""Positions of the evaluated answer, in the order in which the grader is called."""
 TEMPLATE: Final = """\
 Two answers to the same question are given. Decide which one is better.
 
@@ -49,12 +49,14 @@ _POINTS: Final = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 
 @metric
 def consistency() -> Metric:
-    """Compute the share of comparisons with the same verdict in both orders."""
+    """Compute the share of comparisons with the same verdict in both orders; nan if no comparison
+    has a verdict in both."""
 
     def compute(scores: list[SampleScore]) -> float:
         read = [one.score.metadata or {} for one in scores]
         both = [data for data in read if all(data.get(order) for order in ORDERS)]
-        return sum(data["first"] == data["second"] for data in both) / len(both) if both else 0.0
+        same = sum(data["first"] == data["second"] for data in both)
+        return same / len(both) if both else float("nan")
 
     return compute
 
@@ -111,8 +113,8 @@ def _prompt(template: str, state: TaskState, other: str, order: str) -> str:
 
 
 def _recorded_verdict(scores: Mapping[str, Score], recorded: str, order: str) -> dict[str, str]:
-    """Return the verdict of an earlier scorer, by the position of the evaluated answer; empty if
-    there is none."""
+    """Return {order: outcome} from the score of the earlier scorer `recorded`; empty if it has no
+    verdict. `order` is the position of the evaluated answer there."""
     earlier = scores.get(recorded) if recorded else None
     if earlier is None:
         return {}
@@ -127,7 +129,8 @@ def _last_verdict(reply: str) -> str:
 
 
 def _outcome(letter: str, order: str) -> str:
-    """Return the outcome for the evaluated answer; empty if there is no verdict."""
+    """Return "win", "loss" or "tie" for the evaluated answer shown in position `order`; "" if
+    `letter` is empty."""
     if letter in ("", "C"):
         return "tie" if letter else ""
     return "win" if (letter == "A") == (order == "first") else "loss"

@@ -30,16 +30,13 @@ PAGE_HEIGHT: Final = 900
 
 
 class PageNotStarted(EvenhandError):
-    """Raised if the page did not answer in time."""
+    """Raised if the page did not start in time."""
 
 
 @names_missing_extra
 def report(data: JudgedStudy | pd.DataFrame | str | Path, path: str | Path) -> Path:
-    """Write a study as one HTML file that opens offline; return its path.
-
-    For a study from a store this is the full report of the page (extra `page`), for any other study
-    its audit.
-    """
+    """Write a study as one HTML file that opens offline; return its path. For a study from a store
+    this is the full report of the page (extra `page`), for any other study its audit."""
     study, target = as_study(data), Path(path).expanduser()
     if study.store is not None:
         from components.share.report import write_report
@@ -143,7 +140,7 @@ def _free_port() -> int:
 
 
 def _save_copy(study: JudgedStudy) -> Path:
-    """Save a table as a study of a temporary store, for the page."""
+    """Save a study's usable verdicts in a temporary store, for the page; return its path."""
     from studies.exchange.recorded_studies import import_verdicts
     from studies.store.store import Store
 

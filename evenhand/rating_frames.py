@@ -30,8 +30,8 @@ def elo(
     """Compute online Elo ratings in the order of the rows, best first, with intervals by item
     bootstrap.
 
-    `order_low` to `order_high` hold 95 % of the ratings from the same rows in other orders of the
-    items. `winner` is a contestant, `first`, `second`, `left`, `right` or `tie`.
+    `order_low` to `order_high` contain 95 % of the ratings computed from the same rows in shuffled
+    orders of the items. `winner` is a contestant, `first`, `second`, `left`, `right` or `tie`.
     """
     frame = _frame(first, second, winner, item)
     rng = np.random.default_rng(SEED)

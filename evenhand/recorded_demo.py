@@ -27,8 +27,8 @@ FILES: Final = {
 
 
 def demo_study(file: str = "pairs") -> JudgedStudy:
-    """Return a recorded study: `pairs` of the embedded judge, `second` of a larger judge, or
-    `remedies` of two simulated judges."""
+    """Return a recorded study: `pairs` (embedded judge), `second` (a larger judge) or `remedies`
+    (two simulated judges)."""
     path = ASSETS_FOLDER / "demo" / f"{file}.jsonl"
     judgements = first_per_ask(parse_judgements(read_table(path)))
     used = {judgement.ask.item for judgement in judgements}

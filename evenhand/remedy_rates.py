@@ -28,14 +28,13 @@ COLUMNS: Final = [
 
 @dataclass(frozen=True, eq=False)
 class RemedyComparison:
-    """Decision rules over the stored verdicts, compared on the same comparisons, with their
-    costs."""
+    """Decision rules over stored verdicts, with agreement and cost, on the same comparisons."""
 
     section: dict[str, Any]
     table: pd.DataFrame
     recommendation: str
-    """Recommended rule in words, for the judge that is best with one call; empty if no rule is
-    recommended."""
+    """Recommended rule in words, for the judge with the highest agreement of one call; empty if no
+    rule is recommended."""
 
     def __str__(self) -> str:
         return "\n".join(render_remedies(self.section))

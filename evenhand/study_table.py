@@ -47,18 +47,16 @@ _SLOT_WORDS: Final = {
     **dict.fromkeys(("tie", "draw", "equal", "both_bad", "tie (bothbad)"), TIE),
     "": NO_PICK,
 }
-"""Word for the winner, in upper or lower case -> slot. If the word is the name of a contestant,
-that contestant is the winner."""
+"""Word for the winner, in upper or lower case -> slot; a contestant of that name takes
+precedence."""
 _BATTLE_WORDS: Final = {0: "model_a", 1: "model_b", TIE: "tie", NO_PICK: "tie"}
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedStudy:
-    """A study with its verdicts, ready to be measured.
-
-    `store` is the file from which the study was read, None for tables and logs. `items` are the
-    questions and answers, as far as they are known; a study with texts can be run (`evenhand.run`).
-    """
+    """A study with its verdicts, ready to be measured. `store` is the file from which the study was
+    read, None for tables and logs. `items` are the questions and answers that are known; a study
+    with texts can be run (`evenhand.run`)."""
 
     measured: MeasuredStudy
     name: str
@@ -89,11 +87,9 @@ class JudgedStudy:
 
 @names_missing_extra
 def read(source: str | Path, study: str | None = None, *, format: str = "auto") -> JudgedStudy:
-    """Read a store, a CSV of battles, or a log in any format that Evenhand imports.
-
-    If a store has several studies, `study` names the one to read. A store needs the extra `run`,
-    which reads study files.
-    """
+    """Read a store, a CSV of battles, or a log in any format that Evenhand imports. If a store has
+    several studies, `study` names the one to read. A store needs the extra `run`, which reads study
+    files."""
     path = Path(source).expanduser()
     if path.is_file() and is_store(path):
         return _from_store(path, study)
@@ -163,8 +159,8 @@ def battle_frame(
     more: dict[str, pd.Series] | None = None,
     truth: Iterable[object] | None = None,
 ) -> pd.DataFrame:
-    """Build the judgement frame of a table with three columns: shown first, shown second,
-    winner."""
+    """Build the judgement frame from three columns (contestant shown first, shown second, winner)
+    and optional further columns `more`."""
     firsts, seconds = _texts(first), _texts(second)
     winners = _texts(winner)
     if not len(firsts) == len(seconds) == len(winners):
@@ -214,7 +210,7 @@ def _text(value: object) -> str:
 def _slots(
     column: str, words: list[str], firsts: list[str], seconds: list[str]
 ) -> npt.NDArray[np.int8]:
-    """Return the slot that the winner word of each row names: 0 first, 1 second, TIE or NO_PICK."""
+    """Slot of each row's winner word: 0 first, 1 second, TIE, or NO_PICK for an empty word."""
     found = np.empty(len(words), np.int8)
     for row, (word, first, second) in enumerate(zip(words, firsts, seconds, strict=True)):
         if word and word == first:
@@ -232,8 +228,7 @@ def _slots(
 
 
 def _find_columns(table: pd.DataFrame, named: dict[str, str | None]) -> dict[str, str]:
-    """Return role -> column; the column is named by the caller or found under one of the usual
-    names."""
+    """Return role -> column, as named by the caller or found under one of COLUMN_NAMES."""
     found = {}
     for role, given in named.items():
         if given is not None and given not in table.columns:
@@ -252,7 +247,8 @@ def _find_columns(table: pd.DataFrame, named: dict[str, str | None]) -> dict[str
 
 
 def _items_of(table: pd.DataFrame, columns: dict[str, str]) -> Iterable[Item]:
-    """Return the questions and answers in the table, if it has a column for each of them."""
+    """Yield the items of the table; none unless it has columns for item, question, contestants and
+    answers."""
     wanted = ("item", "question", "first", "second", "first_answer", "second_answer")
     if not all(role in columns for role in wanted):
         return

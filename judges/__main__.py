@@ -280,7 +280,7 @@ def describe_images(options: argparse.Namespace) -> int:
 
 
 def _load_plan(file: Path) -> Plan:
-    """Build the plan of a study file; print a note if its data contains verdicts that the study
+    """Build the plan of a study file; print a note if the data contains verdicts that the study
     does not use."""
     made = make_plan(load_study(file))
     if made.ignored_verdicts:

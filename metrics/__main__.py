@@ -122,10 +122,7 @@ def is_estimate(value: object) -> bool:
 
 def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
     """Yield the lines of the printed tables: a heading for each section, then a line for each
-    value.
-
-    Sections without any number come last.
-    """
+    value. Sections without any number come last."""
     for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
         if name in JSON_ONLY:
             continue
@@ -144,7 +141,7 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
 
 
 def _lacks_numbers(part: Any) -> bool:
-    """Whether a section is empty, or has estimates and none of them has a value."""
+    """Whether a section is empty, or has estimates of which none has a value."""
     estimates = list(_list_estimates(part))
     return part in ({}, []) or (bool(estimates) and all(e["value"] is None for e in estimates))
 

@@ -1,5 +1,5 @@
-"""Build the wheel `evenhand`: the packages of the checkout inside one package, without a copy of
-the checkout's layout to maintain.
+"""Build the wheel `evenhand`: all packages of the checkout inside one package, rewritten while
+building.
 
     python -m release.build_wheel [--out dist]
 """
@@ -21,7 +21,7 @@ from release.import_heads import PACKAGE, rewrite_source
 ROOT: Final = Path(__file__).resolve().parents[1]
 VERSION: Final = "0.1.0"
 MAX_BYTES: Final = 5_000_000
-"""Maximum size of the wheel in bytes, without weights."""
+"""Maximum bytes of the wheel, which contains no model weights."""
 SOURCES: Final = ("components", "judges", "metrics", "studies")
 DATA_FOLDERS: Final = ("assets",)
 DATA_FILES: Final = (
@@ -47,14 +47,12 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "mcp": ("gradio[mcp]>=6.31,<7",),
     "inspect": ("inspect-ai>=0.3.200",),
 }  # fmt: skip
-"""Extra -> packages with their lowest versions; requirements.txt has the versions with which the
-numbers were checked."""
+"""Extra -> its packages with lowest versions; the numbers were checked with the versions in
+requirements.txt."""
 
 
 @dataclass(frozen=True, slots=True)
 class WheelFile:
-    """One file of the wheel."""
-
     name: str
     content: bytes
 
@@ -65,7 +63,7 @@ class WheelFile:
 
 
 def wheel_files(root: Path = ROOT) -> Iterator[WheelFile]:
-    """Yield the files of the package, rewritten, and the wheel's metadata."""
+    """Yield the package's files, with Python modules rewritten, and the wheel's metadata files."""
     modules = set(module_names(root))
     for path in sorted(_shipped(root)):
         inside = path.relative_to(root).as_posix()
@@ -106,8 +104,7 @@ def _shipped(root: Path) -> Iterator[Path]:
 
 
 def write_wheel(out: Path, root: Path = ROOT) -> Path:
-    """Write the wheel and return its path; the same input files always give a wheel with the same
-    bytes."""
+    """Write the wheel and return its path; equal input files give a wheel with equal bytes."""
     files = list(wheel_files(root))
     record = f"{PACKAGE}-{VERSION}.dist-info/RECORD"
     lines = [*(file.record for file in files), f'"{record}",,']

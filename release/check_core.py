@@ -2,7 +2,8 @@
 
     PYTHON_OF_THE_VENV release/check_core.py
 
-Run from a folder with modules named like packages of the checkout, which must not be imported.
+Run it in a folder with modules named like the checkout's packages, to check that these are not
+imported.
 """
 
 from __future__ import annotations

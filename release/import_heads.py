@@ -28,7 +28,7 @@ class CannotRewrite(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """Replacement of a part of one line; start and end are columns in characters."""
+    """Replacement of the characters `start` to `end` of one line."""
 
     line: int
     start: int
@@ -46,10 +46,8 @@ def rewrite_source(source: str, name: str, modules: Collection[str]) -> str:
 
 
 def rewrite_commands(text: str) -> str:
-    """Replace the commands of the checkout in a text by those of the wheel.
-
-    `python -m judges run` becomes `evenhand run`; a module below a package stays a module.
-    """
+    """Replace the commands of the checkout in a text by those of the wheel. `python -m judges run`
+    becomes `evenhand run`; a module below a package stays a module."""
 
     def command(match: re.Match[str]) -> str:
         module = match[1]
@@ -65,7 +63,7 @@ def _import_edits(source: str, name: str, tree: ast.Module) -> Iterator[_Edit]:
     lines = source.splitlines()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            relative = node.level > 0  # stays right inside its package
+            relative = node.level > 0  # valid in the wheel too
             if not relative and (node.module or "").partition(".")[0] in HEADS:
                 yield _head_edit(lines, node.lineno, node.module or "", node.col_offset)
         elif isinstance(node, ast.Import):
@@ -76,16 +74,16 @@ def _import_edits(source: str, name: str, tree: ast.Module) -> Iterator[_Edit]:
 
 
 def _head_edit(lines: list[str], line: int, module: str, column: int) -> _Edit:
-    """Return the edit that puts the package name before a module's name, which comes after the byte
-    `column` of its line."""
+    """Return the edit that puts "evenhand." before the name of a module, which is searched from the
+    byte `column` of its line on."""
     start = len(lines[line - 1].encode()[:column].decode())
     place = lines[line - 1].index(module, start)
     return _Edit(line, place, place, f"{PACKAGE}.")
 
 
 def _check_binding(tree: ast.Module, alias: ast.alias, where: str) -> None:
-    """Raise CannotRewrite for `import judges.x` if `judges.x` is used later, because the import in
-    the wheel would bind another name."""
+    """Raise CannotRewrite for `import judges.x` if the code uses `judges.x`, because the rewritten
+    import would bind another name."""
     if alias.asname is not None:
         return
     for node in ast.walk(tree):
@@ -96,7 +94,7 @@ def _check_binding(tree: ast.Module, alias: ast.alias, where: str) -> None:
 
 
 def _string_edits(source: str, modules: set[str]) -> Iterator[_Edit]:
-    """Yield the edits of names of modules, and of commands, inside strings and f-strings."""
+    """Yield the edits of module names and commands inside strings and f-strings."""
     lines = source.splitlines(keepends=True)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if tokenize.tok_name[token.type] not in ("STRING", "FSTRING_MIDDLE"):
@@ -119,7 +117,7 @@ def _span(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> Ite
 
 
 def _line_edits(before: str, after: str, start: tuple[int, int]) -> Iterator[_Edit]:
-    """Yield one edit for each line of a token; a rewrite never adds or removes lines."""
+    """Yield one edit for each changed line of a token; a rewrite never adds or removes lines."""
     pairs = zip(before.split("\n"), after.split("\n"), strict=True)
     for number, (old, new) in enumerate(pairs):
         column = start[1] if number == 0 else 0

@@ -29,8 +29,7 @@ LEFT_OUT: Final = (
 )
 """Tests that are left out, because they read source files of the checkout."""
 START_SCRIPT: Final = "import sys\n\nfrom evenhand.app import main\n\nsys.exit(main())\n"
-"""Content of app.py in the copy, so that tests start the wheel's page in the same way as the
-checkout's."""
+"""Content of app.py in the copy, so that tests start the wheel's page like the checkout's."""
 SETTINGS: Final = """\
 [pytest]
 testpaths = tests
@@ -54,7 +53,7 @@ _MODULE_OPTION: Final = re.compile(rf'(-m(?:", "| ))({_PACKAGES})(?=[" ])')
 _IMPORT_IN_TEXT: Final = re.compile(
     rf'((?:"|^\s*|; )(?:from|import) )({_PACKAGES})(?=[.\s,;"])', re.MULTILINE
 )
-"""Imports in programs that tests start: those of the tests themselves are rewritten before."""
+"""Imports in programs that tests write; imports of the tests themselves are rewritten earlier."""
 _IMPORTED_APP: Final = re.compile(rf"^(\s*)import {PACKAGE}\.app$", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(rf'"((?:{_PACKAGES})(?:\.\w+)+)\.(\w+)"')
 
@@ -85,8 +84,8 @@ def copy_tests(folder: Path, root: Path = ROOT) -> int:
 
 
 def _is_needed(inside: Path) -> bool:
-    """Whether a file is copied: it is a test that is run, or a file without tests, which tests may
-    import."""
+    """Whether a file is copied: a test that is run with the wheel, or a file without tests, which
+    tests may import."""
     if inside.name in LEFT_OUT:
         return False
     if not inside.name.startswith("test_") or inside.parts[1] in TESTED:
@@ -103,8 +102,7 @@ def _rewrite(path: Path, name: str, modules: set[str]) -> str:
 
 
 def _attribute(match: re.Match[str], modules: set[str]) -> str:
-    """Return the dotted name of a module's attribute, as given to monkeypatch, with the name of the
-    package in front."""
+    """Dotted name of a module's attribute, as given to monkeypatch, with "evenhand." added."""
     if match[1] not in modules:
         return match[0]
     return f'"{PACKAGE}.{match[1]}.{match[2]}"'

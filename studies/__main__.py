@@ -132,15 +132,14 @@ def import_file(store: Store, options: argparse.Namespace) -> None:
 
 
 def _expand_patterns(names: list[str]) -> list[str]:
-    """Replace file patterns that the shell has not expanded by the files they match."""
+    """Replace patterns such as `*.jsonl` that the shell has not expanded by the matching files."""
     if any(name.startswith(HUB_PREFIX) or Path(name).exists() for name in names):
         return names
     return [str(path) for name in names for path in (find_files(name, Path()) or [Path(name)])]
 
 
 def _path_from_store(store: Store, path: str) -> str:
-    """Return a path relative to the folder of the store, because the page reads relative paths from
-    this folder."""
+    """Return a data file's path relative to the folder of the store, as the page resolves it."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():

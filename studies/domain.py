@@ -45,7 +45,7 @@ FAIL: Final = "fail"
 PASS_FAIL_OPTIONS: Final = (FAIL, PASS)
 """`Ask.labels` of a pass/fail judgement. Its verdict has one score: 1 for pass, 0 for fail."""
 GOLD: Final = "gold"
-"""Source of a label that counts as the truth; it takes precedence over labels by people."""
+"""Source name of labels that count as the truth and take precedence over labels by people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class AnswerLabel:
     policy: str = ""
     """Name of the rules by which the label was given."""
     levels: tuple[tuple[str, float], ...] = ()
-    """Criterion and level of a filled-in rubric; `value` is then their mean."""
+    """(criterion, level) pairs of a filled-in rubric; `value` is then the mean level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +109,13 @@ class Item:
     labels: tuple[AnswerLabel, ...] = ()
 
     def answer(self, contestant: str) -> str:
-        """Return the answer of a contestant, or the reference answer if the contestant is
-        `@reference`."""
+        """Return the answer of a contestant; for `@reference`, the reference answer."""
         return self.reference if contestant == REFERENCE else self.responses[contestant]
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Rules and form texts of one key of the study file, declared beside the dataclass field of the
-    key.
+    """Rules and form texts of one key of the study file, declared beside the key's dataclass field.
 
     Parser, JSON schema, key order and form controls are derived from the fields with a `Key`
     (`studies/spec/keys.py`, `schema.py`); a field without a `Key` is not part of the file.
@@ -128,26 +126,26 @@ class Key:
     low: float = 0
     high: float = 10**9
     options: Mapping[str, str] = field(default_factory=dict)
-    """Accepted words, each with its label; empty if any text is accepted."""
+    """Accepted word -> its label in the form; empty if any text is accepted."""
     pattern: re.Pattern[str] | None = None
-    """Regular expression of further accepted values, beside the words."""
+    """Regular expression of values that are accepted in addition to `options`."""
     examples: str = ""
     """Values that match the pattern, shown in error messages."""
     option_hints: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
-    """Name of the key in the file; empty if it is the name of the field."""
+    """Name of the key in the study file; empty if it equals the name of the dataclass field."""
     expected: str = ""
-    """Description of a valid value for error messages; if empty, the description is derived from
-    type and range."""
+    """Description of a valid value for error messages; if empty, it is derived from type and
+    range."""
     missing: str = ""
     """Error message if a required key is absent or empty; empty if the key is not required."""
     placeholder: str = ""
     protocol: bool = False
     """Whether the key belongs to the protocol that a preset defines."""
     per_source: bool = False
-    """Whether the key applies to one data source and is removed with it."""
+    """Whether the key describes the data source; choosing another source removes the key."""
     null: bool = False
-    """Whether an explicit null is a value of its own, not the same as an absent key."""
+    """Whether an explicit null has a meaning other than that of an absent key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +252,8 @@ class JudgeSpec:
     ] = ""
     """GGUF file of an embedded judge; if empty, the weights that are installed with Evenhand."""
     provider: Annotated[str, Key("Provider")] = ""
-    """Name of a provider preset as written in the study file; empty once the preset has filled in
-    the other fields."""
+    """Name of a provider preset in the study file; empty once the preset has filled in other
+    fields."""
 
     @property
     def kind(self) -> Literal["embedded", "simulated", "endpoint"]:
@@ -334,8 +332,8 @@ class Judgement:
     detail: str = ""
     """Readable reason for a missing verdict (the provider's message without secrets)."""
     top_logprobs: str = ""
-    """Most likely tokens at the last position, as received: [[token, log-probability], …] as
-    JSON. Stored so that label probabilities can be recomputed."""
+    """Candidates for the reply's last token as JSON, [[token, log-probability], …]; for a rubric,
+    one such list per level. Stored so that label probabilities can be recomputed."""
 
     @property
     def readable(self) -> bool:

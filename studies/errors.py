@@ -79,7 +79,7 @@ def file_error_advice(error: OSError) -> str:
 def write_error(path: Path, error: OSError) -> StudyError:
     """Return the error for a file that could not be written, with advice.
 
-    The message has the file name without its folder, because other visitors of the page can see it.
+    The message names the file without its folder, because other visitors of the page can see it.
     """
     return StudyError(
         f"cannot write {path.name}: {error.strerror or error}; {file_error_advice(error)}"

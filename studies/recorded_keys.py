@@ -1,4 +1,4 @@
-"""Keys of judgements that no run of this store made: recorded verdicts and human votes."""
+"""Keys of judgements made without a call: recorded verdicts and human votes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from studies.domain import Ask, Judgement
 
 
 def recorded_key(source: str, ask: Ask) -> str:
-    """Compute the key of a recorded verdict.
+    """Compute the key of a recorded verdict, which never equals the key of a call.
 
-    This key never equals the key of a call, so a recorded verdict is never reused as the answer to
-    a call.
+    A recorded verdict is therefore never reused as the result of a call.
     """
     parts = ["recorded", source, ask.judge, ask.prompt, ask.item, ask.shown, ask.labels, ask.repeat]
     return "r" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:39]
 
 
 def assign_recorded_keys(source: str, judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Give judgements from a file or from people the keys of recorded verdicts; `source` names the
+    """Return the judgements with the keys of recorded verdicts; `source` is the name of the
     study."""
     return [replace(j, ask=replace(j.ask, key=recorded_key(source, j.ask))) for j in judgements]

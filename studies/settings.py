@@ -1,4 +1,4 @@
-"""Environment variables: the only module that reads them, with meaning, default and type of each.
+"""All environment variables, with meaning, default and type; no other module reads the environment.
 
 Every value is read when it is needed, not at import, so that a process can change its mode. The
 table in `docs/command-line.md` lists the same variables; a test compares the two.
@@ -23,7 +23,7 @@ class Setting(Generic[T]):
     name: str
     meaning: str
     parse: Callable[[str], T]
-    """Function that converts the text of the variable; it raises ValueError if the text is not as
+    """Function that converts the variable's text; raises ValueError if the text is not as
     `expected`."""
     fallback: T
     default: str = "none"
@@ -147,11 +147,11 @@ HOST_KEY_MODELS: Final[Setting[tuple[str, ...]]] = Setting(
 HOST_KEY_URL: Final = Setting(
     "EVENHAND_HOUSE_URL", "endpoint of the lent key", str, "https://api.openai.com/v1", "OpenAI"
 )
-HOST_KEY_RUN_USD: Final = _dollars("EVENHAND_HOUSE_RUN_USD", "its limit per run", 0.1)
+HOST_KEY_RUN_USD: Final = _dollars("EVENHAND_HOUSE_RUN_USD", "dollars of the lent key per run", 0.1)
 HOST_KEY_VISITOR_USD: Final = _dollars(
-    "EVENHAND_HOUSE_VISITOR_USD", "its limit per visitor and day", 0.25
+    "EVENHAND_HOUSE_VISITOR_USD", "dollars of the lent key per visitor and day", 0.25
 )
-HOST_KEY_DAY_USD: Final = _dollars("EVENHAND_HOUSE_DAY_USD", "its limit per day", 2.0)
+HOST_KEY_DAY_USD: Final = _dollars("EVENHAND_HOUSE_DAY_USD", "dollars of the lent key per day", 2.0)
 HOST_KEY_OFF: Final = Setting(
     "EVENHAND_HOUSE_OFF", "`1`: switches the lent key off", _is_on, False, "`0`"
 )
@@ -221,8 +221,7 @@ def check_settings() -> None:
 
 
 def secret_value(name: str) -> str:
-    """Return the value of a variable whose name is given by a study or the owner, such as
-    OPENAI_API_KEY."""
+    """Return the value of a variable that a study or the owner names, such as OPENAI_API_KEY."""
     return os.environ.get(name, "")
 
 
@@ -235,6 +234,6 @@ def set_value(setting: Setting[str], value: str | None) -> None:
 
 
 def child_environment(**defaults: str) -> dict[str, str]:
-    """Return the environment of a child process: this process's variables, with defaults for unset
-    ones."""
+    """Return this process's environment for a child process, with `defaults` for unset
+    variables."""
     return {**defaults, **os.environ}

@@ -30,8 +30,8 @@ def make_figure(
     narrow: Any = None,
     table: CsvTable | None = None,
 ) -> Figure:
-    """A figure in the form that the page's script expects; `table` holds its numbers for CSV
-    download."""
+    """Figure as a dict for the page's script: Plotly data and layout, `summary` for screen readers,
+    layout changes `narrow` for boxes under 480 px, and `table` for the CSV download."""
     figure = {"data": data, "layout": layout, "narrow": narrow or {}, "summary": summary}
     return {**figure, "table": table} if table else figure
 
@@ -135,8 +135,8 @@ def side_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
 def add_name_labels(
     names: Sequence[str], notes: list[dict[str, Any]]
 ) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
-    """Add the names of the rows to the annotations; return the left margin, all annotations, and
-    the layout changes for a narrow page."""
+    """Add the names of the chart's rows to the annotations `notes`; return the left margin in
+    pixels, all annotations, and the layout changes for a narrow page."""
 
     def label(most: int, size: int) -> tuple[int, list[dict[str, Any]]]:
         margin = _name_width(names, most, size)
@@ -152,7 +152,6 @@ def add_name_labels(
 
 
 def _name_lines(name: str, most: int) -> list[str]:
-    """The lines of a name, each shortened to `most` characters."""
     return [shorten(line, most) for line in name.split("\n")]
 
 
@@ -211,14 +210,14 @@ def error_bars(estimates: Sequence[Estimate], width: int, caps: int = 4) -> dict
 
 
 def hover_card(value: str, name: str, details: str) -> str:
-    """Text of a hover card: value and interval, name, details such as n, and what a click does."""
+    """Text of a hover card: value and interval, name, details such as n, effect of a click."""
     click = fill_plot('<span style="color:var(--ink-3)">{}</span>', CLICK_HINT)
     return fill_plot("<b>{}</b><br>{}<br>{}<br>{}", value, name, details, click)
 
 
 def spread_labels(labels: list[dict[str, Any]], extent: tuple[float, float], height: int) -> None:
-    """Shift labels vertically until they are LABEL_GAP pixels apart; the labelled points stay in
-    place."""
+    """Shift labels vertically, in place, until they are LABEL_GAP pixels apart; the points that
+    they label do not move."""
     inner = height - TOP_MARGIN - BOTTOM_MARGIN
     low, high = extent
     pixels = {id(label): inner * (label["y"] - low) / ((high - low) or 1) for label in labels}
@@ -240,8 +239,7 @@ def spread_labels(labels: list[dict[str, Any]], extent: tuple[float, float], hei
 
 
 def thin_indices(length: int) -> list[int]:
-    """At most MAX_POINTS evenly spaced indices, both ends included, so that the browser stays
-    fast."""
+    """At most MAX_POINTS evenly spaced indices from 0 to length − 1, to keep the browser fast."""
     if length <= MAX_POINTS:
         return list(range(length))
     step = (length - 1) / (MAX_POINTS - 1)

@@ -87,7 +87,7 @@ def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Fig
 
 
 def _lean_colour(last: SharePoint | None, even: float) -> str:
-    """The colour of the preferred position if the interval excludes an even share, else grey."""
+    """Colour of the position whose share is above `even`; grey if the interval contains `even`."""
     if last is None or last.low is None or last.high is None:
         return "var(--tie)"
     if last.low > even:

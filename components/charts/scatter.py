@@ -1,5 +1,4 @@
-"""Scatter plots side by side, each comparing the same models in two benchmarks, with a fitted
-line."""
+"""Scatter plots side by side, each comparing the same models in two benchmarks; fitted lines."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ _COLUMN_GAP: Final = 0.09
 
 @dataclass(frozen=True, slots=True)
 class ScatterPlot:
-    """One scatter plot: points (name, x, y), axis titles, and a title that contains its numbers."""
+    """One scatter plot: points (name, x, y), axis titles, title such as "MMMU: ρ 0.83, R² 0.71"."""
 
     points: Sequence[tuple[str, float, float]]
     x: str
@@ -80,8 +79,7 @@ def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
 def _plot_domains(
     index: int, across: int, rows: int, height: int
 ) -> tuple[list[float], list[float]]:
-    """Place of one plot in the figure: [left, right] and [bottom, top], as shares of the figure's
-    width and height."""
+    """Rectangle of one plot, [left, right] and [bottom, top], as shares of the figure's size."""
     column, row = index % across, index // across
     wide = (1 - _COLUMN_GAP * (across - 1)) / across
     row_gap = 70 / (height * rows)

@@ -1,5 +1,4 @@
-"""Bar chart of how often each position was chosen, with a line at chance; ties have their own
-column."""
+"""Bar chart of how often each position was chosen, with a line at chance and a column for ties."""
 
 from __future__ import annotations
 
@@ -196,8 +195,8 @@ def _slot_share(row: SlotRow, slot: int) -> Estimate:
 def _bar_labels(
     row: SlotRow, slot: int, place: float, chance: float, *, named: bool
 ) -> list[dict[str, Any]]:
-    """Labels beside the bars with their shares; with `named`, also with the position's ordinal,
-    since bars from the third on have the same colour."""
+    """Labels beside the bars of one position: its share and, with `named`, its ordinal, since bars
+    from the third position on have the same colour."""
     estimate = _slot_share(row, slot)
     if estimate.value is None:
         return []

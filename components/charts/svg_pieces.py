@@ -1,7 +1,7 @@
 """Pieces of SVG drawings: canvas, scales, lines, texts, axes.
 
-SVG in the page keeps the colours of the theme, and a mark is a button that opens the comparisons
-behind it. Every drawing has a wide and a narrow form; the narrow one is for phones.
+SVG in the page keeps the colours of the theme, and a mark can be a button that opens the
+comparisons it stands for. Every drawing has a wide form, and a narrow form for phones.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def axes(
     columns: Sequence[tuple[float, str]],
     name: str,
 ) -> list[Markup]:
-    """SVG of gridlines with percentages, and of the axis with its labels and name."""
+    """SVG of horizontal gridlines at the shares `rows`, labelled in per cent, and of the horizontal
+    axis with its labels (x, text) and its name."""
     parts = []
     for tick in rows:
         parts.append(svg_line(LEFT, y(tick), canvas.width - RIGHT, y(tick)))
@@ -89,7 +90,7 @@ def axes(
 
 
 def round_shares(low: float, high: float) -> list[float]:
-    """At most six round values that enclose a range of shares."""
+    """At most six equally spaced round shares, from at or below `low` to at or above `high`."""
     for step in STEPS:
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first <= 5:

@@ -26,10 +26,8 @@ _Row = tuple[int, str, Estimate]
 
 
 def win_rate_figure(estimates: Mapping[str, Estimate], *, height: int | None = None) -> Figure:
-    """Figure of win rates with intervals, one row for each model.
-
-    An estimate from fewer than five items is a hollow dot without an interval.
-    """
+    """Figure of win rates with intervals, one row for each model. An estimate from fewer than five
+    items is a hollow dot without an interval."""
     rows = [(place, name, one) for place, (name, one) in enumerate(estimates.items())]
     margin, notes, narrow = add_name_labels(list(estimates), [_value_note(row) for row in rows])
     layout = make_layout(

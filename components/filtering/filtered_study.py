@@ -43,21 +43,18 @@ class FilteredStudy:
 
     @cached_property
     def shared_values(self) -> dict[tuple[Any, ...], Any]:
-        """Results that the panels of one drawing share (`memo.share_in_drawing`)."""
+        """Results that all panels drawn from this object share (`memo.share_in_drawing`)."""
         return {}
 
     @cached_property
     def version(self) -> StudyVersion:
-        """Version of the study when this object first read it; the judgements of this object are at
-        least as new."""
+        """Study version when this object first read it; judgements read later may be newer."""
         return self.store.version(self.name)
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
-        """The result of `work`, computed once per version of the study.
-
-        The result is cached under the version that this object read first. If it were cached under
-        the version after `work`, a reply that arrives during `work` would leave old numbers there.
-        """
+        """The result of `work`, computed once per version of the study and per key `what`. The
+        version is the one that this object read first: if a reply arrives during `work`, the study
+        has a new version, for which the result is computed again."""
         return self.store.memoised(self.name, what, work, self.version)
 
     @cached_property
@@ -72,8 +69,8 @@ class FilteredStudy:
 
     @cached_property
     def unfiltered_frame(self) -> pd.DataFrame:
-        """Every judgement of the study; if it has no model judges, all people are treated as one
-        judge."""
+        """Every judgement of the study; in a study without model judges, all people are treated as
+        one judge."""
         return people_as_judge(self.stored_frame)
 
     @cached_property
@@ -92,15 +89,13 @@ class FilteredStudy:
 
     @cached_property
     def has_only_people(self) -> bool:
-        """Whether all verdicts of the study come from people, so that there is no judge to
-        measure."""
+        """Whether all verdicts of the study come from people, so that no judge is measured."""
         frame = self.stored_frame
         return len(frame) > 0 and bool(people_mask(frame).all())
 
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
-        """The two counting rules in use: how both orders are combined, and how unreadable replies
-        count."""
+        """The counting rules in use: how both orders are combined; how unreadable replies count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         combine = counting_rule(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need
@@ -114,6 +109,5 @@ class FilteredStudy:
 
 
 def rule_clause(view: FilteredStudy) -> str:
-    """Last part of a subtitle, which names the counting rule; empty if each order counts
-    separately."""
+    """End of a subtitle that names the counting rule; empty if each order counts separately."""
     return "" if view.rule[0] == "pooled" else f"; {combine_text(view.rule[0])}"

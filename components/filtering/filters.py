@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.agreement.pairwise_agreement import PEOPLE
-from metrics.estimation.row_selection import pool_people
+from metrics.estimation.row_selection import pool_people, select_rows, used_categories
 from metrics.win_rates.counting_rules import remedy_text
 from studies.domain import HUMAN_PREFIX
 from studies.frames.frame import SEP, SUSPECT_COLUMN
@@ -24,7 +24,7 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "graded replies averaged": ("graded", "exclude"),
     "win only if both orders agree; unusable reply = tie": ("strict", "tie"),
 }
-"""For each choice in the menu, the values of `combine` and `unreadable` in a study file."""
+"""Choice in the menu of counting rules -> values of `combine` and `unreadable` in a study file."""
 COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
     "strict": "an answer wins only if it wins in both orders",
@@ -35,16 +35,18 @@ _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 
 
 def rule_text(combine: str, unreadable: str) -> str:
-    """Sentences that explain a counting rule on the page, in words instead of study-file values."""
+    """Sentences on the page that explain a counting rule, given its two values in a study file."""
     orders = f"In ratings and win rates, {combine_text(combine)}."
     return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
 
 
 def combine_text(combine: str) -> str:
-    """Text that explains a rule for combining two orders; the rule may be a remedy."""
+    """Text that explains a rule for combining two orders; `combine` may also name a remedy."""
     return COMBINE_TEXTS.get(combine) or remedy_text(combine)
 
 
+FILTER_COLUMNS: Final = ("judge", "prompt", "category", "item")
+"""Categorical columns of which filtered rows keep only the categories that occur in them."""
 WITH_SUSPECTS: Final = "with"
 WITHOUT_SUSPECTS: Final = "without"
 
@@ -74,10 +76,15 @@ class Filter:
             mask &= self._contestant_mask(frame)
         if self.suspects == WITHOUT_SUSPECTS and SUSPECT_COLUMN in frame:
             mask &= ~frame[SUSPECT_COLUMN]
-        rows = frame.copy(deep=False) if mask.all() else frame[mask]
-        for column in ("judge", "prompt", "category", "item"):
-            rows = rows.assign(**{column: rows[column].cat.remove_unused_categories()})
-        return rows
+        rows = select_rows(frame, mask)
+        used = {name: used_categories(rows[name]) for name in FILTER_COLUMNS}
+        return rows.assign(
+            **{
+                name: rows[name].cat.set_categories(names)
+                for name, names in used.items()
+                if len(names) < len(rows[name].cat.categories)
+            }
+        )
 
     def _contestant_mask(self, frame: pd.DataFrame) -> np.ndarray:
         chosen = set(self.contestants)
@@ -90,12 +97,11 @@ class Filter:
 def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of model judges; if there are none, the rows of people."""
     human = _human_mask(frame)
-    return frame if human.all() else frame[~human]
+    return frame if human.all() else select_rows(frame, ~human)
 
 
 def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
-    """In a study without model judges, treat all people as one judge; else return the frame
-    unchanged."""
+    """Frame in which all people are one judge if there are no model judges; else unchanged."""
     if frame.empty or not _human_mask(frame).all():
         return frame
     return pool_people(frame, PEOPLE)
@@ -109,7 +115,12 @@ def _human_mask(frame: pd.DataFrame) -> np.ndarray:
 
 def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
     """Map each (judge, prompt) in a frame to its shortest unambiguous name."""
-    return short_names(list(frame.groupby(["judge", "prompt"], observed=True).size().index))
+    judge, prompt = frame["judge"].cat, frame["prompt"].cat
+    one, two = (column.codes.to_numpy().astype(np.int64) for column in (judge, prompt))
+    named, prompts = (one >= 0) & (two >= 0), len(prompt.categories)
+    counts = np.bincount(one[named] * prompts + two[named])
+    cells = [divmod(int(code), prompts) for code in np.flatnonzero(counts)]
+    return short_names([(judge.categories[j], prompt.categories[p]) for j, p in cells])
 
 
 def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
@@ -126,9 +137,7 @@ def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
 
 
 def filter_choices(frame: pd.DataFrame, column: str) -> list[str]:
-    return [ALL_CHOICE, *sorted(str(value) for value in frame[column].unique() if str(value))]
-
-
-def shown_contestants(frame: pd.DataFrame) -> list[str]:
-    """All models whose answers were shown to a judge."""
-    return sorted({name for text in frame["shown"].unique() for name in str(text).split(SEP)})
+    return [
+        ALL_CHOICE,
+        *sorted(str(value) for value in used_categories(frame[column]) if str(value)),
+    ]

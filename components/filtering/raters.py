@@ -22,12 +22,9 @@ TruthSource = Literal["design", "people", "none"]
 
 @dataclass(frozen=True)
 class Raters:
-    """The filtered rows of a study, grouped by rater.
-
-    The filters on judge and prompt do not apply to people: people have no prompt, so a prompt
-    filter would remove them. In `frame` the column `judge` holds the rater's name; a judge with two
-    prompts is two raters.
-    """
+    """The filtered rows of a study, grouped by rater. The filters on judge and prompt do not apply
+    to people: people have no prompt, so a prompt filter would remove them. In `frame` the column
+    `judge` holds the rater's name; a judge with two prompts is two raters."""
 
     filtered_study: FilteredStudy
 
@@ -39,7 +36,6 @@ class Raters:
 
     @cached_property
     def _judges(self) -> pd.DataFrame:
-        """The rows of model judges."""
         return row_selection.select_rows(
             self.filtered_study.stored_frame,
             ~row_selection.people_mask(self.filtered_study.stored_frame),
@@ -83,7 +79,7 @@ class Raters:
 
     @cached_property
     def in_view(self) -> list[str]:
-        """Names of the raters that have rows after filtering, in the order of `names`."""
+        """Names of the raters with rows that pass the filters, in the order of `names`."""
         present = set(self.machines["judge"].astype(str).unique())
         return [name for name in self.names if name in present]
 
@@ -93,24 +89,20 @@ class Raters:
 
     @cached_property
     def truth(self) -> TruthSource:
-        """How the better answers are known: by the design of the data, from people's votes, or not
-        at all."""
+        """Source of the better answers: "design" of the data, "people" (votes), or "none"."""
         known = self.rows["truth"].to_numpy() >= 0
         if not known.any():
             return "none"
         return truth_source(self.filtered_study)
 
     def of(self, rater: str) -> pd.DataFrame:
-        """The rows of one rater."""
         return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
 
 
 @memoise_by_study
 def truth_source(view: FilteredStudy) -> TruthSource:
-    """Return whether the better answers are known by design or from people's votes.
-
-    The page calls a verdict "correct" only if the better answer is known by design.
-    """
+    """Source of the better answers: "people" if they are known from votes only, else "design". The
+    page calls a verdict "correct" only if the better answer is known by design."""
     items = view.store.item_facts(view.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"
@@ -122,6 +114,6 @@ def accuracy_label(view: FilteredStudy) -> str:
 
 
 def rater_selection(raters: Raters, rater: str) -> dict[str, str]:
-    """The filter values (judge, prompt) that a click on a rater's mark in a chart sends."""
+    """Filter values (judge, prompt) that a click on a rater's mark in a chart sends."""
     judge, prompt = raters.names.get(rater, ("", ""))
     return {"judge": judge, "prompt": prompt}

@@ -65,11 +65,8 @@ def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
 
 
 def squares_html(frame: pd.DataFrame) -> Markup:
-    """HTML squares that show the position picked in each order, for the first pairs; one column per
-    pair.
-
-    Two squares of the same colour in a column mean that the position decided, not the answer.
-    """
+    """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
+    Two squares of the same colour in a column mean that the position decided, not the answer."""
     picks = select_picks(frame)
     picks = picks[(picks["prompt"] == picks["prompt"].iloc[0]) & ~picks["noise"]]
     orders = [

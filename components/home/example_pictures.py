@@ -48,8 +48,8 @@ def _bars() -> Markup:
 
 
 def _swap() -> Markup:
-    """Drawing of two rows of verdicts, as on Home: a column with the same colour twice means that
-    the order decided."""
+    """SVG of two rows of verdicts, as on the Home tab: a column with the same colour twice means
+    that the order decided."""
     return join(
         fill(
             '<rect class="{}" x="{}" y="{}" width="14" height="22" rx="2"/>',
@@ -71,7 +71,7 @@ def _elo() -> Markup:
 
 
 def _baseline() -> Markup:
-    """Drawing of points with intervals beside a line that stands for the baseline."""
+    """SVG of points with intervals beside a vertical line that stands for the baseline."""
     rows = ((62, 20, 16), (104, 24, 36), (140, 18, 56), (168, 14, 74))
     drawn = join(
         fill(
@@ -117,8 +117,7 @@ PICTURE_OF: Final[Mapping[str, str]] = {
 
 
 def picture(example: str) -> Markup:
-    """SVG drawing of an example; it is hidden from screen readers, because it repeats the text of
-    the card."""
+    """SVG drawing of an example, hidden from screen readers because the card's text repeats it."""
     return fill(
         '<svg class="eh-thumb" viewBox="0 0 {} {}" aria-hidden="true">{}</svg>',
         WIDTH,

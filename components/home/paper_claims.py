@@ -41,7 +41,8 @@ LARGER_JUDGE: Final = "Qwen 1.5B"
 PLAIN_PROMPT, WARNING_PROMPT = "brief-letters", "brief-warning"
 """Prompts of the recorded demo: without and with a warning against position bias."""
 MAX_REPEAT_DIFFERENCE: Final = 0.12
-"""Largest difference between two repeats of a run that the authors of Grade Score report."""
+"""Largest difference of a score between two repeats of a run, as Grade Score's authors report
+it."""
 VISIT_COMPARISONS: Final = 700
 """Number of comparisons with which VisIT-Bench assesses a new model."""
 
@@ -74,7 +75,7 @@ class RecordedRates:
 
 
 def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
-    """Rates of all judges and prompts of a frame, pooled."""
+    """RecordedRates of a frame, with all its judges and prompts pooled."""
     tables = build_order_tables(frame, ("judge", "prompt"))
     table = pool_order_tables(tables, tables)
     grid = build_order_grid(frame)
@@ -91,8 +92,7 @@ def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
 
 
 def paper_claims(store: Store) -> list[PaperClaim]:
-    """All cards; cards that cite the recorded demo are left out if the store does not have the
-    demo."""
+    """All cards; if the store has no recorded demo, only the cards that do not cite the demo."""
     present = {line.name for line in store.studies()}
     cards = [_unrelated_option()]
     if {demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY} <= present:
@@ -148,8 +148,7 @@ def _warning(store: Store) -> PaperClaim:
 
 
 def _entropy_differences() -> list[float]:
-    """For each model in Grade Score's tables, the entropy with prompt 3 minus the entropy with
-    prompt 1."""
+    """Entropy with prompt 3 minus entropy with prompt 1, for each model in Grade Score's tables."""
     grades = published_grades()
     simple, debias = GRADE_PROMPTS[0], GRADE_PROMPTS[2]
     return [
@@ -160,8 +159,7 @@ def _entropy_differences() -> list[float]:
 
 
 def _changed(store: Store, prompt: str) -> float | None:
-    """Share of the recorded demo's comparisons with this prompt whose verdict changes with the
-    order."""
+    """Share of the demo's comparisons with this prompt whose verdict changes with the order."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> float | None:
@@ -254,8 +252,8 @@ AlignmentPair = tuple[PublishedAlignment, PublishedAlignment]
 
 
 def _alignment_pairs(by: str) -> list[AlignmentPair]:
-    """Pairs of overall rows of Creation-MMBench's Table 7: one order and both orders (`by` "dual"),
-    or image description and images (`by` "sees")."""
+    """Pairs of rows of Creation-MMBench's Table 7 for the same judge over all models: (one order,
+    both orders) for `by` "dual", (image description, images) for `by` "sees"."""
     rows = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()
@@ -277,7 +275,7 @@ def _value(row: PublishedAlignment) -> float:
 
 
 def count_overlaps(pairs: Sequence[AlignmentPair]) -> int:
-    """Number of pairs of rows whose two intervals of Consistency overlap."""
+    """Number of pairs in which the two rows' intervals of Consistency overlap."""
     bounds = [[(row.consistency.low, row.consistency.high) for row in pair] for pair in pairs]
     return sum(
         (one[0] or 0.0) <= (two[1] or 0.0) and (two[0] or 0.0) <= (one[1] or 0.0)

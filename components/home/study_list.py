@@ -92,9 +92,9 @@ def _count_unusable(store: Store, line: StudySummary) -> int:
 def studies_html(
     store: Store, running: Sequence[str], question: Question = "", asked: str = ""
 ) -> Markup:
-    """HTML of the list of studies; the row of the study `asked` asks for a new name, or whether to
-    delete the study."""
-    lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # one's own first
+    """HTML list of the studies; in the row of the study `asked`, fields for its new name, or the
+    question whether to delete it (`question`)."""
+    lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
     rows = [
         _row_html(
             store,

@@ -1,5 +1,4 @@
-"""The Home tab: what Evenhand is, the recorded demo, three ways to begin, and the stored
-studies."""
+"""The Home tab: what Evenhand is, the recorded demo, three ways to begin, and stored studies."""
 
 from __future__ import annotations
 
@@ -76,15 +75,15 @@ DOORS: Final = (
         "Choose a table",
     ),
 )
-"""Name, title, text, formats and button of each way to begin."""
+"""The three ways to begin: key, title, text, accepted formats and button label of each."""
 
 TOUR_OFFER: Final = Markup(
     '<p class="eh-small eh-tour-offer">New here? '
     '<button type="button" class="eh-link" data-tour="0">Take the 60-second tour</button> '
     '<button type="button" class="eh-link" data-tour="skip">No, thanks</button></p>'
 )
-"""Line that offers the tour; assets/page.js shows it until the tour was taken or declined in this
-browser."""
+"""Line that offers the tour; assets/page.js shows it until the visitor takes or declines the
+tour."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ def is_known(value: float | None) -> bool:
 
 
 def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> str:
-    """Format a number, such as 1,276 or −0.15: comma for thousands, true minus sign, no minus
-    before zero."""
+    """Format a number such as 1,276 or −0.15: thousands comma, true minus sign, no minus zero."""
     if value is None or not math.isfinite(value):
         return DASH
     digits = f"{abs(value):,.{decimals}f}"
@@ -63,8 +62,7 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
 
 
 def _bound_sign(estimate: Estimate) -> str:
-    """The sign "≥ " or "≤ " for an estimate with only a lower or only an upper bound; else
-    empty."""
+    """Sign "≥ " or "≤ " for an estimate with only a lower or only an upper bound; else empty."""
     if is_known(estimate.low) == is_known(estimate.high):
         return ""
     return f"≥{NARROW_SPACE}" if is_known(estimate.low) else f"≤{NARROW_SPACE}"
@@ -155,7 +153,7 @@ def truncate(text: str, most: int) -> str:
 
 def lean_text(lean: Estimate | None) -> str:
     """Text on the preference for one position (recency − primacy), with its interval; empty if the
-    estimate has no interval."""
+    preference has no interval."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)

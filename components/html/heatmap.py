@@ -29,8 +29,7 @@ from studies.domain import Estimate
 MIN_INK_ITEMS: Final = 10
 """Number of items below which the number in a coloured cell is grey."""
 _MAX_TURNED_ROWS: Final = 6
-"""Maximum rows of a matrix that is transposed on a phone; a matrix with more rows scrolls
-instead."""
+"""Maximum rows of a matrix that is transposed on a phone; larger matrices scroll instead."""
 _CROWDED_COLUMNS: Final = 7
 """Number of columns above which narrow panels show intervals only in the hover card."""
 _MANY_COLUMNS: Final = 12
@@ -123,7 +122,6 @@ class _MatrixOptions:
     strengths: Mapping[tuple[str, str], float]
 
     def css_class(self, row: str, column: str, value: float) -> str:
-        """The CSS class of a cell's colour."""
         strength = self.strengths.get((row, column))
         if strength is None:
             return self.scale.css_class(value)
@@ -134,7 +132,7 @@ class _MatrixOptions:
         return f"{self.scale.name} by {self.keys[0]} and {self.keys[1]}"
 
     def has_few(self, estimate: Estimate) -> bool:
-        """Whether an estimate has too few items or verdicts for its cell to be coloured."""
+        """Whether an estimate is based on too few items or verdicts for its cell to be coloured."""
         if estimate.value is None:
             return False
         return 0 < estimate.items < MIN_COLOURED_ITEMS or 0 < estimate.n < self.min_verdicts
@@ -293,8 +291,8 @@ def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dic
 
 
 def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions) -> list[str]:
-    """Lines of the hover card: value and interval; row and column; items and n; notes; what a click
-    does."""
+    """Lines of a cell's hover card: value and interval; row and column; items and n; notes; the
+    effect of a click."""
     bounds = interval(estimate, view.scale.decimals, scale=view.scale.times)
     unit = f"\u202f{view.scale.unit}" if view.scale.unit == "%" else ""
     value = f"{view.scale.text(estimate.value)}{unit} {bounds}".strip()
@@ -329,8 +327,7 @@ def _scale_ends(scale: ColourScale, after: Markup) -> Markup:
 
 
 def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
-    """HTML of the colour scale below a static matrix; `after` adds further entries to the
-    legend."""
+    """HTML of the colour scale below a static matrix; `after` adds entries to the legend."""
     return wrap(_scale_ends(scale, Markup('<span class="eh-grow"></span>') + after))
 
 
@@ -339,8 +336,8 @@ def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class StaticCell:
-    """One cell of a matrix without clicks: value, lines of the hover card, level of its warning
-    flag (0: none), text below the value."""
+    """One cell of a matrix without clicks: value, lines of the hover card, warning level (0: no
+    warning), and text below the value."""
 
     value: float
     lines: tuple[str, ...] = ()
@@ -349,7 +346,7 @@ class StaticCell:
 
     @classmethod
     def of(cls, estimate: Estimate, scale: ColourScale, *lines: str) -> StaticCell | None:
-        """The cell of an estimate; None if the estimate has no value."""
+        """Cell of an estimate, with its interval below; None if the estimate has no value."""
         if estimate.value is None:
             return None
         return cls(estimate.value, lines, below=scale.bounds(estimate))
@@ -365,8 +362,8 @@ def static_matrix(
     small: bool = True,
     label_width: int = 132,
 ) -> Markup:
-    """HTML of a matrix without clicks; columns are (name, note). The Tab key reaches each cell's
-    hover card."""
+    """HTML of a matrix without clicks; `columns` are pairs (name, note). Hover cards open on hover
+    and on keyboard focus."""
     heads = [fill('<th scope="col">{}<small>{}</small></th>', text, note) for text, note in columns]
     lines = [
         (row, [_static_cell_html(cells.get((row, column)), scale) for column, _ in columns])

@@ -35,7 +35,8 @@ __all__ = [
 
 EMPTY: Final = Markup()
 _UNCHANGED: Final = (Markup, int, float)
-"""Types whose text has no special characters; numbers keep their type for format codes."""
+"""Types that are inserted without escaping: Markup is escaped already, and numbers keep their type
+for format codes."""
 _PLOT_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;"}
 _SPECIAL: Final = re.compile("[&<>\"']")
 _PLOT_SPECIAL: Final = re.compile(r"[&<>${]")
@@ -45,10 +46,7 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 
 def _mark_safe(text: str) -> Markup:
     """Turn an escaped text into Markup, without Markup's constructor, which takes three times as
-    long.
-
-    Speed matters because a page has thousands of small pieces of HTML.
-    """
+    long. Speed matters because a page has thousands of small pieces of HTML."""
     return str.__new__(Markup, text)
 
 
@@ -65,8 +63,7 @@ def escape(value: object) -> Markup:
 
 
 def fill(template: LiteralString, *values: object) -> Markup:
-    """Fill the fields `{}` of a constant HTML template; every value that is not Markup is
-    escaped."""
+    """Fill the fields `{}` of a constant HTML template; values that are not Markup are escaped."""
     return _mark_safe(
         template.format(
             *[one if isinstance(one, _UNCHANGED) else _escape_text(one) for one in values]
@@ -100,25 +97,22 @@ def attributes(values: Mapping[str, object]) -> Markup:
 
 
 def link(text: str, select: Any) -> Markup:
-    """A link that opens the judgements matching the filters `select`; without `select`, only the
-    text."""
+    """HTML link to the judgements that match the filters `select`; plain text without `select`."""
     return (
         escape(text) if select is None else link_button(text, {"data-select": json.dumps(select)})
     )
 
 
 def link_button(text: str, data: Mapping[str, object]) -> Markup:
-    """A button that looks like a link; `data` holds the attributes that the page's script reads."""
+    """HTML button that looks like a link; the page's script reads its attributes `data`."""
     return fill(
         "<button{}>{}</button>", attributes({"type": "button", "class": "eh-link", **data}), text
     )
 
 
 def inline_markup(text: object) -> Markup:
-    """Escape a sentence, then turn **bold** and `code` into tags.
-
-    Names from data inside the sentence are escaped too; at worst they appear bold or as code.
-    """
+    """Escape a sentence, then turn **bold** and `code` into tags. Names from data inside the
+    sentence are escaped too; at worst they appear bold or as code."""
     out = _BOLD.sub(r"<b>\1</b>", html.escape(str(text)))
     return _mark_safe(_CODE.sub(r"<code>\1</code>", out))
 
@@ -133,8 +127,7 @@ def program_file(path: Path) -> Markup:
 
 
 def json_script(name: str, value: Any) -> Markup:
-    """A script tag that contains JSON, with every "<" escaped, so that no text can close the
-    tag."""
+    """Script tag that contains JSON, with every "<" escaped, so that no text can close the tag."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     data = _mark_safe(text.replace("<", "\\u003c"))
     return fill('<script type="application/json" id="{}">{}</script>', name, data)
@@ -154,6 +147,5 @@ def escape_plot(text: object) -> PlotText:
 
 
 def fill_plot(template: LiteralString, *values: object) -> PlotText:
-    """Fill the fields `{}` of a constant Plotly text; every value that is not PlotText is
-    escaped."""
+    """Fill the fields `{}` of a constant Plotly text; values that are not PlotText are escaped."""
     return PlotText(template.format(*map(escape_plot, values)))

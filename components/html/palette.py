@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 PALETTE_SIZE: Final = 7
-"""Number of models with a colour of their own; all others are grey and named on hover."""
+"""Number of distinct line colours; further models are grey and named on hover."""
 
 
 def contestant_colour(index: int) -> str:
@@ -13,6 +13,6 @@ def contestant_colour(index: int) -> str:
 
 
 def contestant_dash(index: int) -> str:
-    """The dash pattern of a model's line: dashed for the sixth and seventh colour, which
-    colour-blind readers may confuse with earlier colours."""
+    """Dash pattern of a model's line: dashed for the sixth and seventh colour, which colour-blind
+    readers may confuse with the first five."""
     return "solid" if index < 5 else "dash" if index < PALETTE_SIZE else "solid"

@@ -46,8 +46,7 @@ LegendMark = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Kpi:
-    """One key figure: label ("Unusable replies"), value ("18"), unit ("of 8,000"), and a note
-    below."""
+    """One key figure: label ("Unusable replies"), value ("18"), unit ("of 8,000"), note below."""
 
     label: str
     value: str
@@ -56,7 +55,7 @@ class Kpi:
     link: str = ""
     select: Any = None
     meter: tuple[float, float] | None = None
-    """Spent and forecast share of the budget, 0 to 1."""
+    """Shares of the budget, 0 to 1: spent so far, and forecast for the whole study."""
 
 
 def share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str = "") -> Kpi:
@@ -91,8 +90,7 @@ def wrap(*parts: str) -> Markup:
 
 
 def finding_html(title: str, lead: str = "") -> Markup:
-    """HTML of a finding: one sentence, and optionally a second sentence on how to read the
-    finding."""
+    """HTML of a finding: one sentence, and optionally a second one on how to read it."""
     below = fill("<p>{}</p>", inline_markup(lead)) if lead else ""
     return wrap(
         fill('<header class="eh-finding"><h1>{}</h1>{}</header>', inline_markup(title), below)
@@ -180,8 +178,7 @@ def button_html(action: Action, small: bool = False) -> Markup:
 
 
 def status_badge(status: Status, n: int | None = None) -> Markup:
-    """HTML badge of a reply's status: sign, word and colour, so that it can be read without
-    colour."""
+    """HTML badge of a reply's status: sign, word and colour (readable without colour)."""
     number_of = fill(" <b>{}</b>", count(n)) if n is not None else ""
     word = status.replace("_", " ")
     return fill(
@@ -200,8 +197,7 @@ def no_difference_badge() -> Markup:
 
 
 def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
-    """HTML of a verdict: the chosen position (0-based) in its colour, "tie", or a dash without a
-    verdict."""
+    """HTML of a verdict: chosen position (from 0) in its colour, "tie", or a dash for None."""
     if pick is None:
         return fill('<span class="eh-mute">{}</span>', DASH)
     if pick == "tie":
@@ -214,8 +210,7 @@ def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
 def notice_html(
     kind: Literal["warn", "bad", "calm"], title: str, text: str = "", action: Action | None = None
 ) -> Markup:
-    """HTML of a notice: what happened, how often, its effect on the numbers, and at most one
-    action."""
+    """HTML of a notice: what happened, how often, effect on the numbers, at most one action."""
     made = button_html(action) if action else ""
     role = "alert" if kind == "bad" else "status"
     return wrap(
@@ -244,8 +239,8 @@ def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
 
 
 def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
-    """HTML of the expandable text "How is this computed?", which gives formula and resampling
-    method, and the keys of the numbers in the JSON; without a text, the keys alone."""
+    """HTML of the expandable part "How is this computed?": `text` on formula and resampling, and
+    the paths of the numbers in the output of `python -m metrics --json`."""
     return wrap(how_computed_details(text, json_keys))
 
 
@@ -270,7 +265,7 @@ def json_keys_html(keys: Sequence[str]) -> Markup:
 
 
 def data_note(text: str) -> Markup:
-    """HTML of the last line of a view, which states which data are real and which simulated."""
+    """HTML of the last line of a view, which states whether its data are real or simulated."""
     return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', inline_markup(text)))
 
 
@@ -296,13 +291,12 @@ def run_pill(
 
 
 def brand_html() -> Markup:
-    """HTML of logo and name in the header, after a link that skips them."""
+    """HTML of the logo and the name "Evenhand", after a link "Skip to the content"."""
     skip = Markup('<a class="eh-skip" href="#eh-tabs">Skip to the content</a>')
     return wrap(skip, logo_html())
 
 
 def logo_html() -> Markup:
-    """HTML of logo and name, in the colours of the first and second position."""
     bar = Markup('<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>')
     bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
     mark = fill('<svg viewBox="0 0 26 26" aria-hidden="true">{}</svg>', bars)

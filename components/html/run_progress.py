@@ -31,8 +31,7 @@ class ReplyRow:
 
 
 def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> Markup:
-    """HTML bar of calls by status: usable replies black, unusable ones coloured, waiting calls
-    hatched."""
+    """HTML bar of calls by status: usable black, unusable coloured, waiting calls hatched."""
     done = sum(counts.values())
     whole = max(planned, done + waiting, 1)
     parts = [(f"s-{status}", counts.get(status, 0)) for status in STATUSES]

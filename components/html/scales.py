@@ -16,8 +16,8 @@ class ColourScale:
     """A mapping of values to colours, with a fixed range that does not depend on the data.
 
     `blank`: the value without colour; `full`: the value with the strongest colour. On a diverging
-    scale (kinds `f` and `r`), `blank` is in the middle, `full` at one end (first position, or win),
-    and its mirror image at the other end.
+    scale (kinds `f` and `r`) `full` is the end for the first position or a win; the other end is as
+    far from `blank` in the other direction.
     """
 
     name: str
@@ -34,7 +34,8 @@ class ColourScale:
     chosen too seldom both show bias."""
 
     def css_class(self, value: float) -> str:
-        """The CSS class of a value: b0 … b20, f0 (second) … f20 (first), w0 … w20, r0 (worse) …"""
+        """CSS class of a value: `kind` and a step from 0 to 20, such as b7; f0 is the second
+        position, f20 the first, r0 worse, r20 better."""
         strength = (value - self.blank) / (self.full - self.blank)
         if self.is_two_sided:
             strength = abs(strength)
@@ -77,7 +78,7 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     1,
     "of 1",
 )
-"""Colour scale for entropy: colours show its distance from the band expected without a position
+"""Colour scale for entropy: the colour shows the distance from the band expected without a position
 effect, in widths of that band."""
 GRADE_SCALE: Final = ColourScale(
     "Grade", "b", 1, 0.4, ("no colour: 1, even-handed", "full colour: 0.40 or less"), 2, 1, "of 1"

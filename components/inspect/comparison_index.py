@@ -30,6 +30,7 @@ from metrics.estimation.row_selection import (
     modal_verdicts,
     people_mask,
     select_complete_sets,
+    used_categories,
 )
 from metrics.labels.labelled_rows import checked_rows
 from metrics.remedies.changed_comparisons import changed_rows
@@ -45,8 +46,7 @@ _EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
 
 @dataclass(frozen=True, slots=True)
 class OrderVerdict:
-    """Verdict on one order: the position picked most often in its repeats, or the failure
-    status."""
+    """Verdict in one order: the position picked most often in its repeats, or a failure status."""
 
     shown: tuple[str, ...]
     pick: Pick
@@ -66,18 +66,18 @@ class ComparisonRow:
     prompt: str
     verdicts: tuple[OrderVerdict, ...]
     failed_repeats: tuple[Status, ...] = ()
-    """Statuses of failed repeats of the same order, which `verdicts` leaves out."""
+    """Statuses of the unusable replies, except the first reply to each order."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The models, in the order in which they were first shown."""
+        """The models, in the order of the comparison's first call."""
         return self.verdicts[0].shown
 
 
 @dataclass(frozen=True)
 class ComparisonIndex:
-    """All comparisons of a frame in plan order (those by people last), with the values that filters
-    need."""
+    """All comparisons of a frame: those of judges in plan order, then those of people; with the
+    values that filters need."""
 
     frame: pd.DataFrame
     comparison_of_row: Ints
@@ -87,7 +87,7 @@ class ComparisonIndex:
     lean: Ints
     """For each comparison, the direction of its flip; positive: toward the answer shown first."""
     noisy: Mask
-    """For each comparison, whether a repeat of the same order got another verdict."""
+    """For each comparison, whether repeats in the same order got different verdicts."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -113,7 +113,8 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
 
 
 def _sort_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
-    """Renumber the comparisons so that those of judges come before those of people."""
+    """For each row, the new number of its comparison: comparisons of judges come before those of
+    people."""
     human = people_mask(frame)
     theirs = np.zeros(n, bool)
     theirs[of_row[human]] = True
@@ -139,11 +140,9 @@ def filter_comparisons(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> Ints:
-    """Positions in the index of the comparisons that pass every filter.
-
-    `matching`: the sequence numbers of judgements found by a text search. `verified`: the masks
-    made by `verification_masks`, by kind.
-    """
+    """Positions in the index of the comparisons that pass every filter. `matching`: sequence
+    numbers of the judgements that a text search found. `verified`: kind of verification -> mask,
+    made by `verification_masks`."""
     mask = _base_mask(index, selection, matching, verified)
     if selection.flipped or selection.toward:
         mask &= _flip_mask(index, selection.toward)
@@ -184,8 +183,7 @@ def count_by_verification(
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> dict[str, int]:
-    """Number of comparisons with each kind of verification, given the choices in the other
-    menus."""
+    """Kind of verification -> number of comparisons, given the choices in the other menus."""
     if not verified:
         return {}
     base = _base_mask(index, replace(selection, verified=""), matching, verified)
@@ -193,15 +191,14 @@ def count_by_verification(
 
 
 def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
-    """Choices offered by the filter menus, by field."""
+    """Field of the filter menus -> choices that its menu offers."""
     frame = index.frame
-    named = {name: frame[name].cat.remove_unused_categories() for name in ("judge", "prompt")}
-    out = {name: sorted(str(v) for v in column.cat.categories) for name, column in named.items()}
-    out["category"] = sorted({str(value) for value in frame["category"].unique()} - {""})
+    fields = ("judge", "prompt", "category")
+    out = {name: sorted({str(v) for v in used_categories(frame[name])} - {""}) for name in fields}
     return out | {"contestant": contestants(frame)}
 
 
-def page_number(view: Sequence[int], selection: Selection, opened: int | None) -> int:
+def page_number(view: Ints, selection: Selection, opened: int | None) -> int:
     """Number of the page that contains the opened comparison; if none is open, the requested page,
     or the nearest page that exists."""
     if opened is not None:
@@ -210,7 +207,7 @@ def page_number(view: Sequence[int], selection: Selection, opened: int | None) -
 
 
 def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:
-    """Rows of the list for the comparisons `wanted`, with the verdict on each order."""
+    """Rows of the list for the comparisons at the positions `wanted`, with a verdict per order."""
     at = np.asarray(wanted, np.int64)
     rows = np.flatnonzero(np.isin(index.comparison_of_row, at))
     table = index.frame.iloc[rows].assign(at=index.comparison_of_row[rows])
@@ -221,8 +218,7 @@ def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> lis
 
 
 def find_comparison(index: ComparisonIndex, seq: int | None) -> int | None:
-    """Position in the index of the comparison that contains the judgement `seq`; None if not
-    found."""
+    """Position in the index of the comparison with the judgement `seq`; None if not found."""
     if seq is None:
         return None
     found = np.flatnonzero(index.frame["seq"].to_numpy() == seq)
@@ -306,20 +302,24 @@ def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow
             row["status"]
             for made in orders.values()
             for row in made
-            if row["status"] not in USABLE_STATUSES and row is not _without_noise_repeats(made)[0]
+            if row["status"] not in USABLE_STATUSES and row is not _row_of_verdict(made)
         ),
     )
 
 
 def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Rows of one order without the repeats made for the noise floor; all rows if there are no
-    others."""
+    """Rows of one order without noise-floor repeats; if there are only such repeats, all rows."""
     return [row for row in rows if not row["noise"]] or list(rows)
 
 
-def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdict:
+def _row_of_verdict(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """First usable row of one order; if no row is usable, the first row."""
     planned = _without_noise_repeats(rows)
-    head = next((row for row in planned if row["status"] in USABLE_STATUSES), planned[0])
+    return next((row for row in planned if row["status"] in USABLE_STATUSES), planned[0])
+
+
+def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdict:
+    planned, head = _without_noise_repeats(rows), _row_of_verdict(rows)
     names = tuple(shown.split(SEP))
     scores = tuple(head.get(f"score_{slot}", np.nan) for slot in range(len(names)))
     mark = OrderVerdict(names, None, head["status"])
@@ -331,8 +331,7 @@ def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdic
 
 
 def _modal_pick(picks: Sequence[int]) -> Pick:
-    """Most frequent verdict among repeats, as in `metrics`; two equally frequent verdicts give a
-    tie."""
+    """Most frequent verdict among repeats, as in `metrics`; a tie if two are equally frequent."""
     most = Counter(pick for pick in picks if pick != NO_PICK).most_common(2)
     if not most:
         return None

@@ -14,11 +14,8 @@ _ASK_COLUMNS = ("item", "comparison", "shown")
 
 def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> Mask:
     """Mask of the comparisons with at least one order on which `rater` gave another verdict for the
-    same answers in the same order.
-
-    A rater is a row of the results panels (a judge, a prompt, or both), or the people's majority.
-    Orders that the rater did not judge do not count.
-    """
+    same answers in the same order. A rater is a row of the results panels (a judge, a prompt, or
+    both), or the people's majority. Orders that the rater did not judge do not count."""
     rows = select_picks(frame.assign(at=of_row))
     theirs = _verdicts_of(frame, rater)
     if theirs is None or rows.empty:
@@ -35,8 +32,8 @@ def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> 
 
 
 def _verdicts_of(frame: pd.DataFrame, rater: str) -> pd.DataFrame | None:
-    """The rater's verdict on each set of answers in the order shown: (item, comparison, shown,
-    pick)."""
+    """The verdicts of `rater`, one row per (item, comparison, shown order) with the column `pick`;
+    None if the study has no such rater."""
     if rater == PEOPLE:
         return _majority_verdicts(frame)
     by_name = {name: cell for cell, name in row_names(machine_rows(frame)).items()}

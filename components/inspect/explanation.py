@@ -1,5 +1,4 @@
-"""One-sentence finding on a comparison: flipped, unusable, scored, judged in one order, or
-consistent."""
+"""One-sentence finding on a comparison: flipped, unusable, scored, in one order, or consistent."""
 
 from __future__ import annotations
 

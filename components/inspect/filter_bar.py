@@ -1,5 +1,4 @@
-"""HTML of the filter bar in the Inspect tab: filter buttons with counts, menus and a search
-field."""
+"""HTML of the filter bar in the Inspect tab: filter buttons with counts, menus, search field."""
 
 from __future__ import annotations
 
@@ -148,8 +147,7 @@ def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> Ma
 
 
 def _verified_menu(view: InspectView) -> Markup:
-    """HTML of the menu of people's verifications, with the kinds that match at least one
-    comparison."""
+    """HTML menu of the kinds of people's verifications that match at least one comparison."""
     value, left = view.selection.verified, view.verified or {}
     if not left.get(ANY_CHECK) and not value:
         return EMPTY

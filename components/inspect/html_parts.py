@@ -10,7 +10,7 @@ from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.inspect.load_comparison import ItemImage
 
 MAX_TEXT: Final = 40_000
-"""Characters of one text shown on the page; the store keeps the full text."""
+"""Maximum characters of one text on the page; the store keeps the full text."""
 
 
 def section_heading(title: str, aside: str = "") -> Markup:

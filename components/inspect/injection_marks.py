@@ -69,13 +69,14 @@ def _verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
 
 
 def describe_suspect(one: InjectionSuspect) -> str:
-    """Part of a sentence that names the suspicious text and the detection rules it matches."""
+    """Clause such as "the answer of gpt-4 tells the judge how to decide": the suspicious text and
+    the detection rules that it matches."""
     whose = "the question" if one.where == INSTRUCTION else f"the answer of {one.where}"
     return f"{whose} {describe_rules(one.rules)}"
 
 
 def describe_rules(rules: Sequence[str]) -> str:
-    """Descriptions of these detection rules, joined as a list in words."""
+    """Descriptions of detection rules, joined as "a, b and c"."""
     *others, last = [RULE_DESCRIPTIONS[rule] for rule in rules]
     return f"{', '.join(others)} and {last}" if others else last
 
@@ -87,7 +88,7 @@ def mark_suspects(text: str) -> Markup:
 
 
 def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
-    """Escaped text in which each piece (start, end, reason) is inside a <mark> element."""
+    """Escaped text with each piece (start, end, reason) in a <mark> element; "" without pieces."""
     if not pieces:
         return EMPTY
     shown, out, at = truncate_text(text), [], 0

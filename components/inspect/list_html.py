@@ -1,5 +1,4 @@
-"""HTML of the Inspect tab's list of comparisons, its detail panel, and its messages for empty
-lists."""
+"""HTML of the Inspect tab's list of comparisons, its detail panel, and messages for empty lists."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ _MAX_QUESTION: Final = 160
 
 
 def list_html(view: InspectView) -> Markup:
-    """HTML list with one row per comparison (question, verdict per order, models), then the page
-    buttons."""
+    """HTML list: one row per comparison (question, verdict per order, models), page buttons."""
     if not view.total:
         return EMPTY
     several = _varying_fields(view)
@@ -52,7 +50,8 @@ def list_html(view: InspectView) -> Markup:
 
 
 def _varying_fields(view: InspectView) -> tuple[str, ...]:
-    """Fields in which the listed comparisons differ; they are shown in every row."""
+    """Those of "judge" and "prompt" in which the listed comparisons differ; each row shows their
+    values."""
     offered = view.choices or {}
     return tuple(
         name
@@ -135,7 +134,7 @@ def _page_button(text: str, label: str, page: int, possible: bool) -> Markup:
 
 
 def detail_panel(view: InspectView) -> Markup:
-    """HTML of the opened comparison; if none is open, HTML of the message for an empty list."""
+    """HTML of the opened comparison; if none is open, the message for an empty list."""
     if view.opened is not None:
         return comparison_html(view.opened, view.place, view.total, view.previous, view.next)
     return empty_panel(view)

@@ -1,4 +1,4 @@
-"""Load the data of the Inspect tab from the store: one page of comparisons, and the opened one."""
+"""Load the data of the Inspect tab from the store: a page of the list, the opened comparison."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from components.inspect.comparison_index import (
     PAGE_SIZE,
@@ -28,6 +30,7 @@ from components.inspect.verification_filter import verification_masks
 from judges.planning.plan import Plan, key_of, render_call
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.verdicts.verdict import marker_span
+from metrics.estimation.row_selection import Ints
 from studies.domain import REFERENCE, UNRELATED, AnswerCheck, Ask, Item, Judgement
 from studies.errors import EvenhandError
 from studies.files.image_files import why_data_url_refused, why_image_refused
@@ -63,7 +66,7 @@ class InspectedReply:
 
 @dataclass(frozen=True, slots=True)
 class OrderReplies:
-    """One order of a comparison: its reply, the replies to its repeats, and the prompt as sent."""
+    """One order of a comparison: its reply, the repeats' replies (`again`), the prompt as sent."""
 
     shown: tuple[str, ...]
     reply: InspectedReply
@@ -82,8 +85,7 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with all its texts; answers are in the order in which they were first
-    shown."""
+    """One comparison with all its texts; answers are in the order of the first call."""
 
     line: ComparisonRow
     item: Item | None
@@ -106,8 +108,8 @@ class InspectView:
     planned: int
     lines: tuple[ComparisonRow, ...] = ()
     keys: Mapping[int, str] | None = None
-    """Comparison -> key of its first judgement, for the comparisons listed and those next to the
-    opened one."""
+    """Comparison -> key of its first judgement, for the listed comparisons and the neighbours of
+    the opened comparison."""
     questions: Mapping[str, str] | None = None
     total: int = 0
     place: int = 0
@@ -140,7 +142,7 @@ def load_view(store: Store, selection: Selection) -> InspectView:
         verified=count_by_verification(index, selection, found, verified),
         choices=menu_choices(index),
     )
-    return _view_with_detail(store, index, view.tolist(), base) if len(view) else base
+    return _view_with_detail(store, index, view, base) if len(view) else base
 
 
 def _load_index(store: Store, name: str) -> ComparisonIndex:
@@ -150,16 +152,16 @@ def _load_index(store: Store, name: str) -> ComparisonIndex:
 
 
 def _view_with_detail(
-    store: Store, index: ComparisonIndex, view: list[int], base: InspectView
+    store: Store, index: ComparisonIndex, view: Ints, base: InspectView
 ) -> InspectView:
-    selection, seen = base.selection, set(view)
+    selection = base.selection
     at = find_comparison(index, store.seq_of(selection.key)) if selection.key else None
-    at = at if at in seen else None
+    at = at if at in view else None
     page = page_number(view, selection, at)
-    shown = view[page * PAGE_SIZE : (page + 1) * PAGE_SIZE]
+    shown = view[page * PAGE_SIZE : (page + 1) * PAGE_SIZE].tolist()
     at = shown[0] if at is None else at
-    place = view.index(at)
-    near = [view[i] for i in (place - 1, place + 1) if 0 <= i < len(view)]
+    place = int(np.searchsorted(view, at))
+    near = [int(view[i]) for i in (place - 1, place + 1) if 0 <= i < len(view)]
     keys = _first_keys(store, index, [*shown, *near])
     listed = comparison_rows(index, shown)
     opened = listed[shown.index(at)]
@@ -170,8 +172,8 @@ def _view_with_detail(
         keys=keys,
         questions=store.questions(selection.study, {line.item for line in listed}),
         place=place,
-        previous=keys.get(view[place - 1], "") if place else "",
-        next=keys.get(view[place + 1], "") if place + 1 < len(view) else "",
+        previous=keys.get(int(view[place - 1]), "") if place else "",
+        next=keys.get(int(view[place + 1]), "") if place + 1 < len(view) else "",
         opened=_load_detail(store, index, selection.study, opened),
     )
 
@@ -209,7 +211,7 @@ def _load_orders(
     by_order: dict[tuple[tuple[str, ...], ...], list[Judgement]] = {}
     for judgement in judgements:
         ask = judgement.ask
-        # Of a single answer the arrangements of options and criteria are compared, not its order.
+        # A single answer has no order: group by the arrangement of options and criteria.
         arranged = ask.labels if len(ask.shown) == 1 else ()
         by_order.setdefault((ask.shown, arranged), []).append(judgement)
     return tuple(_load_order(store, study, made, items) for made in by_order.values())
@@ -285,7 +287,8 @@ def _items_by_id(*items: Item | None) -> dict[str, Item]:
 
 
 def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
-    """Text of an answer; None if it is not in the store."""
+    """Text of the answer of `who`, which may be the reference or the unrelated option (an answer to
+    the item `other`); None if the text is not in the store."""
     if item is None:
         return None
     if who == UNRELATED:
@@ -308,11 +311,9 @@ def item_images(study: Study, item: Item | None) -> tuple[ItemImage, ...]:
 
 
 def load_image(path: str, folder: Path | None) -> ItemImage:
-    """Load a local image as a data URL; a remote address becomes a link and is never fetched.
-
-    Paths come from the data, so only files inside the data folder are read, and only if name and
-    content are those of an image.
-    """
+    """Load a local image as a data URL; a remote address becomes a link and is never fetched. Paths
+    come from the data, so only files inside the data folder are read, and only if name and content
+    are those of an image."""
     if path.startswith("https://"):
         return ItemImage(path, link=path)
     if path.startswith("data:"):

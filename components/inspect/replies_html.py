@@ -55,8 +55,8 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
 
 
 def _shown_order(judgement: Judgement) -> Markup:
-    """HTML of the models in the order shown; with their labels if these are crossed (A shown
-    second)."""
+    """HTML of the models in the order shown; with crossed labels, also the label of each (such as A
+    shown second)."""
     ask = judgement.ask
     if len(ask.shown) == 1 and len(ask.labels) > 1:
         offered = parse_arrangement(ask.labels)
@@ -114,8 +114,8 @@ def _probabilities(judgement: Judgement) -> Markup:
 
 
 def _option_names(labels: tuple[str, ...]) -> list[str]:
-    """Names of the options from the lowest to the highest; for named levels their ranks, because
-    the order of the names is not stored."""
+    """Names of the options from the lowest to the highest score; "level 1", "level 2", … if the
+    scores of the options are not stored."""
     offered = parse_arrangement(labels)
     if not offered.scores:
         return [f"level {rank + 1}" for rank in range(len(offered.options))]
@@ -172,8 +172,8 @@ def _call_note(judgement: Judgement) -> Markup:
 
 
 def _split_reply(reply: InspectedReply) -> tuple[str, str]:
-    """Split a reply into its reasoning in tags, which older stores keep inside the reply, and the
-    rest."""
+    """(reasoning, answer) of a reply whose reasoning is in tags, as in older stores; ("", whole
+    reply) if the verdict was read from the reasoning."""
     tagged, text = split_reasoning(reply.judgement.reply)
     start = len(reply.judgement.reply) - len(text)
     if reply.span is not None and reply.span[0] < start:
@@ -191,8 +191,7 @@ def _reasoning(reply: InspectedReply) -> Markup:
 
 
 def _repeat_replies(replies: Sequence[InspectedReply]) -> Markup:
-    """HTML of the repeats in the same order: their verdicts, and their replies in an expandable
-    part."""
+    """HTML of the repeats in one order: their verdicts, and replies in an expandable part."""
     if not replies:
         return EMPTY
     chips = join(_verdict_or_status(one.judgement) for one in replies)

@@ -39,7 +39,7 @@ def build() -> InspectTab:
 
 
 def _clickable_html(script: str, elem_class: str) -> gr.HTML:
-    """An HTML component like `components.layout.widgets.ClickableHTML`, but with its own script."""
+    """HTML component like `components.layout.widgets.ClickableHTML`, but with another script."""
     return gr.HTML(
         "", js_on_load=script, apply_default_css=False, elem_classes=["eh-html", elem_class]
     )
@@ -51,8 +51,8 @@ def view_outputs(tab: InspectTab) -> list[Any]:
 
 
 def render(store: Store, selection: Selection) -> tuple[Selection, str, str, str]:
-    """Load a selection; return it with the page and comparison actually shown, and the tab's three
-    HTML parts."""
+    """Load a selection; return it, corrected to the page and comparison actually shown, and the
+    HTML of filter bar, list and opened comparison."""
     view = load_view(store, selection)
     return view.selection, filter_bar(view), list_html(view), detail_panel(view)
 

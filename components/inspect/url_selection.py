@@ -1,5 +1,4 @@
-"""The selection of comparisons in the Inspect tab, and how it is read from URLs, clicks and other
-tabs."""
+"""The selection of comparisons in the Inspect tab, read from URLs, clicks and other tabs."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ _TRUE_WORDS: Final = ("1", "true", "yes", "on")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Filters on the comparisons of a study, and the opened comparison; an empty filter selects
-    all."""
+    """Filters on a study's comparisons, and the opened comparison; an empty filter selects all."""
 
     study: str = ""
     judge: str = ""
@@ -30,7 +28,7 @@ class Selection:
     """The model compared with `contestant`."""
     item: str = ""
     status: str = ""
-    """A status, or "failures"."""
+    """Status that a reply must have; "failures": any status of unusable replies."""
     flipped: bool = False
     toward: str = ""
     """Direction of the flips: toward the answer shown "first" or "second"."""
@@ -40,7 +38,7 @@ class Selection:
     """Slot picked in at least one order, from 0; -1 is a tie."""
     unlike: str = ""
     """A rater (a judge or prompt of the results, or "people"): selects the comparisons on which
-    this rater gave another verdict than the listed judge, in at least one order."""
+    this rater gave another verdict than the comparison's judge, in at least one order."""
     suspect: str = ""
     """Injection suspects: "only" selects comparisons with a suspect, "without" selects comparisons
     with no suspect."""
@@ -51,8 +49,7 @@ class Selection:
     """A remedy (`metrics.remedies.changed_comparisons.rule_key`): selects the comparisons of
     `judge` that the remedy decides differently from a single call."""
     checked: str = ""
-    """Pass/fail verdict and label: "pass_good", "pass_bad" (a false pass), "fail_good" or
-    "fail_bad"."""
+    """Verdict and label: "pass_good", "pass_bad" (false pass), "fail_good" or "fail_bad"."""
     text: str = ""
     """Text to find in the question or in a reply."""
     page: int = 0
@@ -60,8 +57,7 @@ class Selection:
     """Key of the opened judgement."""
 
     def to_query(self) -> str:
-        """URL query of the fields that are set, in the order of declaration, without question
-        mark."""
+        """URL query of the fields that are set, in order of declaration, without "?"."""
         return urlencode(self.as_mapping())
 
     def as_mapping(self) -> dict[str, str]:
@@ -73,11 +69,9 @@ class Selection:
 
     @property
     def has_filters(self) -> bool:
-        """Whether any filter is set."""
         return any(name in self.as_mapping() for name in FILTERS)
 
     def without_filters(self) -> Selection:
-        """A selection of the same study without filters."""
         return Selection(study=self.study)
 
 
@@ -86,12 +80,9 @@ FILTERS: Final = tuple(name for name in _FIELDS if name not in ("study", "page",
 
 
 def parse_selection(values: Mapping[str, Any]) -> Selection:
-    """Read a selection from a URL query or from the data of a clicked mark in a chart; other keys
-    are ignored.
-
-    Values that do not exist (such as a deleted judge) are kept: they match nothing, and the page
-    reports it.
-    """
+    """Read a selection from a URL query or from the data of a clicked mark in a chart; unknown keys
+    are ignored. Values that do not exist (such as a deleted judge) are kept: they match nothing,
+    and the page reports this."""
     known = {
         name: _parse_value(name, values[name]) for name in _FIELDS if values.get(name) is not None
     }
@@ -100,10 +91,8 @@ def parse_selection(values: Mapping[str, Any]) -> Selection:
 
 def apply_click(selection: Selection, event: object) -> Selection:
     """Return the selection changed by a click or field: {"set": {…}}, {"page": 2}, {"key": "…"} or
-    {"clear": 1}.
-
-    The event comes from the browser, so it cannot change the study, and unknown fields are ignored.
-    """
+    {"clear": 1}. The event comes from the browser, so it cannot change the study, and unknown
+    fields are ignored."""
     if not isinstance(event, Mapping):
         return selection
     if event.get("clear"):

@@ -1,5 +1,4 @@
-"""Filter comparisons by people's verifications of the answers; texts that describe a
-verification."""
+"""Filter comparisons by people's verifications of the answers; texts on a verification."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ VERIFICATION_KINDS: Final = {
     ONE_FOLLOWS: "one answer follows the instruction, the other does not",
     PREFERRED_FAILS: "the preferred answer does not follow the instruction",
 }
-"""Values of the filter in a URL, with their labels on the page."""
+"""Value of the filter in a URL -> its label on the page."""
 
 
 def verification_masks(
@@ -65,8 +64,7 @@ def verification_masks(
 
 
 def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: str) -> Ints:
-    """For each comparison, the outcomes of its answers' verifications as a bit set (see
-    CHECK_OUTCOMES)."""
+    """For each comparison, the verification outcomes of its answers (bits of CHECK_OUTCOMES)."""
     firsts = index.frame.iloc[index.first]
     item, names = firsts["item"].astype("category"), contestants(firsts)
     place = {name: code for code, name in enumerate(names) if contestant in ("", name)}

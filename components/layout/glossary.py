@@ -24,8 +24,7 @@ UNMARKED: Final = frozenset({
     "reply", "run", "share link", "slice", "space", "store", "study", "swap", "truth", "verdict",
     "verdict on one answer", "visitor", "voter",
 })  # fmt: skip
-"""Terms that the page also uses in an everyday or another sense: they are in the glossary, but
-never marked."""
+"""Terms that the page also uses in another sense; they are in the glossary, but never marked."""
 _ENTRY: Final = re.compile(r"\*\*(.+?)\*\*([^*]*(?:\*(?!\*)[^*]*)*)")
 _ASIDE: Final = re.compile(r"^ \((?:also \*(?P<also>[^*]+)\*|[^)]*)\)")
 _FOR_CODE: Final = re.compile(r" In code,[^.]*\.")
@@ -40,7 +39,7 @@ _INTERACTIVE: Final = ("button", "a", "summary", "label", "code")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term with its definition, and another word for it."""
+    """A glossary term with its definition and its synonym `also`."""
 
     name: str
     definition: str
@@ -52,13 +51,13 @@ class Term:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The spellings of the term: "κ (kappa)" is κ and kappa."""
+        """Spellings of the term, in lower case: "κ (kappa)" gives κ and kappa."""
         short, _, long = self.name.partition(" (")
         return tuple(word.lower() for word in (short, long.rstrip(")"), self.also) if word)
 
 
 def parse_glossary(text: str) -> tuple[Term, ...]:
-    """Terms of the lists of a glossary in Markdown, in their order."""
+    """Terms of a glossary in Markdown, in the order of the file."""
     bullets = [
         " ".join(part.split())
         for block in re.split(r"\n(?=#|\n)", text)
@@ -82,8 +81,8 @@ def glossary() -> tuple[Term, ...]:
 
 @cache
 def _marked_words() -> tuple[Mapping[str, str], re.Pattern[str]]:
-    """Map from each spelling to mark, singular and plural, to the key of its term; and the pattern
-    that finds these spellings."""
+    """Map from each spelling to be marked (singular and plural) to the key of its term, and the
+    pattern that finds these spellings."""
     keys = {
         spelling: term.key
         for term in glossary()
@@ -102,10 +101,8 @@ def _plural(word: str) -> str:
 
 def mark_terms(html: Markup) -> Markup:
     """Mark each term once in the labels of a panel: titles, subtitles, column heads, key figures.
-
-    The text is already escaped, and only split and wrapped here. Text inside buttons and links is
-    not marked, since a button cannot contain another button.
-    """
+    `html` is escaped already; this function only splits and wraps it. Text inside buttons and links
+    is not marked, since a button cannot contain another button."""
     parts, at, seen = [], 0, set[str]()
     for label in _LABEL.finditer(html):
         start, end = label.span("text")

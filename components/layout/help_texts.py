@@ -1,4 +1,4 @@
-"""Texts of the help: the keys of the page, and the steps of the tour. assets/page.js shows them."""
+"""Texts of the help, shown by assets/page.js: keyboard keys of the page, and steps of the tour."""
 
 from __future__ import annotations
 
@@ -89,8 +89,7 @@ KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
         ),
     ),
 )
-"""Keyboard keys and their effects, by tab; several keys with the same effect are separated by
-spaces."""
+"""Tab -> its keyboard keys and their effects; keys with the same effect are separated by spaces."""
 
 
 def help_script() -> Markup:

@@ -131,10 +131,8 @@ _SHAPES: Final = {
 
 
 def evenhand_theme() -> gr.themes.Base:
-    """Gradio's Base theme with black as its accent colour, so that only data are coloured.
-
-    Font weights are 400 and 700, since Gradio's SemiBold files lack Latin letters.
-    """
+    """Gradio's Base theme with black as its accent colour, so that only data are coloured. Font
+    weights are 400 and 700, since Gradio's SemiBold files lack Latin letters."""
     theme = gr.themes.Base(
         font=[gr.themes.LocalFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "sans-serif"],
         font_mono=[gr.themes.LocalFont("IBM Plex Mono", weights=(400, 700)), "monospace"],
@@ -153,8 +151,8 @@ def stylesheet() -> Markup:
 
 
 def head_html() -> Markup:
-    """Favicon, stylesheet, help texts and script as inline HTML, so that the browser makes no
-    further requests."""
+    """Favicon, stylesheet, help texts and script as inline HTML, so that the browser need not
+    request them."""
     icon = quote((ASSETS / "logo.svg").read_text(encoding="utf-8"))
     return fill(
         '<link rel="icon" type="image/svg+xml" href="data:image/svg+xml,{}">'

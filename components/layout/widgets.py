@@ -24,18 +24,16 @@ from components.server.gradio_private import set_postprocess
 _PLOT_TEMPLATE = Markup('<div class="eh-plot" style="height:{height}px"></div>')
 # The template does not contain the value, so that Gradio leaves Plotly's drawing in place. No
 # template may contain {{value}}: Gradio evaluates it as JavaScript, and data could contain ${…}.
-_PLOT_SCRIPT = "evenhand.plot(element, props, trigger, watch, {path!r}); /* triggers 'select' */"
-_CLICK_SCRIPT = "evenhand.clicks(element, trigger, watch); /* triggers 'select' */"
+_PLOT_SCRIPT = "evenhand.plot(element, props, {send}, watch, {path!r}); /* triggers 'select' */"
+_CLICK_SCRIPT = "evenhand.clicks(element, {send}, watch); /* triggers 'select' */"
+_MARK_SCRIPT = "evenhand.sendMarks(trigger); /* triggers 'select' */"
 
 
 @cache
 def plotly_script() -> str:
     """Return the URL path of the packaged Plotly script, and allow the server to serve this one
-    file.
-
-    The version in the path lets browsers cache the file without time limit (see
-    components.server.compression).
-    """
+    file. The version in the path lets browsers cache the file without time limit (see
+    components.server.compression)."""
     if not PLOTLY_JS.is_file():
         raise FileNotFoundError(
             f"{PLOTLY_JS} is missing, so no chart can be drawn: reinstall the package plotly"
@@ -44,17 +42,18 @@ def plotly_script() -> str:
     return f"{PLOTLY_JS.as_posix()}?v={plotly.__version__}"
 
 
-def PlotlyView(*, height: int = 380, **options: Any) -> gr.HTML:
+def PlotlyView(*, height: int = 380, marks: bool = False, **options: Any) -> gr.HTML:
     """A chart component; its value is a figure from components.charts, and a new value redraws it
     with the same zoom.
 
     `.select(fn)` handles a click on a mark that has customdata; fn takes `event: gr.EventData`, and
-    `click_data(event)` is {"customdata": …, "x": …, "y": …}. `height` reserves space until the
-    first draw; then the figure's own height applies.
+    `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, the MarkEvents component
+    of the page receives the click instead. `height` reserves space until the first draw; then the
+    figure's own height applies.
     """
     view = gr.HTML(
         html_template=_PLOT_TEMPLATE.format(height=height),
-        js_on_load=_PLOT_SCRIPT.format(path=plotly_script()),
+        js_on_load=_PLOT_SCRIPT.format(send=_receiver(marks), path=plotly_script()),
         apply_default_css=False,
         elem_classes=["eh-html", "eh-plot-view"],
         **options,
@@ -70,17 +69,22 @@ def _figure_json(figure: Figure | str | None) -> str | None:
 
 
 def ClickableHTML(
-    value: Markup = EMPTY, *, elem_classes: list[str] | str = "", **options: Any
+    value: Markup = EMPTY,
+    *,
+    elem_classes: list[str] | str = "",
+    marks: bool = False,
+    **options: Any,
 ) -> gr.HTML:
     """A component for HTML of components.html.panel or components.html.heatmap, with click events.
 
     `.select(fn)` handles a click on an element with data-select; fn takes `event: gr.EventData`,
     and `click_data(event)` (components.server.gradio_private) is the object in data-select, e.g.
-    {"judge": "gpt-4", "category": "coding"}. Terms of the glossary in its labels are marked.
+    {"judge": "gpt-4", "category": "coding"}. With `marks`, the MarkEvents component of the page
+    receives the click instead. Terms of the glossary in its labels are marked.
     """
     view = gr.HTML(
         _with_terms(value),
-        js_on_load=_CLICK_SCRIPT,
+        js_on_load=_CLICK_SCRIPT.format(send=_receiver(marks)),
         apply_default_css=False,
         elem_classes=_css_classes("eh-html", elem_classes),
         **options,
@@ -89,12 +93,33 @@ def ClickableHTML(
     return view
 
 
+def MarkEvents() -> gr.HTML:
+    """An invisible component whose `.select(fn)` handles the clicks on all components with `marks`.
+
+    One event for all of them: when a page is opened, Gradio's script compares every component with
+    the components of every event.
+    """
+    return gr.HTML(
+        "",
+        html_template=Markup("<i hidden></i>"),
+        js_on_load=_MARK_SCRIPT,
+        apply_default_css=False,
+        elem_classes=["eh-html", "eh-wire"],
+        render=False,
+    )
+
+
+def _receiver(marks: bool) -> str:
+    """Name of the JavaScript function that receives the clicks of a component."""
+    return "evenhand.sendMark" if marks else "trigger"
+
+
 def _with_terms(value: Any) -> Any:
     return mark_terms(value) if isinstance(value, Markup) else value
 
 
 def Switch(names: Sequence[str], label: str, **options: Any) -> gr.Radio:
-    """A segmented control: a choice among a few words that are all visible."""
+    """A segmented control: a choice among a few names that are all visible."""
     return gr.Radio(
         list(names),
         value=names[0],

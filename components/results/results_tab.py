@@ -13,7 +13,7 @@ import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.layout.header import Header
-from components.layout.widgets import ClickableHTML, Switch
+from components.layout.widgets import ClickableHTML, MarkEvents, Switch
 from components.results.bias import tab as bias_tab
 from components.results.controls import active_run_tab
 from components.results.controls.active_run_tab import mark_partial, run_progress
@@ -52,7 +52,7 @@ def build() -> ResultsTab:
     common = {"finding": ClickableHTML(elem_id="eh-results-finding")}
     news = ClickableHTML(elem_id="eh-results-news")
     common |= {
-        "kpis": ClickableHTML(elem_id="eh-results-kpis"),
+        "kpis": ClickableHTML(elem_id="eh-results-kpis", marks=True),
     }
     parts = {}
     with gr.Tabs(selected=names[0], elem_classes="eh-view") as pages:
@@ -66,22 +66,27 @@ def build() -> ResultsTab:
     }
     request_text = gr.Textbox(visible="hidden", elem_id="eh-asked", label="Asked", render=False)
     return ResultsTab(
-        switch, filters, common, pages, parts, draw, request_text, active_run_tab.build(news)
+        switch,
+        filters,
+        common,
+        pages,
+        parts,
+        draw,
+        request_text,
+        active_run_tab.build(news),
+        MarkEvents(),
     )
 
 
 def render_hidden(tab: ResultsTab) -> None:
-    """Render the hidden components outside all tabs, because the content of a tab exists only once
-    it is opened."""
-    for part in (*tab.draw_buttons.values(), tab.request_text, *tab.follower.hidden):
+    """Render the hidden components outside all tabs, since an unopened tab has no content."""
+    for part in (*tab.draw_buttons.values(), tab.request_text, tab.marks, *tab.follower.hidden):
         part.render()
 
 
 def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
-    """Connect events: a filter redraws the view, a control the panels that depend on it.
-
-    With an engine, views are also redrawn during its active runs.
-    """
+    """Connect events: a filter redraws the view, a control the panels that depend on it. With an
+    engine, views are also redrawn during its active runs."""
     for name in tab.draw_buttons:
         _bind_view(tab, header, store, engine, name)
     if engine:
@@ -89,7 +94,7 @@ def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = 
     controls: list[Any] = [tab.view, *tab.filters.values()]
     for control in controls:
         script = single_control_script(tab, control, draw_script(tab, changed=True))
-        if control is tab.view:  # chosen before the study is shown: applied when it is
+        if control is tab.view:  # a view chosen before its study is shown is applied then
             script = f"view => {{ evenhand.chooseView(view); ({script})(view); }}"
         control.input(None, control, None, js=script)
     tab.view.change(None, tab.view, tab.pages, js="view => ({__type__: 'update', selected: view})")
@@ -144,12 +149,13 @@ def _bind_refresh(tab: ResultsTab, header: Header, store: Store, engine: Engine)
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
     """Make every event with the input `request_text` send the page's filter and control values as
-    JSON. Call this after all events are bound."""
-    set_scripts(
-        blocks,
-        tab.request_text,
-        lambda place: f"(...values) => values.with({place}, evenhand.asked ?? '')",
-    )
+    JSON, after the event's own script. Call this after all events are bound."""
+
+    def script(place: int, before: str) -> str:
+        first = f"({before})(...values); " if before else ""
+        return f"(...values) => {{ {first}return values.with({place}, evenhand.asked ?? ''); }}"
+
+    set_scripts(blocks, tab.request_text, script)
 
 
 def _bind_control(
@@ -160,7 +166,8 @@ def _bind_control(
     outputs = parts.outputs(panels)
     states = tab.session_states(view)
 
-    def redraw(name: str, request_text: str, *state_values: Any) -> list[Any]:
+    def redraw(name: str, request_text: str, *input_values: Any) -> list[Any]:
+        *state_values, _ = input_values
         session_values = dict(zip(states, state_values, strict=True))
         # Gradio reports a new session state as changed; it is still empty.
         if not name or session_values.get(control_name, True) is None:
@@ -171,17 +178,16 @@ def _bind_control(
 
     control = parts.controls[control_name]
     listen = control.input if hasattr(control, "input") else control.change  # a gr.State
-    # Bound first: the redraw reads the request text that this script writes.
-    listen(None, control, None, js=single_control_script(tab, control, address_script(tab)))
-    inputs = [header.study, tab.request_text, *states.values()]
-    listen(redraw, inputs, outputs, **QUIET_EVENT)
+    script = single_control_script(tab, control, address_script(tab))
+    inputs = [header.study, tab.request_text, *states.values(), control]
+    listen(redraw, inputs, outputs, js=f"(...values) => ({script})(values.at(-1))", **QUIET_EVENT)
 
 
 def initial_controls(
     store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Name -> update of the view, the filters and the controls for a study, with the values of the
-    address where they exist; in the order of `tab.inputs`."""
+    """Parameter name -> Gradio update of the view, filters and controls for a study, set to the
+    values in the page address where they exist; in the order of `tab.inputs`."""
     whole = FilteredStudy(store, name)
     controls = {
         control.name: control_update(control.initial_state(whole, wanted.get(control.name)))
@@ -193,22 +199,20 @@ def initial_controls(
 
 
 def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
-    """The switch of views, set to the view that the address names."""
+    """The switch of views, set to the view named in the page address."""
     names = offered_views(filtered_study, _asked_view(wanted))
     return gr.Radio(choices=names, value=first_view(filtered_study, wanted))
 
 
 def first_view(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
-    """Name of the view that a page with this address opens."""
+    """Name of the view with which a page with these address parameters opens."""
     asked = _asked_view(wanted)
     return pick_choice(asked, offered_views(filtered_study, asked))
 
 
 def _asked_view(wanted: Mapping[str, str]) -> str | None:
-    """Name of the view that an address asks for; None if it asks for none.
-
-    An address without a view but with a control of Position bias was made when that was the first
-    view, so it opens that view.
-    """
+    """View named in the address parameters; None if there is none. Older addresses without a view
+    but with a control of Position bias were made when that view was the first, so they open
+    Position bias."""
     older = any(name in wanted for name in ("measure", "columns"))
     return wanted.get("view") or (bias_tab.NAME if older else None)

@@ -1,4 +1,4 @@
-"""The views of Results and their drawing, without Gradio: output name -> content."""
+"""The views of Results, and functions that draw a view (output name -> content) without Gradio."""
 
 from __future__ import annotations
 
@@ -40,12 +40,11 @@ INSTEAD: Final = {
     wins_tab.NAME: "pass rates and mean scores of the models (also in Ranking)",
     protocol_tab.NAME: "verdicts on single answers",
 }
-"""View on comparisons -> the subject that another view shows in its place, for a study of single
-answers."""
+"""View on comparisons -> subject of the views to use instead in a study of single answers."""
 
 
 def for_comparisons(view: View) -> View:
-    """Return the view with its panels replaced by a statement in studies of single answers only."""
+    """The view, without its panels in studies of single answers only; a headline explains this."""
 
     def finding(filtered: FilteredStudy) -> tuple[str, str]:
         if has_comparisons(filtered):
@@ -68,7 +67,7 @@ def for_comparisons(view: View) -> View:
 
 
 def point_views(filtered: FilteredStudy) -> list[str]:
-    """Names of the views on single answers that a study has verdicts for."""
+    """Names of the views on single answers (pass/fail, scores) that fit the study's verdicts."""
     kinds = verdict_kinds(filtered)
     found = [pass_fail_tab.NAME] if kinds.pass_fail else []
     return found + ([scores_tab.NAME] if kinds.scores else [])
@@ -102,13 +101,14 @@ SHARED_VIEWS: Final = (
 )
 """Views that apply to comparisons and to verdicts on single answers."""
 _DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
-"""At most two views are drawn at once: more threads would only delay each other."""
+"""Lets at most two views be drawn at once: more threads would only delay each other."""
 
 
 def render_view(
     store: Store, name: str, view: str, chosen: Filter, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Draw one view of a study from a filter and the settings of all views."""
+    """Draw one view of a study; `controls` are the values of the controls of all views. Return
+    output name -> content."""
     mine = {control: controls[control] for control in VIEWS[view].controls}
     serialised = json.dumps(mine, default=str)
     if json.loads(serialised) != mine:  # a setting that JSON cannot hold: not cached
@@ -126,7 +126,7 @@ def render_view(
 def render_panels(
     filtered_study: FilteredStudy, view: str, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Headline, key numbers, panels and note of a view by their output names."""
+    """Output name -> content of headline, key numbers, panels and data note of a view."""
     one = VIEWS[view]
     panels = one.render(filtered_study, controls)
     title, lead = one.finding(filtered_study)
@@ -140,8 +140,8 @@ def render_panels(
 
 
 def _view_kpis(one: View, filtered_study: FilteredStudy) -> Markup:
-    """Key numbers above a view; in a study of single answers, a shared view has the key numbers of
-    the study's first view."""
+    """HTML of the key numbers above a view; in a study of single answers, a view in SHARED_VIEWS
+    has the key numbers of the study's first view."""
     if one.name in POINT_VIEWS or has_comparisons(filtered_study):
         return (one.kpis or default_kpis)(filtered_study)
     if one.name not in SHARED_VIEWS or one.kpis:
@@ -163,11 +163,11 @@ def default_kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
-    """Names of the views that have data to show: a study of single answers has no pairs, and pairs
-    have no labels.
+    """Names of the views that have data to show: views on comparisons need comparisons, views on
+    single answers need such verdicts.
 
-    A view without data is offered if the address names it; it then names the views to open instead.
-    Protocol is offered only with a preset, or if the address names it.
+    A view named in the address (`asked`) is offered even without data; it then names the views to
+    open instead. Protocol is offered only with a preset, or if the address names it.
     """
     points = point_views(whole)
     if verdict_kinds(whole).only_points:

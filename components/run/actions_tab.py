@@ -50,7 +50,7 @@ RETRY_SETTINGS: Final = RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES)
 
 
 class RunActions:
-    """Handlers of the Run tab's buttons; each returns the outputs of the redrawn tab."""
+    """Event handlers of the Run tab; each returns the outputs of the redrawn tab."""
 
     def __init__(self, store: Store, engine: Engine, live: LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live
@@ -96,7 +96,7 @@ class RunActions:
         return self(name, which)
 
     def run_notice_action(self, name: str, which: str, event: gr.EventData) -> list[Any]:
-        """Perform the action of the button in a notice."""
+        """Perform the action of a button that was clicked in a notice."""
         asked = read_click(click_data(event))
         do: dict[str, Callable[[], object]] = {
             "start": lambda: start_run(self._store, self._engine, name),
@@ -127,10 +127,8 @@ class RunActions:
 
     def test_key_and_start(self, name: str, which: str, key: str, origin: str) -> list[Any]:
         """Test the typed key with one call to each judge that needs it, then start the run.
-
         `origin`: the host that the page named beside the key field; the key is sent to no other
-        host.
-        """
+        host."""
         known = load_run_facts(self._store, self._engine, self._live.quotes, name)
         typed = dict.fromkeys(known.judges_without_key, TypedKey(key, origin))
         if not key.strip():
@@ -163,8 +161,8 @@ def _parse_calls(value: object) -> int:
 
 
 def find_key_refusal(store: Store, name: str, typed: TypedKeys) -> str:
-    """Test the typed keys with one call to each judge that has a typed key; return the first
-    refusal, or an empty text."""
+    """Test the typed keys with one call to each judge that has a typed key; return the reason of
+    the first refusal, or ""."""
     plan = load_stored_plan(store, name)
     try:
         keys = keys_for(called_judges(plan.study), typed)
@@ -187,10 +185,8 @@ def start_run(
     settings: RunSettings | None = None,
     budget: float | None = None,
 ) -> Run:
-    """Start a run of the missing calls of a stored study, or return its active run.
-
-    `budget`: dollars for the whole study, used in this run only.
-    """
+    """Start a run of the missing calls of a stored study, or return its active run. `budget`:
+    maximum dollars for the whole study, valid in this run only."""
 
     def start() -> Run:
         plan = load_stored_plan(store, name)
@@ -206,7 +202,6 @@ def start_run(
 
 
 def show_study_pill(engine: Engine, name: str) -> Markup:
-    """HTML of the run's state in the header."""
     run = engine.latest_run(name)
     return EMPTY if run is None else show_run_pill(run.snapshot())
 
@@ -214,11 +209,9 @@ def show_study_pill(engine: Engine, name: str) -> Markup:
 def render(
     store: Store, engine: Engine, live: LiveStudies, name: str, which: str = REPLY_SCOPES[0]
 ) -> list[Any]:
-    """All outputs of the tab for a study.
-
-    They may activate the timer but never deactivate it: a redraw that began before a run started
-    can reach the page after the start, and would then stop the updates.
-    """
+    """All outputs of the tab for a study. The outputs may activate the timer but never deactivate
+    it: a redraw that began before a run started can reach the page after the start, and would then
+    stop the updates."""
     if not name:
         return [gr.skip()] * 21
     now = load_run_facts(store, engine, live.quotes, name)
@@ -245,8 +238,8 @@ def render(
 
 
 def show_buttons(now: RunFacts) -> list[gr.Button]:
-    """The buttons See results, Run, Retry, Pause and Stop, with prices; only those that apply are
-    visible."""
+    """The buttons See results, Run, Retry, Pause and Stop, with prices; buttons that do not apply
+    are hidden."""
     idle = not now.running and not now.recorded and now.owned
     return [
         gr.Button(visible=now.complete or now.recorded),

@@ -1,5 +1,4 @@
-"""Live figures of running studies; only new rows are processed, and all visitors share the
-result."""
+"""Live figures of running studies, updated from new rows only, and shared by all visitors."""
 
 from __future__ import annotations
 
@@ -38,8 +37,8 @@ from studies.store.store import Store
 
 MAX_SHARE_POINTS: Final = 120
 MIN_ELO_BATTLES: Final = 100
-"""Number of battles from which Elo curves are drawn; with fewer, they depend mostly on the order of
-arrival."""
+"""Number of battles from which Elo curves are drawn; with fewer battles, ratings depend mostly on
+the order of arrival."""
 
 
 NO_VERDICT: Final = Estimate(None, note="no verdict yet")
@@ -47,8 +46,8 @@ NO_VERDICT: Final = Estimate(None, note="no verdict yet")
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """Live numbers and charts of a study at one moment: share of the first position, Elo and win
-    rates; `rows` is the number of judgements counted."""
+    """Numbers and charts of a study at one moment: first-position share, Elo and win rates; `rows`
+    is the number of judgements counted."""
 
     rows: int
     share: Estimate
@@ -58,8 +57,8 @@ class LiveFigures:
     elo_figure: Figure | None
     wins_figure: Figure | None
     sequence: Estimate = NO_VERDICT
-    """Share of items with more verdicts for the first position, as a confidence sequence: its
-    bounds hold however often they are looked at."""
+    """Share of items with more verdicts for the first position than for the others, as a confidence
+    sequence."""
     changed: Estimate = NO_VERDICT
     """Share of comparisons judged in all orders whose verdict changes with the order."""
     repeats: Estimate = NO_VERDICT
@@ -67,11 +66,11 @@ class LiveFigures:
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
-"""Maximum calls of a study whose live figures count all its verdicts; the figures of a larger study
-count only new verdicts."""
+"""Maximum calls of a study whose live figures count all its verdicts; for a larger study, live
+figures count only verdicts after the Run tab was opened."""
 MAX_COMPARED_ROWS: Final = 50_000
-"""Maximum verdicts for which the Run tab computes the share that changes with the order; with more,
-only Results computes it."""
+"""Maximum verdicts for which the Run tab computes the share that changes with the order; with more
+verdicts, only Results computes it."""
 
 
 @dataclass(slots=True)
@@ -91,7 +90,7 @@ class LiveStudy:
     _has_judges: bool = False
     """Whether a judge has given a verdict; people's votes are then left out."""
     _start: int = 0
-    """Row number in the store from which the figures are counted: the first value of `cursor`."""
+    """Number of the last row in the store before the figures begin: the first value of `cursor`."""
     _figures: LiveFigures | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -110,7 +109,7 @@ class LiveStudy:
         if not rows:
             return False
         if any(row[0] in self._plan_places for row in rows):
-            self._reset()  # asked again or read again: the earlier verdict no longer counts
+            self._reset()  # a new verdict on a counted call: count anew
             rows = self.store.frame_rows(self.study, since=self.cursor)
         new = self._counted_rows(self._read(rows))
         if new.empty:
@@ -123,12 +122,12 @@ class LiveStudy:
 
     def _read(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
         self._plan_places.update(row[0] for row in rows)
-        rows.sort(key=lambda row: row[-1])  # as they arrived
+        rows.sort(key=lambda row: row[-1])  # in order of arrival
         self.cursor = int(rows[-1][-1])
         return frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
 
     def _counted_rows(self, new: pd.DataFrame) -> pd.DataFrame:
-        """The rows to count: rows of judges; people's votes only while no judge has given a
+        """The rows to count: those of judges; people's votes only while no judge has given a
         verdict, as in Results."""
         human = row_selection.people_mask(new)
         if not self._has_judges and not human.all():
@@ -157,8 +156,8 @@ class LiveStudy:
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_share_points(self, first: bool) -> None:
-        """Add the current point to the curve of first-position shares; the first time, also points
-        for the rows read so far."""
+        """Add a point for all rows so far to the curve of first-position shares; with `first`, up
+        to 40 points, each for more of the rows."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]
@@ -208,18 +207,17 @@ class LiveStudy:
 
 
 def no_finding(study: str) -> str:
-    """Return no headline; the default of `LiveStudies.study_finding`."""
+    """Return "": the default of `LiveStudies.study_finding`."""
     return ""
 
 
 def no_outcome(study: str) -> Markup:
-    """Return no panels; the default of `LiveStudies.outcome`."""
+    """Return empty HTML: the default of `LiveStudies.outcome`."""
     return EMPTY
 
 
 class LiveStudies:
     """The live figures of all studies, kept by the server and shared by all sessions.
-
     `study_finding` returns the headline that the Results tab shows for a study; `outcome` the HTML
     of the panels that the Run tab shows when all calls have been made; `forecast` the calls and the
     cost that the Study tab forecasts for the whole study.
@@ -237,7 +235,7 @@ class LiveStudies:
         self._store = store
 
     def for_study(self, study: str) -> LiveStudy:
-        """The live figures of a study; if its plan has changed, they start anew."""
+        """The live figures of a study; they start anew when the plan of the study has changed."""
         return self._store.memoised(
             study,
             ("live figures",),
@@ -271,7 +269,6 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def _start_cursor(store: Store, study: str) -> int:
-    """The row number from which a study's figures are counted: 0, or the newest row of a very large
-    study."""
+    """Row number after which a study's figures begin: 0, or the newest row of a huge study."""
     whole = store.counts(study, recorded=True)["planned"]
     return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

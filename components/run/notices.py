@@ -1,4 +1,5 @@
-"""Notices of the Run tab: what happened, how often, the effect on the numbers, and one action.
+"""Notices of the Run tab: what happened, how often, the effect on the numbers, and at most one
+action.
 
 Levels: `calm` informs, `warn` affects numbers or speed, `bad` stops the work until the user acts. A
 click on an action is sent to components.run.tab as {"do": …}.
@@ -37,8 +38,8 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 NOTICED_ATTEMPTS: Final = 3
 """Number of attempts at one call from which a notice on retries is shown."""
 BUDGET_HEADROOM: Final = 1.25
-"""Factor on the remaining cost when the budget is raised, because calls are reserved at their
-maximum cost."""
+"""Factor on the remaining cost when a higher budget is proposed, because calls are reserved at
+their maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (
@@ -47,7 +48,7 @@ READ_ONLY_TEXT: Final = (
 
 
 def show_notices(facts: RunFacts) -> Markup:
-    """HTML of all notices on a study. A visitor who does not own the study gets one: it is
+    """HTML of all notices on a study; a visitor who does not own the study sees only that it is
     read-only."""
     if not facts.owned:
         return (
@@ -68,8 +69,8 @@ def show_notices(facts: RunFacts) -> Markup:
 
 
 def _key_notices(facts: RunFacts) -> Iterator[str]:
-    """Notices on environment variables that need consent, and on keys for several hosts, for which
-    the single key field is not enough."""
+    """Notices on environment variables that need consent, and on keys for several hosts, which
+    cannot be typed into the single key field."""
     for variable, origin in facts.unconfirmed:
         allow = {"do": "allow", "variable": variable, "origin": origin}
         yield notice_html(
@@ -87,8 +88,8 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> Markup:
-    """HTML notices on the store file: restored after it was deleted, or lost when the Space
-    restarted."""
+    """HTML notices on the store: restored after its file was deleted, or erased at a Space's
+    restart."""
     if store.file_watch.notice:
         text = f"{_sentence(store.file_watch.notice)} Find out which program deletes this file."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
@@ -96,7 +97,7 @@ def show_store_notices(store: Store) -> Markup:
 
 
 def _disk_notice() -> Markup:
-    """HTML notice on a Space that its disk is erased at a restart."""
+    """HTML notice that a Space's disk is erased at a restart; empty outside a Space."""
     if not settings.is_space():
         return EMPTY
     text = "A Space loses its files at every restart."
@@ -163,8 +164,8 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
 
 
 def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
-    """Judges that wait for a rate limit, grouped by endpoint, because they share one limit and one
-    notice."""
+    """Judges that wait for a rate limit, grouped by remaining seconds and allowed calls; the judges
+    of one endpoint share both, and get one notice."""
     found: dict[tuple[int, int], list[JudgeWait]] = {}
     for wait in waits:
         if wait.kind == "cooling":
@@ -193,7 +194,6 @@ def _cooling_notice(waits: list[JudgeWait]) -> Markup:
 
 
 def _last_run_notices(facts: RunFacts) -> Iterator[str]:
-    """Notices on how the last run ended."""
     last = facts.last
     if facts.running or last is None:
         return
@@ -229,7 +229,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def _raise_budget_action(facts: RunFacts) -> Action | None:
-    """Button that raises the budget of this run; its label names the new amount."""
+    """Button that raises this run's budget to the amount on it; None if costs are unknown."""
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)
@@ -276,8 +276,8 @@ def _sentence(text: str) -> str:
 
 
 def show_failures(store: Store, facts: RunFacts) -> Markup:
-    """HTML list of unusable replies by kind, each with an example and a link, and of attempts that
-    were retried."""
+    """HTML list of unusable replies by kind, each with an example and a link, and of failed
+    attempts that were retried."""
     kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
     retried = facts.snapshot.failures if facts.snapshot else ()
     if not kinds and not retried:
@@ -308,8 +308,8 @@ def failure_row(
     opens: bool = True,
     all_too: bool = True,
 ) -> Markup:
-    """HTML of one kind of failure: badge, count, judge and prompt, end of an example, links to
-    Inspect."""
+    """HTML of one kind of failure: badge, count, judge and prompt, end of an example reply, links
+    to Inspect."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
@@ -371,8 +371,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
 
 
 def tie_rule_effect(frame: pd.DataFrame) -> str:
-    """Text on the consistency if unusable replies were counted as ties, beside its current
-    value."""
+    """Clause on the consistency if unusable replies counted as ties, and on the consistency now; ""
+    if unknown."""
     rows = machine_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:
@@ -396,5 +396,5 @@ def key_notice(facts: RunFacts) -> Markup:
 
 
 def read_click(data: object) -> Mapping[str, Any]:
-    """The action that the browser sent for a notice's button; empty if malformed."""
+    """The action that the browser sent for a button in a notice; empty if it is malformed."""
     return data if isinstance(data, Mapping) and isinstance(data.get("do"), str) else {}

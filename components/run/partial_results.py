@@ -1,4 +1,4 @@
-"""The results of an active run so far, on the Run tab: one line without a finding."""
+"""Results of an active run on the Run tab: one line with the verdicts so far, without a finding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from components.run.run_facts import RunFacts
 
 
 def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML panel with the share of verdicts changed so far; empty unless a run is active."""
+    """HTML panel with the share of verdicts so far that change with the order; empty without a
+    run."""
     if not facts.running or not facts.done:
         return EMPTY
     heading = panel_head(
@@ -41,7 +42,8 @@ def _partial_line(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def changed_so_far(picture: LiveFigures) -> str:
-    """Sentence on the comparisons judged in all their orders and how many of them changed."""
+    """Sentence on how many comparisons were judged in all orders, and how many of them change with
+    the order."""
     changed = picture.changed
     if changed.value is None:
         return "No comparison has a verdict in all its orders yet."

@@ -47,7 +47,8 @@ def state_badge(state: str) -> Markup:
 
 
 def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
-    """HTML list of runs, newest first."""
+    """HTML list of the runs of the study, or of all studies (`scope`), newest first; the run with
+    the id `opened` is marked."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
         return empty_state("No runs yet.", "Every run is listed here with its calls and costs.")
@@ -66,7 +67,7 @@ def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opene
     calls = (
         "no call" if spent is None else f"{count(spent.calls, 'call')}, {_cost_text(spent, run)}"
     )
-    if run.state == "running":  # the list is not drawn anew while it counts
+    if run.state == "running":  # the list is not redrawn during a run
         calls = "in progress"
     who = fill('<b class="who">{}</b>', run.study) if with_study else ""
     click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
@@ -95,8 +96,7 @@ def _run_time(run: PastRun) -> Markup:
 
 
 def _cost_text(spent: RunSpending, run: PastRun) -> str:
-    """Text on the cost of a run; calls without a known price are counted and never shown as
-    free."""
+    """Text on the dollars of a run; calls without a known price are counted, never as free."""
     if run.state in ("running", "paused"):  # the cost of calls in flight is unknown
         return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
     if spent.unknown == spent.calls:
@@ -110,10 +110,8 @@ def find_past_run(store: Store, run_id: str) -> PastRun | None:
 
 
 def show_run(store: Store, run_id: str, study: str) -> Markup:
-    """HTML details of one run: state, reason, calls by outcome, failures.
-
-    `study`: the study now shown; only its judgements can be opened in Inspect.
-    """
+    """HTML details of one run: state, reason, calls by outcome, failures. `study`: the study now
+    shown; only its judgements can be opened in Inspect."""
     if not run_id:
         return EMPTY
     run = find_past_run(store, run_id)
@@ -180,7 +178,7 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> Markup:
 
 
 def _token_text(own: list[AttemptTotals]) -> str:
-    """Text on the tokens of one judge's calls, including cached tokens and those of reasoning."""
+    """Text on the tokens of one judge's calls: input (with cached) and output (with reasoning)."""
     sent, cached, received, thought = (
         sum(values)
         for values in zip(

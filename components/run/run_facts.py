@@ -1,4 +1,4 @@
-"""State of a study for the Run tab: its run, counts, costs and calls left."""
+"""State of a study for the Run tab: its run, calls by status, costs, and calls to be made."""
 
 from __future__ import annotations
 
@@ -23,39 +23,37 @@ ERROR_STATUSES: Final = frozenset({"error"})
 """Statuses of calls that a run makes again, together with the missing calls."""
 KEY_REFUSED_REASON: Final = "refused the API key"
 KEY_REASONS: Final = (KEY_REFUSED_REASON, EXPIRED_MESSAGE)
-"""End reasons of a run after which a key must be typed again."""
+"""Reasons for the end of a run after which a key must be typed again."""
 NO_ASKS: Final = CostQuote(0, 0.0)
 NO_CALLS: Final = RunSpending(0, 0.0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The state of one study at one moment."""
-
     name: str
     counts: Mapping[str, int]
     snapshot: RunSnapshot | None
-    """Snapshot of the run of this process, active or ended."""
+    """Snapshot of the latest run in this process, active or ended."""
     running: bool
     last: PastRun | None
-    """The newest run in the store, set while no run is active."""
+    """The newest run in the store; None while a run is active."""
     spent: float
     """Dollars spent on the study, the active run included."""
     budget: float | None
     maybe_paid_twice: int
-    """Calls that may have been paid twice."""
+    """Number of calls that may have been paid twice."""
     unpriced: int = 0
-    """Calls of unknown price, which `spent` leaves out."""
+    """Number of calls of unknown price, whose cost is not in `spent`."""
     missing: CostQuote = NO_ASKS
-    """Number and cost of the calls that Run would make; set while no run is active."""
+    """Number and cost of the calls that the button Run would make; set while no run is active."""
     failed: CostQuote = NO_ASKS
-    """Number and cost of the calls that Retry would make."""
+    """Number and cost of the calls that the button Retry would make."""
     judges_without_key: tuple[str, ...] = ()
-    """Judges whose key is missing."""
+    """Names of the judges whose key is missing."""
     key_origins: tuple[str, ...] = ()
-    """The hosts to which the missing keys would be sent."""
+    """Origins to which the missing keys would be sent."""
     unconfirmed: tuple[Pair, ...] = ()
-    """Variables the study would send to hosts the user has not allowed."""
+    """Pairs (environment variable, origin) of the study to which the user has not consented."""
     owned: bool = True
     """Whether the current visitor may run and control the study."""
     made: RunSpending = NO_CALLS
@@ -90,8 +88,8 @@ class RunFacts:
 
     @property
     def offers_retry(self) -> bool:
-        """Whether the Retry button would make calls that Run would not (Run also repeats calls that
-        ended in an error)."""
+        """Whether the button Retry would make calls that Run would not; Run repeats only calls that
+        ended in an error."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 
@@ -125,7 +123,7 @@ class QuoteCache:
             return None
 
     def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
-        """Estimated cost of the missing calls, and of the failed calls worth repeating."""
+        """Number and cost of the missing calls, and of the failed calls that Retry would make."""
         return self._store.memoised(
             study,
             ("cost quotes",),
@@ -145,11 +143,8 @@ class QuoteCache:
 
 
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
-    """Load the state of a study.
-
-    While a run is active, the state comes from its snapshot only: the page requests it twice a
-    second, so loading must not scan the plan.
-    """
+    """Load the state of a study. While a run is active, the state comes from its snapshot only: the
+    page requests it twice a second, so loading must not scan the plan."""
     run = engine.latest_run(name)
     snapshot = run.snapshot() if run else None
     if run is not None and snapshot is not None and not run.finished.is_set():
@@ -214,8 +209,8 @@ def called_judges(study: Study) -> list[JudgeSpec]:
 
 
 def _judges_without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[JudgeSpec]:
-    """Endpoint judges whose environment variable is unset, or whose key was refused in the last
-    run."""
+    """Endpoint judges whose environment variable for the key is unset, or whose key was refused in
+    the last run."""
     refused = last is not None and any(words in last.reason for words in KEY_REASONS)
     return [
         judge

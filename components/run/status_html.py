@@ -72,8 +72,7 @@ def _finding_text(facts: RunFacts) -> str:
 
 
 def _pause_limit(facts: RunFacts) -> str:
-    """Sentence on the longest pause allowed on a public page, where other visitors wait for a
-    run."""
+    """Sentence on the longest pause allowed on a public page; "" if there is no limit."""
     longest = facts.snapshot.longest_pause if facts.snapshot else None
     if longest is None:
         return ""
@@ -81,8 +80,7 @@ def _pause_limit(facts: RunFacts) -> str:
 
 
 def show_progress(facts: RunFacts) -> Markup:
-    """HTML progress bar by status, with calls that wait for a retry hatched, and the reasons for
-    waiting."""
+    """HTML progress bar by status (hatched: calls that wait for a retry), and why calls wait."""
     snapshot, counts = facts.snapshot, facts.counts
     waiting = sum(wait.asks for wait in snapshot.waits) if snapshot and facts.running else 0
     by_status = {status: counts[status] for status in STATUSES if counts.get(status)}
@@ -91,8 +89,7 @@ def show_progress(facts: RunFacts) -> Markup:
 
 
 def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
-    """HTML line with the reasons for waiting; always present, so that the page layout does not
-    move."""
+    """HTML line with the reasons why calls wait; always shown, so that the page does not jump."""
     if snapshot is None:
         return EMPTY
     told = "; ".join(snapshot.waiting) or (
@@ -117,7 +114,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
-    """HTML note for a large study: this tab counts only replies since it was opened."""
+    """HTML note, for large studies, that this tab counts only replies since it was opened."""
     if facts.planned <= MAX_FOLLOWED_ASKS:
         return EMPTY
     told = (
@@ -180,7 +177,7 @@ def _clock_time(at: float) -> str:
 
 
 def _spent_kpi(facts: RunFacts) -> Kpi:
-    """Key figure of dollars spent, with the budget if one is set, and the forecast."""
+    """Key figure of dollars spent, with the budget (if set) and the expected total."""
     snapshot = facts.snapshot if facts.running else None
     end = _expected_total(facts)
     notes = []
@@ -222,7 +219,7 @@ def _cost_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Text of dollars spent; "free" only if no call has a price, "unknown" if no price is known."""
+    """Text of dollars spent; "free" only if no call costs anything, "unknown" without prices."""
     if facts.unpriced and not facts.spent:
         return "unknown"
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget
@@ -230,7 +227,7 @@ def _spent_text(facts: RunFacts) -> str:
 
 
 def _expected_total(facts: RunFacts) -> float | None:
-    """Expected dollars of the study when all calls are made."""
+    """Expected dollars of the study once all calls are made; None if unknown."""
     if facts.snapshot is not None and facts.running:
         expected = facts.snapshot.expected_dollars
         return None if expected is None else facts.snapshot.spent_before + expected
@@ -269,11 +266,9 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
 
 
 def stopping_note(picture: LiveFigures) -> Markup:
-    """HTML note on the share of items with more verdicts for the first position, and on whether the
-    run may be stopped because of it.
-
-    The bounds are a confidence sequence, which stays valid however often it is looked at.
-    """
+    """HTML note on the share of items with more verdicts for the first position, and on whether
+    this share allows the run to be stopped. The bounds are a confidence sequence, which stays valid
+    however often it is looked at."""
     votes = picture.sequence
     if votes.value is None or votes.low is None or votes.high is None:
         return EMPTY

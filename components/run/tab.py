@@ -42,13 +42,13 @@ class RunTab:
     keys: gr.Column
     key_note: gr.HTML
     key_origin: gr.Textbox
-    """The only host that a key typed here is sent to, as named on the page."""
+    """The only origin, named on the page, to which a key typed here is sent."""
     key: gr.Textbox
     key_go: gr.Button
     progress: gr.HTML
     kpis: gr.HTML
     outcome: gr.HTML
-    """HTML of the results so far during a run; after the run, of the flips and the next steps."""
+    """HTML of the results so far during a run; after the run, of the flips and next steps."""
     failures: gr.HTML
     share: gr.HTML
     elo: gr.HTML
@@ -59,7 +59,6 @@ class RunTab:
     runs: gr.HTML
     opened: gr.HTML
     run_id: gr.Textbox
-    """Id of the opened past run."""
 
     @property
     def outputs(self) -> list[Any]:
@@ -157,7 +156,7 @@ def bind(
     live: LiveStudies,
     on_tab: gr.Tab | None = None,
 ) -> None:
-    """Connect the events. The page stores only a study's name and a run's id."""
+    """Connect the events. The page stores only the name of the study and the id of the run."""
     look = RunActions(store, engine, live)
     inputs, outputs = [header.study, tab.which], [*tab.outputs, header.pill]
     past: dict[str, Any] = {
@@ -187,8 +186,8 @@ def _bind_past_runs(
     past: dict[str, Any],
     on_tab: gr.Tab | None,
 ) -> None:
-    """Refresh the list of past runs when the tab is opened, or when the study or the choice of
-    studies above the list changes."""
+    """Refresh the list of past runs when the tab is opened, a run changes its state, or another
+    study or scope (this study, all studies) is chosen."""
     header.study.change(**past)
     tab.scope.change(**past)
     if on_tab is not None:

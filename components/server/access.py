@@ -43,16 +43,16 @@ class Access:
     concurrency: int | None
     """Maximum simultaneous calls of one run."""
     paused: int | None
-    """Maximum paused runs of all visitors; beyond it the run that was paused first is stopped."""
+    """Maximum paused runs of all visitors; beyond it, the run paused earliest is stopped."""
     pause_minutes: float | None
     """Minutes until a paused run is stopped; its replies stay stored."""
     queue: int | None
     """Maximum waiting events; further events are refused with the advice to try again."""
     queue_limits: QueueLimits | None
-    """Maximum events of one session and of one network address; None: no such limits, and events
-    are served in order of arrival."""
+    """Maximum events of one session and of one network address; None: no limits, and events are
+    handled in order of arrival."""
     sessions: int
-    """Maximum sessions whose state is stored; beyond it the oldest is deleted."""
+    """Maximum stored sessions; beyond it, the oldest session is deleted."""
     rows: int
     """Maximum rows of one page of a table."""
     expiry_days: float | None

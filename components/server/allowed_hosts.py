@@ -1,11 +1,10 @@
-"""ASGI middleware that accepts only requests sent to this server's own hosts and from its own
-pages.
+"""ASGI middleware that accepts only requests to this server's hosts and from this server's pages.
 
 It stops two attacks by a web site that the user visits. DNS rebinding: the site points its own name
-at 127.0.0.1, so the browser treats the app as part of the site; the Host header then contains that
-name. Cross-site requests: the site posts to http://127.0.0.1:7860; the Origin header then contains
-the site. Gradio itself checks neither, and permits cross-origin reads for every Host except
-localhost. This module does not import gradio.
+at 127.0.0.1, so that the browser treats the app as part of the site; the Host header then contains
+the site's name. Cross-site requests: the site posts to http://127.0.0.1:7860; the Origin header
+then contains the site. Gradio itself checks neither, and permits cross-origin reads for every Host
+except localhost. This module does not import gradio.
 """
 
 from __future__ import annotations
@@ -26,14 +25,13 @@ from studies import settings
 from studies.errors import EvenhandError
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-"""Hosts that are always served, because Gradio checks its own start with a request to one of
-them."""
+"""Hosts that are always served, because Gradio sends a request to one of them when it starts."""
 SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 STATE_CHANGING_ROUTES: Final = re.compile(
     r"/(?:logout|queue/data|heartbeat|call|startup-events|mcp|upload_progress)(?:/|$)"
 )
-"""Routes that change state on GET: sessions end with their heartbeat, a stream takes messages out
-of a queue, a logout deletes a cookie."""
+"""Routes that change state on GET: a heartbeat ends its session, a stream takes messages out of a
+queue, a logout deletes a cookie."""
 
 _HOST: Final = re.compile(
     r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)\.?)(?::(?P<port>\d{0,5}))?"
@@ -49,7 +47,7 @@ _CHECKED_HEADERS: Final = frozenset(
 
 
 class BadHosts(EvenhandError):
-    """An entry of EVENHAND_HOSTS is not a host."""
+    """Raised if an entry of EVENHAND_HOSTS is not a host."""
 
 
 class Host(NamedTuple):
@@ -95,8 +93,8 @@ def parse_origin(text: str) -> Host | None:
 
 @lru_cache(512)
 def _canonical_address(text: str) -> str:
-    """The usual form of an IP address, as IPv4 if it is mapped into IPv6; empty if the text is a
-    name."""
+    """Canonical form of an IP address (IPv4 if it is an IPv4-mapped IPv6 address); empty if the
+    text is no address."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -113,19 +111,18 @@ class Hosts:
     listed: tuple[Host, ...] = ()
     """Hosts whose pages may use the server even if a proxy replaced the Host header."""
     any_address: bool = False
-    """Whether every Host that is an IP address is served. Rebinding needs a name, and a health
-    check or a port forwarding may use an address that this machine does not have."""
+    """Whether every Host that is an IP address is accepted. DNS rebinding needs a name, and a
+    health check or a port forwarding may use an address that this machine does not have."""
 
     def serves(self, host: Host, own_address: str) -> bool:
-        """Whether requests to the host are accepted. `own_address` is the server's end of the
-        connection; it covers all addresses of a machine that listens on 0.0.0.0."""
+        """Whether requests to `host` are accepted. `own_address` is the server's address in this
+        connection; it is accepted because a server on 0.0.0.0 has several addresses."""
         if host.name in self.names:
             return True
         return host.is_address and (self.any_address or host.name == own_address)
 
     def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
-        """Whether a page of this origin may send requests to the server, which was addressed as
-        `host`."""
+        """Whether a page of this origin may send requests to the server addressed as `host`."""
         if host.serves_port(origin.port) and self.serves(origin, own_address):
             return True
         return any(
@@ -136,8 +133,8 @@ class Hosts:
 def configured_hosts(
     bound: str, *, public: bool, environment: Mapping[str, str] | None = None
 ) -> Hosts:
-    """The hosts of a server that listens on `bound`: loopback, `bound`, the Space's own
-    (SPACE_HOST, a list if it has a custom domain) and those in EVENHAND_HOSTS."""
+    """Hosts of a server that listens on `bound`: loopback, `bound`, those in SPACE_HOST (several if
+    the Space has a custom domain) and those in EVENHAND_HOSTS."""
     space = (parse_host(entry.rstrip("/")) for entry in settings.SPACE_HOST.read(environment))
     extra = (_parse_required_host(entry) for entry in settings.HOSTS.read(environment))
     listed = (*(host for host in space if host), *extra)
@@ -157,7 +154,7 @@ def _parse_required_host(entry: str) -> Host:
 
 
 class AllowedHosts:
-    """Middleware that refuses requests to other hosts and requests from pages of other origins."""
+    """Middleware that refuses requests to unknown hosts and from pages of other origins."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self._app, self._hosts = app, hosts
@@ -178,8 +175,7 @@ class RequestRefusal(NamedTuple):
     words: str
 
     def response(self) -> PlainTextResponse:
-        """A response that closes the connection, so that the rest of the request body is not
-        read."""
+        """A response that closes the connection, so that the rest of the body is not read."""
         headers = {
             "Cache-Control": "no-store",
             "Connection": "close",
@@ -211,7 +207,7 @@ def find_refusal(scope: Scope, hosts: Hosts) -> RequestRefusal | None:
 def _find_foreign_page(
     scope: Scope, sent: Mapping[bytes, bytes], trusts: Callable[[Host], bool]
 ) -> RequestRefusal | None:
-    """The reason to refuse a request to the right host because of the page that sent it; None if it
+    """Reason to refuse a request to an accepted host because of the page that sent it; None if it
     is accepted.
 
     If the browser sends an Origin header, that header decides. Without one, links and frames of

@@ -21,12 +21,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 PLOTLY_JS: Final = Path(plotly.__path__[0]) / "package_data" / "plotly.min.js"
 COMPRESSED_PATHS: Final = ("/", "/config")
 CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
-"""Value of Cache-Control for plotly.js: no time limit, because the address contains plotly's
-version."""
+"""Cache-Control of plotly.js: no time limit, because its address contains plotly's version."""
 
 
 class CompressionMiddleware:
-    """Middleware for `launch(app_kwargs={"middleware": [Middleware(CompressionMiddleware)]})`."""
+    """Middleware that compresses the responses of COMPRESSED_PATHS and plotly.js, and lets browsers
+    cache plotly.js."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -56,8 +56,8 @@ def script_response(headers: Headers) -> Response:
 
 @cache
 def _compress_script(encoding: str) -> bytes:
-    """Compress plotly.js once for all visitors, with brotli at quality 6, a tenth smaller than
-    Gradio's own compression."""
+    """Compress plotly.js once for all visitors; brotli at quality 6 makes it a tenth smaller than
+    Gradio's compression does."""
     plain = PLOTLY_JS.read_bytes()
     if encoding == "br":
         return bytes(brotli.compress(plain, mode=brotli.MODE_TEXT, quality=6))

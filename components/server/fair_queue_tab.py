@@ -14,7 +14,7 @@ HANDLER_CONCURRENCY: Final = 16
 
 
 def configure_queue(blocks: gr.Blocks, access: Access) -> None:
-    """Set up the queue and the sessions of a page; called before launch."""
+    """Set up the queue and the sessions of a page, before launch."""
     blocks.queue(
         default_concurrency_limit=HANDLER_CONCURRENCY,
         max_size=access.queue,

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from studies import settings
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
-"""Maximum number of addresses and sessions whose last turn is stored; all others count as new."""
+"""Maximum addresses and sessions whose last turn is stored; clients beyond it count as new."""
 UNREAD_ANSWER_SECONDS: Final = 20.0
-"""Seconds for which an unread answer is stored, even above the limit of unread answers."""
+"""Seconds for which an unread answer is kept, even above the limit of unread answers."""
 IDLE_SECONDS: Final = 20.0
 """Seconds without an event after which the queue is idle."""
 IDLE_POLL_SECONDS: Final = 0.025
@@ -55,11 +55,8 @@ class QueueClient:
 
 def identify_client(session: str | None, request: Request) -> QueueClient:
     """Return the session and address of a request; requests without a session count as one session
-    per address.
-
-    On a Space the address is the last entry of X-Forwarded-For, which the Hub's proxy appends; a
-    visitor can forge only the entries before it.
-    """
+    per address. On a Space the address is the last entry of X-Forwarded-For, which the Hub's proxy
+    appends; a visitor can forge only the entries before it."""
     address = request.client.host if request.client else ""
     if settings.is_space():
         forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
@@ -68,7 +65,7 @@ def identify_client(session: str | None, request: Request) -> QueueClient:
 
 
 class FairTurns:
-    """Records the last turn of each address and session, and chooses the next event."""
+    """Chooses the next event, and stores the last turn of each address and session."""
 
     def __init__(self, limits: QueueLimits) -> None:
         self._limits = limits
@@ -112,8 +109,8 @@ class FairTurns:
         return self._last_turns.get(key, 0)
 
     def refusal(self, client: QueueClient, unfinished: Iterable[QueueClient], unread: int) -> str:
-        """The reason to refuse one more event of a client; empty if it is accepted. `unfinished`:
-        the clients of all waiting and running events."""
+        """Reason to refuse one more event of a client; "" if it is accepted. `unfinished`: the
+        client of each waiting or running event; `unread`: number of the client's unread answers."""
         sessions, addresses = _count_events(unfinished)
         of_session, of_address = sessions[client.session], addresses[client.address]
         if of_session >= self._limits.waiting_per_session:
@@ -136,13 +133,12 @@ class FairTurns:
 
 
 def _count_events(clients: Iterable[QueueClient]) -> tuple[Counter[str], Counter[str]]:
-    """The number of events by session and by address."""
     known = list(clients)
     return Counter(one.session for one in known), Counter(one.address for one in known)
 
 
 def is_idle(last_event_time: float) -> bool:
-    """Whether the queue had no event for IDLE_SECONDS; the time is that of `time.monotonic`."""
+    """Whether `last_event_time` (of `time.monotonic`) is more than IDLE_SECONDS ago."""
     return time.monotonic() - last_event_time > IDLE_SECONDS
 
 
@@ -152,10 +148,9 @@ def sessions_to_drop(
     last_message_times: Mapping[str, float],
     limit: int,
 ) -> list[str]:
-    """Sessions whose unread answers are deleted, so that at most `limit` answers remain.
-
-    Sessions with an unfinished event, and answers younger than UNREAD_ANSWER_SECONDS, are kept.
-    """
+    """Sessions whose unread answers are to be deleted, so that at most `limit` answers remain.
+    Sessions with an unfinished event, or with an answer younger than UNREAD_ANSWER_SECONDS, are
+    kept, even if more answers remain."""
     long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
     total, dropped = sum(unread.values()), []
     for session, answers in unread.items():

@@ -1,8 +1,8 @@
-"""All uses of Gradio's private names; no other module uses any.
+"""All uses of Gradio's private names; no other module uses a private name.
 
-A private name can disappear with any release. `PRIVATE_NAMES` lists each with its use, a check that
-takes milliseconds, and the fallback if the check fails. `check_private_names` refuses public mode
-if a name that protects visitors is missing. For example, if Gradio no longer read the replaced
+A private name can disappear with any release. `PRIVATE_NAMES` lists each name with its use, a check
+that takes milliseconds, and the fallback if the check fails. `check_private_names` refuses public
+mode if a name that protects visitors is missing. For example, if Gradio no longer read the replaced
 `StateHolder`, sessions would keep typed keys without any error.
 """
 
@@ -36,15 +36,14 @@ if TYPE_CHECKING:
     from gradio.queueing import Event, EventQueue, Queue
     from gradio.server_messages import EventMessage
     from gradio.state_holder import SessionState, StateHolder
-else:  # object: the fallback where a release has moved the class, found by its check
+else:  # `object` if a release has moved the class; the checks below then fail
     Queue = getattr(gradio.queueing, "Queue", object)
     SessionState = getattr(gradio.state_holder, "SessionState", object)
     StateHolder = getattr(gradio.state_holder, "StateHolder", object)
 
 
 def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> None:
-    """Refuse public mode if a private name that protects visitors is missing; log any other missing
-    name."""
+    """Refuse public mode if a name that protects visitors is missing; log other missing names."""
     check_names(PRIVATE_NAMES, blocks, package, public=public)
 
 
@@ -56,7 +55,7 @@ def _holds(name: str, blocks: gradio.Blocks) -> bool:
 
 
 def click_data(event: gradio.EventData) -> Any:
-    """The object that the page sent with an event; an empty one if it sent none."""
+    """The object that the page sent with an event; {} if it sent none."""
     data = event.__dict__.get("_data")
     return {} if data is None else data
 
@@ -73,24 +72,23 @@ def current_blocks() -> gradio.Blocks | None:
 
 
 def disable_status_updates(blocks: gradio.Blocks) -> None:
-    """Turn off status updates (pending, complete) for events without a progress animation.
-
-    At each update, Gradio's page writes the status into every component that an earlier event has
-    filled and copies all their properties; this took most of the time of a filter change.
-    """
+    """Turn off status updates (pending, complete) for events without a progress animation. At each
+    update, Gradio's page writes the status into every component that an earlier event has filled
+    and copies all their properties; this took most of the time of a filter change."""
     for event in blocks.fns.values():
         if event.show_progress == "hidden":
             event.show_progress_on = []
 
 
 def set_scripts(
-    blocks: gradio.Blocks, component: object, make_script: Callable[[int], str]
+    blocks: gradio.Blocks, component: object, make_script: Callable[[int, str], str]
 ) -> None:
-    """Attach a script to every event that has this component as input; `make_script` takes the
-    input's index."""
+    """Set the script of every event with this component among its inputs; `make_script` takes the
+    index of the input and the event's former script, an empty text if it had none."""
     for event in blocks.fns.values():
         if component in event.inputs:
-            event.js = make_script(list(event.inputs).index(component))
+            former = event.js if isinstance(event.js, str) else ""
+            event.js = make_script(list(event.inputs).index(component), former)
 
 
 def guard_handlers(
@@ -98,11 +96,9 @@ def guard_handlers(
     added: Mapping[str, Any],
     wrap: Callable[[Callable[..., Any], Sequence[Any]], Callable[..., Any] | None],
 ) -> None:
-    """Add inputs (parameter name -> component) before the other inputs of every handler.
-
-    `wrap` takes a handler and its inputs. It returns a function that also takes the added values,
-    or None to leave the handler unchanged.
-    """
+    """Add inputs (parameter name -> component) before the other inputs of every handler. `wrap`
+    takes a handler and its inputs. It returns a function that also takes the added values, or None
+    to leave the handler unchanged."""
     for event in blocks.fns.values():
         guarded = wrap(event.fn, list(event.inputs)) if event.fn is not None else None
         if guarded is None:
@@ -114,7 +110,7 @@ def guard_handlers(
 
 
 def set_postprocess(component: gradio.components.Component, convert: Callable[[Any], Any]) -> None:
-    """Replace the function that converts a component's values for the page."""
+    """Replace the function that converts a component's Python values for the page."""
     component.postprocess = convert
 
 
@@ -138,13 +134,13 @@ def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
 
 
 class QuietQueue(Queue):
-    """Gradio's queue, but checking for events less often while there are none."""
+    """Gradio's queue, which here checks for events less often while there are none."""
 
     last_event_time: float
 
     @classmethod
     def from_queue(cls, plain: Queue, *_: Any) -> Any:
-        """Convert a queue that `Blocks.queue` has made and that has not started."""
+        """Convert a queue made by `Blocks.queue`, before it is started."""
         quiet = cls.__new__(cls)
         quiet.__dict__.update(plain.__dict__)
         quiet.last_event_time = time.monotonic()
@@ -201,7 +197,7 @@ class FairQueue(QuietQueue):
         return [event], False, event.concurrency_id
 
     def _queues_with_capacity(self) -> Iterator[EventQueue]:
-        """The queues of handlers that may start one more event."""
+        """Event queues of the handlers that have a waiting event and may start one more."""
         for queue in self.event_queue_per_concurrency_id.values():
             limit = queue.concurrency_limit
             if queue.queue and (limit is None or queue.current_concurrency < limit):
@@ -221,12 +217,12 @@ class FairQueue(QuietQueue):
 
     def send_message(self, event: Event, event_message: EventMessage) -> None:
         self.last_message_times[event.session_hash] = time.monotonic()
-        if event.session_hash in self.pending_messages_per_session:  # dropped if unread too long
+        if event.session_hash in self.pending_messages_per_session:  # else dropped as unread
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:
-        """If unread answers exceed the limit for all sessions, delete those unread for
-        UNREAD_ANSWER_SECONDS."""
+        """If unread answers exceed the limit for all sessions, delete those of inactive sessions
+        (see `sessions_to_drop`)."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting(), *self._running())}
@@ -240,8 +236,7 @@ class FairQueue(QuietQueue):
 
 
 def _event_client(event: Event) -> QueueClient:
-    """The client that sent an event; stored with the event, since the whole queue is searched at
-    every turn."""
+    """The client that sent an event, cached because the whole queue is searched at every turn."""
     client: QueueClient | None = event.__dict__.get("queue_client")
     if client is None:
         own = None if event.session_hash == event._id else event.session_hash
@@ -264,7 +259,7 @@ def use_minimal_sessions(blocks: gradio.Blocks) -> None:
 
 
 class MinimalStateHolder(StateHolder):
-    """Gradio's store of sessions, but without the page's configuration."""
+    """Gradio's store of sessions, which here keeps no copy of the page's configuration."""
 
     def __getitem__(self, session_id: str) -> SessionState:
         if session_id not in self.session_data:
@@ -302,8 +297,8 @@ class MinimalSessionState(SessionState):
 
 
 def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None]) -> None:
-    """Change the settings of the uvicorn server before it starts; launch() has no argument for
-    them."""
+    """Apply `change` to the settings of the uvicorn server before it starts; launch() has no
+    argument for them."""
     if not _holds("http_server.Server", blocks):
         return
     plain = getattr(gradio.http_server.Server, "plain_server", gradio.http_server.Server)
@@ -319,10 +314,8 @@ def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None])
 
 
 def start_settings(blocks: gradio.Blocks) -> dict[str, Any]:
-    """Arguments of launch() that turn off Gradio's request to its own page.
-
-    The request has three seconds, and the app ends if it takes longer, as on a busy machine.
-    """
+    """Arguments of launch() that turn off Gradio's request to its own page at the start. The app
+    would end if this request took longer than three seconds, as on a busy machine."""
     return {"_frontend": False} if _holds("Blocks.launch(_frontend)", blocks) else {}
 
 
@@ -360,7 +353,8 @@ def _check_state_holder(package: Any, blocks: Any) -> bool:
 
 
 def _check_session(package: Any, blocks: Any) -> bool:
-    """Whether a Gradio session has only the parts that MinimalSessionState replaces."""
+    """Whether a Gradio session has exactly the attributes of MinimalSessionState, and the methods
+    that it replaces."""
     plain, minimal = package.state_holder.SessionState, MinimalSessionState(blocks)
     key = next(iter(blocks.blocks))
     minimal._update_config(key)

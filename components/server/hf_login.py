@@ -37,7 +37,7 @@ LOGIN_STATE_PREFIX: Final = "_state_huggingface_"
 RESULT_PARAMETER: Final = "login"
 """Query parameter with the result of a login."""
 MAX_ADDRESS_LENGTH: Final = 2_000
-"""Longest stored address: a cookie holds about 4,000 characters, and the session needs a part."""
+"""Maximum characters of the stored address: a cookie holds about 4,000, for the whole session."""
 DEFAULT_ADDRESS: Final = "/?tab=vote"
 LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -52,10 +52,8 @@ LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
 
 def can_log_in() -> bool:
     """Whether login is possible: a Space with `hf_oauth: true` and the packages that Gradio needs
-    for it.
-
-    Elsewhere Gradio would simulate a login with the account of the user who started the app.
-    """
+    for it. Elsewhere Gradio would simulate a login with the account of the user who started the
+    app."""
     required = all(setting.read() for setting in settings.LOGIN_SETTINGS)
     on_space = settings.SYSTEM.read() == "spaces" and required
     return on_space and all(find_spec(name) for name in ("authlib", "itsdangerous"))
@@ -69,7 +67,7 @@ def is_account(voter: str) -> bool:
 
 
 class LoginMiddleware:
-    """Middleware for the login routes; without a session it passes every request on unchanged."""
+    """Middleware for the login routes; a request without a session is passed on unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -103,7 +101,7 @@ class LoginMiddleware:
             await _redirect("failed", address)(scope, receive, send)
 
     async def _finish_login(self, scope: Scope, receive: Receive) -> str:
-        """Complete a login that this browser started, once; return its result as a word."""
+        """Complete a login that this browser started; return done, failed, refused or lost."""
         query, session = _query_values(scope), scope["session"]
         begun = f"{LOGIN_STATE_PREFIX}{query.get('state', '')}" in session
         if "error" in query or not begun:
@@ -115,10 +113,8 @@ class LoginMiddleware:
 
 
 async def _forward_success(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> bool:
-    """Send the app's response only if it is not an error; return whether it was sent.
-
-    Of an exception only the type is logged, since its text may contain secrets of the login.
-    """
+    """Send the app's response only if it is not an error; return whether it was sent. If the app
+    raises an exception, only its type is logged, since its text may contain login secrets."""
     passed = False
 
     async def guarded(message: Message) -> None:

@@ -13,7 +13,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class GradioChanged(EvenhandError):
-    """A private name of Gradio that public mode depends on is missing."""
+    """Raised if a private name of Gradio that public mode depends on is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,11 @@ class PrivateName:
     fallback: str
     """Consequence of a failed check."""
     attributes: frozenset[str]
-    """Attribute names that no module but `gradio_private` may use; a test of that module checks
-    this."""
+    """Attribute names that only the module `gradio_private` may use; a test checks this."""
     check: Callable[[Any, Any], bool]
-    """Function that tests on one page whether the name still has its meaning in package
-    `gradio`."""
+    """Function (gradio package, page) -> whether the name exists with the expected meaning."""
     protects_visitors: bool = False
-    """Whether public mode is refused without the name."""
+    """Whether public mode is refused if the name is missing."""
 
     def holds(self, blocks: Any, package: Any) -> bool:
         try:
@@ -41,8 +39,7 @@ class PrivateName:
 
 
 def check_names(names: Iterable[PrivateName], blocks: Any, package: Any, *, public: bool) -> None:
-    """Refuse public mode if a name that protects visitors is missing; log any other missing
-    name."""
+    """Refuse public mode if a name that protects visitors is missing; log other missing names."""
     missing = [name for name in names if not name.holds(blocks, package)]
     for name in missing:
         _log.warning("Gradio has changed: %s no longer exists. %s", name.name, name.fallback)

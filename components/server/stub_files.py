@@ -13,7 +13,8 @@ _COMPONENT_CLASS = "ComponentMeta"
 
 @contextmanager
 def skip_stub_files() -> Iterator[None]:
-    """Report component classes as classes without a file, for which Gradio has no stubs."""
+    """In a `with` block, make `inspect.getfile` fail for component classes, so that Gradio compares
+    no stubs."""
     find = inspect.getfile
 
     def find_file(value: Any) -> str:

@@ -49,13 +49,13 @@ def build(store: Path) -> VisitorInputs:
 
 
 def storage_secret(store: Path) -> str:
-    """The key that encrypts the browser's storage: EVENHAND_SECRET, or the content of the file
-    beside the store.
+    """Key that encrypts the browser's storage: EVENHAND_SECRET, or the content of a file beside the
+    store.
 
     Without either, it is a hash of the Space's name, since a Space's disk may be erased; on other
-    machines, a new random key written to that file. Every browser receives the key, so it protects
-    nothing on the server. It must stay the same because browsers could not read their visitors'
-    secrets with another key.
+    machines, a random key that is written to the file. Every browser receives the key, so it
+    protects nothing on the server. It must stay the same, because with another key browsers could
+    not read the secrets that they stored.
     """
     if named := settings.SECRET.read():
         return named
@@ -83,7 +83,7 @@ def bind(blocks: gr.Blocks, visitor: VisitorInputs) -> None:
 def guard_events(
     blocks: gr.Blocks, visitor: VisitorInputs, study: gr.Dropdown, store: VisitorStore
 ) -> None:
-    """Make every handler run as the visitor who sent the event; called when all events are bound.
+    """Make every handler run as the visitor who sent the event; called after all events are bound.
     API functions are guarded in api_tab."""
 
     def guard(function: Callable[..., Any], inputs: Sequence[Any]) -> Callable[..., Any] | None:
@@ -98,8 +98,8 @@ def guard_events(
 def _as_visitor_call(
     function: Callable[..., Any], store: VisitorStore, study_inputs: list[int]
 ) -> Callable[..., Any]:
-    """Wrap a handler: it takes secret and token as first parameters, and runs as this visitor after
-    a check of read access to the studies named by the inputs `study_inputs`."""
+    """Wrap a handler: the new function takes secret and token first, checks read access to the
+    studies in the inputs `study_inputs`, and then runs the handler as this visitor."""
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"{function} cannot be guarded: handlers are plain functions here")
     special = _count_special_parameters(function)
@@ -124,7 +124,7 @@ def _as_visitor_call(
 
 
 def _count_special_parameters(function: Callable[..., Any]) -> int:
-    """Number of leading parameters that Gradio fills with the request or event data."""
+    """Number of a handler's first parameters that Gradio fills with request or event data."""
     hints, count = _type_hints(function), 0
     for name in inspect.signature(function).parameters:
         kind = hints.get(name)
@@ -135,14 +135,13 @@ def _count_special_parameters(function: Callable[..., Any]) -> int:
 
 
 def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The type hints of a function, or of an object's `__call__`."""
     return get_type_hints(function if inspect.isroutine(function) else type(function).__call__)
 
 
 @contextlib.contextmanager
 def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
-    """Run a `with` block as one visitor. Denied access becomes an error on the page, and the
-    store's folder is removed from all error messages."""
+    """Context manager that runs its `with` block as one visitor. Denied access becomes an error on
+    the page, and error messages do not contain the store's folder."""
     request = current_request()
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:

@@ -79,7 +79,7 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
 
 
 def render(store: VisitorStore, name: str) -> list[Any]:
-    """The note on who can open the study, and the buttons for its owner."""
+    """Note on who can open the study, and three buttons, which only its owner sees."""
     mine = bool(name) and store.owns(name)
     made = store.count_links(name) if mine else 0
     return [

@@ -46,13 +46,13 @@ PAIR_TABLES: Final = _tables_of(
     bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, wins_tab.VIEW, remedies_tab.VIEW
 )
 POINT_TABLES: Final = _tables_of(pass_fail_tab.VIEW, scores_tab.VIEW)
-"""PAIR_TABLES make the tables of views on comparisons, POINT_TABLES those of views on single
-answers; together they are in the order of TABLE_NAMES."""
+"""PAIR_TABLES: functions that make the tables of views on comparisons. POINT_TABLES: those of views
+on single answers. Together they are in the order of TABLE_NAMES."""
 
 
 def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:
-    """All tables that have at least one row, by name; for a study of single answers only, without
-    the tables on comparisons."""
+    """Name -> table, for the tables with at least one row; in a study of single answers only,
+    without the tables on comparisons."""
     makers = POINT_TABLES if has_only_points(view) else (*PAIR_TABLES, *POINT_TABLES)
     made = (make(view) for make in makers)
     return {table.name: table for table in made if table is not None and table.rows}
@@ -174,8 +174,7 @@ def _shell_quote(name: str) -> str:
 
 
 def source_name(source: str) -> str:
-    """The name of a data source as shown to readers: a Hub dataset, or a file name without its
-    folder."""
+    """Name of a data source for readers: a Hub dataset, or a file name without its folder."""
     if source.startswith("hub:"):
         return source
     return original_name(source.rstrip("/").replace("\\", "/"))

@@ -1,5 +1,5 @@
-"""Write a study as a folder that runs on its own: a read-only page on which no judge can be called,
-or a whole Space."""
+"""Write a study as a folder that can be served alone: a read-only page on which no judge can be
+called, or a whole Space."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if __name__ == "__main__":
 """
 FROZEN_STORE: Final = "frozen.db"
 SEED_STORE: Final = "seed.db"
-"""FROZEN_STORE and SEED_STORE are files beside app.py: the page shows the first read-only, and
-fills an empty store from the second."""
+"""FROZEN_STORE and SEED_STORE are files beside app.py: the page shows a frozen store read-only, and
+copies a seed store if it has no store yet."""
 
 SHIPPED_FOLDERS: Final = ("components", "judges", "metrics", "studies", "assets")
 SHIPPED_FILES: Final = ("app.py", "docs/GLOSSARY.md")
-"""Files that the page needs at its start, in the same places as in the checkout."""
+"""Files that the page needs at its start, copied to the same relative paths as in the checkout."""
 _IGNORED_FILES: Final = shutil.ignore_patterns("__pycache__", "*.pyc", "screenshots")
 _RUN_REQUIREMENTS: Final = ("xllamacpp", "authlib", "itsdangerous")
-"""Packages for the embedded judge and for the login, which a read-only page does not need."""
+"""Packages for the embedded judge and for the login; a read-only page does not need them."""
 
 
 class PublishFailed(EvenhandError):
-    """The Space could not be uploaded to the Hub."""
+    """Raised if the Space could not be uploaded to the Hub."""
 
 
 def freeze(store: Store, study: str, folder: Path) -> None:
@@ -67,11 +67,8 @@ def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bo
 
 
 def _copy_code(folder: Path) -> Path:
-    """Copy the app to a folder; return the folder in which the app looks for its store.
-
-    If Evenhand runs from the wheel, its one package is copied, beside a small app.py that starts
-    it.
-    """
+    """Copy the app to a folder; return the folder in which the app looks for its store. If Evenhand
+    runs from the wheel, the package `evenhand` is copied, with a small app.py that starts it."""
     shutil.copyfile(PROJECT_ROOT / "LICENSE", folder / "LICENSE")
     if IS_INSTALLED:
         home = folder / PROJECT_ROOT.name
@@ -105,7 +102,7 @@ def _requirements(runs: bool) -> str:
 
 
 def _readme(study: str, *, frozen: bool) -> str:
-    """Text of the folder's README: the project's own front matter with this study's name."""
+    """Text of the folder's README: metadata of the project's README, with this study's name."""
     _, front, _ = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     values: dict[str, Any] = yaml.safe_load(front)
     values["title"] = study[:60]
@@ -126,7 +123,7 @@ def _readme(study: str, *, frozen: bool) -> str:
 
 
 def push_space(folder: Path, repo: str, token: str | None) -> str:
-    """Upload the folder as a Space, with the user's own token; return the Space's address."""
+    """Upload the folder as a Space with the user's Hub token; return the address of the Space."""
     if not token:
         raise PublishFailed(
             "there is no token to upload with: set HF_TOKEN to your own token with write access"

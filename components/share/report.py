@@ -53,7 +53,6 @@ def write_report(store: Store, study: str, path: Path) -> int:
 
 
 def report_html(store: Store, study: str) -> Markup:
-    """The whole report as HTML."""
     view = FilteredStudy(store, study)
     page = ReportFigures()
     body = report_sections(view, page)
@@ -83,7 +82,7 @@ def report_html(store: Store, study: str) -> Markup:
 
 
 def report_sections(view: FilteredStudy, page: ReportFigures) -> Markup:
-    """The sections of the report from top to bottom; their charts are added to `page`."""
+    """HTML of the report's sections from top to bottom; their charts are added to `page`."""
     return join(section(view, page) for section in SECTIONS)
 
 
@@ -103,7 +102,7 @@ def report_metrics(view: FilteredStudy) -> dict[str, Any]:
 
 
 def _font_faces() -> Markup:
-    """CSS with Gradio's IBM Plex fonts embedded; without it, the reader's own fonts are used."""
+    """CSS with Gradio's IBM Plex fonts embedded; empty if the font files are not found."""
     found = importlib.util.find_spec("gradio")
     folders = (found.submodule_search_locations or []) if found else []
     faces = []

@@ -25,8 +25,7 @@ class PromptRecord:
 
 
 def prompt_records(store: Store, study: str) -> list[PromptRecord]:
-    """Every prompt with its text at the time of the run; prompts of recorded verdicts may lack the
-    text."""
+    """Every prompt with its text at the time of the run; recorded verdicts may have no text."""
     spec = store.study(study)
     found = []
     for name in spec.prompts:

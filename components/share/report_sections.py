@@ -88,7 +88,8 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
 
 
 def _points_view(view: FilteredStudy) -> View:
-    """View whose headline and key figures open the report of a study of single answers."""
+    """The view (pass/fail or scores) whose headline and key figures open the report of a study of
+    single answers."""
     return pass_fail_tab.VIEW if has_pass_fail(view) else scores_tab.VIEW
 
 
@@ -105,7 +106,7 @@ def _title_kpis(view: FilteredStudy) -> Markup:
 
 
 def _views_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    """HTML of the views' parts of the report, panel by panel."""
+    """HTML of the parts that the views add to the report, panel by panel."""
     only_points = has_only_points(view)
     shown = (one for one in REPORTED_VIEWS if one in POINT_VIEWS or not only_points)
     return join(part for one in shown for part in _view_parts(one, view, page))
@@ -157,7 +158,7 @@ def _method_section(view: FilteredStudy, page: ReportFigures) -> Markup:
 
 
 def _replies_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    """Report section on unusable replies, and on the cost by judge."""
+    """HTML report section on unusable replies, and on the cost by judge."""
     store, name = view.store, view.name
     bad = cost_queries.failure_counts(store, name)
     failures = plain_table(

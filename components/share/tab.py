@@ -95,8 +95,8 @@ def bind(
     view_inputs: list[Any],
     view_of: Callable[..., FilteredStudy | None],
 ) -> None:
-    """Bind the events of the drawer; `view_of` returns the current study and filters from the
-    values of `view_inputs`."""
+    """Bind the events of the drawer; `view_of` takes the values of `view_inputs` and returns the
+    study with its filters."""
 
     def open_drawer(*values: Any) -> list[Any]:
         view = view_of(*values)
@@ -122,27 +122,27 @@ def bind(
         return EMPTY if view is None else share_view.show_paper_table(view, name)
 
     tab.table.input(print_table, [tab.table, *view_inputs], tab.printed, **QUIET)
-    for name, button in tab.buttons.items():
-        _bind_export(tab, button, name, view_inputs, view_of)
+    _bind_exports(tab, view_inputs, view_of)
 
 
-def _bind_export(
-    tab: ShareTab,
-    button: gr.Button,
-    name: str,
-    view_inputs: list[Any],
-    view_of: Callable[..., FilteredStudy | None],
+def _bind_exports(
+    tab: ShareTab, view_inputs: list[Any], view_of: Callable[..., FilteredStudy | None]
 ) -> None:
-    def make(*values: Any) -> Any:
+    """Bind one event to the buttons of all formats."""
+    names: dict[Any, str] = {button: name for name, button in tab.buttons.items()}
+
+    def make(event: gr.EventData, *values: Any) -> Any:
         view = view_of(*values)
         if view is None:
             raise gr.Error("Choose a study first.")
         try:
-            return gr.DownloadButton(value=str(write_export_file(view.store, view.name, name)))
+            written = write_export_file(view.store, view.name, names[event.target])
         except EvenhandError as error:
             raise gr.Error(escape(error), title="Export failed", duration=None) from None
+        return gr.DownloadButton(value=str(written))
 
-    button.click(make, view_inputs, tab.file, **QUIET).success(
+    clicks = [button.click for button in tab.buttons.values()]
+    gr.on(clicks, make, view_inputs, tab.file, **QUIET).success(
         None, None, None, js=_DOWNLOAD_SCRIPT
     )
 

@@ -79,8 +79,7 @@ def _choice_outputs(tab: CollectTab) -> list[Any]:
 
 
 def show_choices(ground: CollectTarget, folder: Path) -> list[Any]:
-    """Updates of the menus with choices from the study's data: categories, models, items,
-    versions."""
+    """Updates of the menus with the data's categories, models, items and versions."""
     names = [*ground.contestants, *[""] * ANSWER_BOXES][:ANSWER_BOXES]
     items, versions = captionable_items(ground), version_choices(ground, folder)
     return [
@@ -110,8 +109,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context, *tab.answers]
 
     def shown(went: JobResult, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
-        """Outputs that show the form with the saved version; if nothing was saved, the typed text
-        stays."""
+        """Outputs that show the form with the saved version, or only the notice of a failure."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
         fresh = replace(view, kind="", item=0, notice_html="")
@@ -149,7 +147,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 
 def read_item_form(form: list[Any]) -> tuple[NewItem, bool, list[tuple[str, str]]]:
-    """Read the form: the new item, whether it starts a new file, and the typed answers."""
+    """Values of the form: new item, whether to start a new file, typed answers (model, text)."""
     instruction, images, addresses, licence, category, reference, context, by, fresh = form[:9]
     names, answers = form[9 : 9 + ANSWER_BOXES], form[9 + ANSWER_BOXES :]
     lines = [line.strip() for line in (addresses or "").splitlines() if line.strip()]

@@ -47,7 +47,7 @@ def study_menu(store: Store, name: str) -> Any:
 
 
 def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
-    """Open another study in the form: a new one, a file, an example."""
+    """Bind the events that open another study in the form: a new study, a file or an example."""
     outputs = [*form_outputs(tab), header.study]
 
     def open_file(path: str, text: str, view: FormState, tested: Any) -> list[Any]:

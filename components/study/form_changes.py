@@ -30,13 +30,14 @@ from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
 from studies.spec.presets import PRESETS
 
 FormChange = Mapping[str, Any]
-"""{"n": 3, "set": "data.count", "to": "12"} or {"n": 4, "do": "add judge", …}."""
+"""One change: {"n": 3, "set": "data.count", "to": "12"} or {"n": 4, "do": "add judge", …}."""
 
 
 def apply_changes(
     text: str, view: FormState, entries: Sequence[FormChange], folder: Path
 ) -> tuple[str, FormState]:
-    """Apply all new changes in order; an invalid change is reported and skipped."""
+    """Apply, in order, the changes numbered above `view.last_change`; an invalid change is reported
+    and skipped."""
     view = replace(view, notice_html="")
     for entry in entries:
         if int(entry.get("n", 0)) <= view.last_change:
@@ -96,7 +97,7 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Write a value to the file; remove its key if the value equals the preset's or the default."""
+    """Write a value to the study file; remove its key if it is the preset's or default value."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):
@@ -132,7 +133,7 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
     values = sheet.raw(*path)
     made = dict(values) if isinstance(values, Mapping) else {}
     if path == _MAPPING_PATHS["mapping"] and not made:
-        made = dict(guessed_mapping(sheet))  # the form shows the guess; one change keeps the rest
+        made = dict(guessed_mapping(sheet))  # keep the other guessed columns
     made.pop(key, None)
     if str(raw).strip():
         made[key] = str(raw).strip()
@@ -140,8 +141,8 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
 
 
 def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
-    """Map a column to a role: "instruction", "gold", "responses.x", or "answer.2" for the answers
-    of a new model; return the changed file."""
+    """Return the study file with a column mapped to a role: "instruction", "gold", "responses.x",
+    or "answer.2" for the second model's answers."""
     saved = sheet.raw(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(sheet))
     made = {name: field for name, field in made.items() if field != role and name != column}
@@ -181,7 +182,8 @@ def _edit_extraction(sheet: LenientStudy, key: str, raw: Any) -> dict[str, Any] 
 
 
 def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    """Restore a preset by removing from the file all keys that the preset sets."""
+    """Choose a preset and remove from the study file all keys that the preset sets; an empty name
+    removes the preset."""
     name = str(entry.get("preset", ""))
     if name and name not in PRESETS:
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")
@@ -215,7 +217,7 @@ def _close_panel(sheet: LenientStudy, view: FormState, entry: FormChange) -> tup
 
 
 def _use_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    """Replace a judge by one of a provider, of this machine, or simulated."""
+    """Replace a judge by a judge of a provider, the embedded judge, or a simulated judge."""
     judges, place = sheet.editable_judges(), int(entry["judge"])
     if place < len(judges):
         others = [one for at, one in enumerate(judges) if at != place]
@@ -273,8 +275,7 @@ def _apply_mapping(
 
 
 def _set_several(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    """Set several fields as one change; each field is set in the file text that the field before it
-    produced."""
+    """Set several fields as one change, one after the other."""
     for field, value in dict(entry["values"]).items():
         text, view = _set_field(sheet, view, str(field), value)
         sheet = read_lenient_study(text, sheet.folder)

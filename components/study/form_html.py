@@ -138,7 +138,7 @@ def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
 
 
 class _ItemsByIdentity:
-    """Cache key of a slice profile: two keys are equal if they hold the same item objects."""
+    """Cache key of a slice profile: two keys are equal if they contain the same item objects."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.items = items

@@ -37,7 +37,7 @@ class StudyTab:
     title: gr.HTML
     new: gr.Button
     follow: gr.Button
-    """Hidden button that shows the study of the header in the form."""
+    """Hidden button that loads the study of the header into the form."""
     steps: gr.HTML
     power: gr.HTML
     plan: gr.HTML
@@ -65,10 +65,10 @@ class StudyTab:
     collect: collect_layout_tab.CollectTab
     run_bar: gr.HTML
     edits: gr.HTML
-    """Changes of the form as sent by the browser."""
+    """Component through which the browser sends the changes of the form."""
     errand: gr.HTML
     keys: gr.HTML
-    """Typed keys, held in the browser until a run or a test sends them."""
+    """Component through which the browser sends typed keys, when a run or a test needs them."""
     view: gr.State
     tested: gr.State
 
@@ -131,7 +131,7 @@ def build() -> StudyTab:
 
 
 def render_hidden(tab: StudyTab) -> None:
-    """Render the hidden button outside all tabs, as a tab exists only once it is opened."""
+    """Render the hidden button outside all tabs, since an unopened tab has no content."""
     tab.follow.render()  # type: ignore[no-untyped-call]
 
 

@@ -80,8 +80,8 @@ def _forecast(look: StudyPreview, store: Store) -> ForecastByJudge | None:
 def plan_updates(
     look: StudyPreview, view: FormState, store: Store, numbers: ForecastByJudge | None = None
 ) -> list[Any]:
-    """Outputs of the steps, the precision, the run strip and the buttons, for the study file that
-    Run uses."""
+    """Outputs that depend on the plan of the study file: steps, run strip, buttons, precision,
+    slice profile and download."""
     saved = _write_download(look.lenient_study.text)
     profile = study_draw.render_slice_profile(look, view)
     if numbers is None:
@@ -114,7 +114,7 @@ def plan_updates(
 
 
 def _copy_name(look: StudyPreview, view: FormState) -> str:
-    """Name of the new study that Run starts; empty if Run starts the study in the header."""
+    """Name of the new study that Run would start; "" if Run starts the study in the header."""
     name = str(look.lenient_study.raw(*STUDY.name) or "")
     return name if view.study and name != view.study else ""
 

@@ -77,7 +77,7 @@ REPORTED_ERRORS = (EvenhandError, EmbeddedUnavailable, WeightsMissing)
 def test_judge(
     text: str, folder: Path, name: str, typed: TypedKeys, consents: Consents
 ) -> JudgeCheck:
-    """Test one judge with one call; return reply, verdict and latency, or the error instead."""
+    """Test one judge with one call; the result has the reply, verdict and latency, or the error."""
     try:
         plan = plan_from_text(text, folder)
         judge = plan.judge(name)
@@ -118,8 +118,8 @@ def judge_models(
 
 
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
-    """Save the plan of a run, or of a trial with one item; if the study cannot be run, raise an
-    error with the reason before any call."""
+    """Save the plan of a run, or with `one_item` of a trial, and return it; raise an error with the
+    reason if the study cannot be run."""
     plan = plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
@@ -131,11 +131,8 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
 
 
 def _keep_other_study(plan: Plan, store: Store) -> Plan:
-    """Refuse a plan whose name belongs to a stored study with replies that the plan does not
-    contain.
-
-    If the name is the default name of a new form, the plan gets a numbered name instead.
-    """
+    """Refuse a plan if a stored study of the same name has replies that the plan does not contain.
+    If the name is the default name of a new form, the plan gets a numbered name instead."""
     name, lost = plan.study.name, count_lost_answers(plan, store)
     if not lost:
         return plan
@@ -149,11 +146,8 @@ def _keep_other_study(plan: Plan, store: Store) -> Plan:
 
 
 def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
-    """Import all recorded verdicts of a source as a new study; return the study's name.
-
-    `judge`: name of the judge, for a file with verdicts of one judge that does not contain the
-    name.
-    """
+    """Import all recorded verdicts of a source as a study; return the study's name. `judge`: name
+    to give to the judge of a file that does not name its only judge."""
     folder = store.folder
     spec = replace(
         read_data_spec(read_lenient_study(text, folder)),
@@ -173,8 +167,7 @@ def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
 
 
 def _recorded_name(store: Store, name: str, source: str) -> str:
-    """Name of a recorded study: the name of the stored study of the same source, else a name that
-    no study has."""
+    """Name for a recorded study: that of a stored study with the same source, else a new name."""
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
@@ -182,8 +175,8 @@ def _recorded_name(store: Store, name: str, source: str) -> str:
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
-    """Name the judge of the verdicts; verdicts of several judges and people's votes keep the names
-    in the file."""
+    """The source with its only judge renamed to `judge`; unchanged if it has several judges.
+    People's votes keep their names."""
     name = " ".join(judge.split())[:80]
     machines = {j.ask.judge for j in found.judgements if not j.ask.judge.startswith(HUMAN_PREFIX)}
     if not name or len(machines) != 1:
@@ -197,7 +190,7 @@ def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """Result of a job: the changed study file, and a notice."""
+    """Result of a slow job: the text of the changed study file, and a notice."""
 
     text: str
     notice_html: str
@@ -206,7 +199,8 @@ class JobResult:
 def describe_images(
     text: str, store: Store, engine: Engine, errand: Mapping[str, Any], typed: TypedKeys
 ) -> JobResult:
-    """Have a judge describe the images; write a new items file and use it in the study."""
+    """Have a judge describe the images, write the descriptions to a new items file, and use it in
+    the study."""
     folder = store.folder
     try:
         study = plan_from_text(text, folder).study
@@ -237,11 +231,8 @@ def describe_images(
 
 
 def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
-    """Download a private Hub dataset with the visitor's token, and store it as a file.
-
-    The file has an unguessable name; a dataset in the common cache could be opened by other
-    visitors.
-    """
+    """Download a private Hub dataset with the visitor's token, and store it as a file with an
+    unguessable name. A dataset in the common cache could be opened by other visitors."""
     folder = store.folder
     try:
         spec = read_data_spec(read_lenient_study(text, folder))
@@ -279,8 +270,7 @@ def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
 
 
 def store_upload(path: Path, folder: Path, name: str = "") -> str:
-    """Store an uploaded file in the store's folder, under the hash of its content; return its
-    path."""
+    """Store an uploaded file beside the store under the hash of its content; return its path."""
     with path.open("rb") as content:
         sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
     kept = folder / UPLOADS_FOLDER / f"{sha}-{safe_file_name(name or path.name)}"
@@ -300,19 +290,19 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 
 def study_name_of(text: str) -> str:
-    """Name of a new study: the name of its data file, without hash and suffix."""
+    """Name for a new study: the name of its data file, without hash and suffix."""
     source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
     return name_from_source(original_name(source)) or NEW_STUDY_NAME
 
 
 def columns_to_name(text: str, folder: Path) -> bool:
-    """Whether a study's source is a table whose columns have to be named."""
+    """Whether the study's source is a table that needs, or has, a column mapping."""
     return table_to_map(build_preview(text, folder)) is not None
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """Use uploaded files in the study and return its changed file; of several uploads, one contains
-    the questions and the others answers."""
+    """Return the study file with the uploaded files as its data; of several files, one contains the
+    questions and each of the others the answers of one model."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)
@@ -330,11 +320,11 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 
 def with_guessed_columns(text: str, folder: Path) -> str:
-    """Return the study file with the guessed columns of a table that has a question and the answers
-    of two models or more; otherwise unchanged.
+    """Return the study file with a guessed column mapping, if its source is a table with a question
+    and the answers of two or more models; else unchanged.
 
-    The form shows the comparisons that the guess gives, and no call is made before Run. Columns
-    with verdicts are never guessed: the user has to choose them.
+    The form shows the comparisons that follow from the guess, and no call is made before Run.
+    Columns with verdicts are never guessed: the user has to choose them.
     """
     study = read_lenient_study(text, folder)
     if table_to_map(build_preview(text, folder)) is None:
@@ -354,8 +344,7 @@ _VERDICT_FIELDS = frozenset(
 
 
 def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
-    """Store the files as a folder if some format reads such a folder, and return its path; else
-    return an empty text."""
+    """Store the files as one folder if a format reads such a folder; return its path, else ""."""
     contents = sorted((path.name, path.read_bytes()) for path in paths)
     sha = hashlib.sha256(b"\0".join(name.encode() + text for name, text in contents)).hexdigest()
     kept = folder / UPLOADS_FOLDER / f"{sha[:8]}-{len(paths)}-files"
@@ -380,8 +369,8 @@ def _contestant_name(path: Path) -> str:
 
 
 def stored_study_yaml(store: Store, name: str) -> str:
-    """The study file of a stored study; with a new name if its verdicts were recorded elsewhere and
-    cannot be collected again."""
+    """Text of a stored study's study file; under a new name if its verdicts were recorded
+    elsewhere, since they cannot be collected again."""
     study = store.study(name)
     line = next(line for line in store.studies() if line.name == name)
     mapping = study_to_mapping(replace(study, name=f"{name}, again") if line.recorded else study)

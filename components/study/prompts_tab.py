@@ -62,7 +62,8 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
 
 
 def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[str, FormState]:
-    """Save the edited prompt as a new version and use it in the study."""
+    """Save the edited prompt as a new version; return the study file that uses this version, and
+    the form state."""
     try:
         prompt = save_prompt(draft, own_prompts_folder(folder))
     except REPORTED_ERRORS as error:
@@ -85,7 +86,7 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
 
 
 def _version_text(reference: str, name: str, folder: Path) -> str:
-    """A prompt of a study in words: "version 1" if it has the given name, else its reference."""
+    """Text such as "version 1" for a prompt named `name`; for any other prompt, its reference."""
     found = find_prompt(reference, available_prompts(folder), folder)
     if found is None or found.prompt.name != name:
         return reference

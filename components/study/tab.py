@@ -62,7 +62,7 @@ from studies.store.store import Store
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
 OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
-"""Script that opens the Run tab once that tab shows the study of the new run."""
+"""Script that opens the Run tab as soon as this tab shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
 MARK_ENDED: Final = "() => evenhand.starting(false)"
 MARK_IDLE: Final = "() => evenhand.idle()"
@@ -93,7 +93,7 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     redrawn = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
 
     def replan(text: str, view: FormState, tested: Any) -> list[Any]:
-        # What the form itself wrote is in the form already; drawn late it would undo typing.
+        # The form already shows its own changes; drawing them late would undo typing.
         if view.shown.strip() == text.strip():
             return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
         keep_changes(store, view.study, text)
@@ -109,11 +109,9 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 def save_form(
     store: Store, engine: Engine, text: str, view: FormState
 ) -> tuple[str, FormState, Any]:
-    """Save a changed form in its study; return file, state and an update of the study menu.
-
-    The first change of a new form saves it as a study. A new name renames the study; if it cannot
-    be renamed, Run saves a copy under the new name.
-    """
+    """Save a changed form in its study; return study file, form state and an update of the study
+    menu. The first change of a new form saves it as a study. Another name in the form renames the
+    study; if it cannot be renamed, Run saves a copy with that name."""
     if not view.study and text.strip() == view.opened.strip():
         return text, view, gr.skip()
     if not view.study:
@@ -137,8 +135,8 @@ def save_form(
 
 
 def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
-    """Bind the hidden button that shows the header's study in the form; the page presses it when
-    the Study tab is visible."""
+    """Bind the hidden button that loads the header's study into the form; the page presses it when
+    the Study tab becomes visible."""
     outputs = form_outputs(tab)
 
     def follow(name: str | None, text: str, view: FormState, tested: Any) -> list[Any]:
@@ -152,8 +150,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
 
 
 def open_study(store: Store, name: str, text: str, view: FormState, tested: Any) -> list[Any]:
-    """Outputs of `form_outputs` for a study of the store. Unsaved changes to the study shown
-    before, and earlier ones to this study, are kept."""
+    """Values of `form_outputs` for a stored study. Unsaved changes of the study shown before are
+    kept, and unsaved changes of this study are restored."""
     unsaved = dict(view.unsaved)
     if view.study and text.strip() != view.opened.strip():
         unsaved[view.study] = text
@@ -180,8 +178,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def run(
         errand: str, keys: str, text: str, view: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
-        """Run a slow job. Its result redraws no form field, so that text typed meanwhile is not
-        overwritten."""
+        """Run a slow job; no field is redrawn, so that text typed meanwhile is kept."""
         asked = json.loads(errand or "{}")
         made: list[Any] = [gr.skip()] * len(outputs)
         if asked.get("do") == "test":
@@ -263,8 +260,7 @@ def start_study(
     *,
     one_item: bool = False,
 ) -> str:
-    """Save the study and start its run, or continue with its active run; return the study's
-    name."""
+    """Save the study and start its run, unless one is active; return the study's name."""
     try:
         plan = prepare_run(text, store, one_item=one_item)
     except REPORTED_ERRORS as error:
@@ -279,8 +275,7 @@ def opening_outputs(tab: StudyTab) -> list[Any]:
 
 
 def show_initial_form(store: Store) -> list[Any]:
-    """Values that show the form of a new study; the study is saved at the first change of the
-    form."""
+    """Values that show the form of a new study, which is saved at the first change of the form."""
     return form_updates(START_YAML, FormState(opened=START_YAML), {}, "", store)
 
 

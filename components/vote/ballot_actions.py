@@ -1,4 +1,5 @@
-"""Actions of a voter, without Gradio: perform one on the store, and return the next screen as HTML.
+"""Actions of a voter, without Gradio: perform an action on the store, and return the next screen as
+HTML.
 
 The page sends the button pressed, the position of its ballot and the voter's name. No state is kept
 between requests, so a reload, a second window or another device continues from the store.
@@ -48,11 +49,8 @@ from studies.store.store import Store
 def handle_action(
     store: Store, study: str, request: Mapping[str, Any], account: str = "", login_error: str = ""
 ) -> Markup:
-    """Perform the requested action and return the next screen as HTML.
-
-    `account`: name of the logged-in account, which replaces a typed name. `login_error`: reason of
-    a failed login.
-    """
+    """Perform the requested action and return the next screen as HTML. `account`: name of the
+    logged-in account, which replaces a typed name. `login_error`: reason of a failed login."""
     name = account or str(request.get("voter") or "")
     if request.get("act") == "leave" or not name.strip():
         return show_start(store, study, login_error=login_error)
@@ -86,10 +84,8 @@ def _respond(
 def _write_failure(
     session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool
 ) -> Markup:
-    """HTML of the same ballot again, with the typed comment, after the store could not be written.
-
-    The voter can repeat the action from this screen once the disk has space.
-    """
+    """HTML of the same ballot again, with the typed comment, because the store could not be
+    written. The voter can repeat the action from this screen once the disk has space."""
     position, stamp = _ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:
@@ -128,8 +124,7 @@ def find_voter(store: Store, study: str, name: str) -> str:
 
 
 def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> Markup:
-    """HTML of the start screen with the name field, or of the reason why there is nothing to vote
-    on."""
+    """HTML of the start screen with the name field, or why there is nothing to vote on."""
     form, rules = load_ballot_form(store, study), read_voting_rules(store.read_connection, study)
     mode = rules.mode or form.mode
     units = votable_comparisons(store, study, mode, rules)
@@ -178,7 +173,7 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
 
 
 def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[Ballot | None, str]:
-    """Perform one action of a voter; return the ballot to show next, and a notice."""
+    """Perform one action of a voter; return the next ballot (None at the end), and a notice."""
     what = request.get("act", "show")
     if what != "show":
         _check_voter(session, request.get("ballot"))
@@ -228,8 +223,8 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The next ballot without a vote; if the voter went back to an earlier ballot, the ballot after
-    that one."""
+    """The next ballot without a vote; after a repeated vote on an earlier ballot, the ballot that
+    follows it."""
     return (session.following_ballot(position) if stamp else None) or session.next()
 
 
@@ -242,7 +237,7 @@ def _ballot_position(value: Any) -> tuple[int, float]:
 
 
 def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: BallotForm) -> Verdict:
-    """The verdict in a request; values that no button of this ballot sends are refused."""
+    """The verdict in a request; a value that no button of this ballot sends is refused."""
     mode = ballot.mode if ballot else "verify"
     if mode == "rubric":
         return _parse_levels(request.get("levels"), form)
@@ -261,8 +256,7 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
 
 
 def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
-    """The levels of a filled-in rubric, with their mean first; one level for each criterion is
-    required."""
+    """Verdict with the mean and the levels of a rubric; each criterion must have a level."""
     if not isinstance(levels, list) or len(levels) != len(form.rubric) or not levels:
         raise StudyError("choose a level for each criterion; nothing was saved")
     buttons = vote_buttons("score", 1, form.scale)
@@ -334,7 +328,7 @@ def _ballot_form(session: VoteSession) -> BallotForm:
 
 
 def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
-    """The stored vote on this ballot, as the data that its button sends; None without one."""
+    """Stored vote on this ballot, as the data that its button sends; None if there is no vote."""
     if ballot.state != "voted":
         return None
     if ballot.answer is not None:

@@ -1,5 +1,4 @@
-"""The kind of ballot that a study uses, and the parts of an item that voters see, by the study's
-protocol."""
+"""The kind of ballot that a study uses, and the parts of an item that voters see."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from studies.store.queries.plan_queries import count_verdict_forms
 from studies.store.store import Store
 
 DEFAULT_SCALE: Final = ("1", "2", "3", "4", "5")
-"""Scale of the form "score" in a study whose prompts declare none."""
+"""Scale of "score" ballots in a study whose prompts declare no scale."""
 FORM_NAMES: Final[Mapping[BallotMode, str]] = MappingProxyType(
     {
         "pair": "A / tie / B",
@@ -64,15 +63,15 @@ class BallotForm:
 
     mode: BallotMode
     origin: str
-    """Reason for the form, shown to voters and organisers."""
+    """Text on the reason for this kind of ballot, shown to voters and organisers."""
     reference: bool = False
-    """Whether voters see the reference answer; published forms never show it."""
+    """Whether voters see the reference answer; ballots of published protocols never show it."""
     scale: tuple[str, ...] = DEFAULT_SCALE
-    """Options of the form "score", from the lowest to the highest."""
+    """Options of a "score" ballot, from the lowest to the highest."""
     criteria: str = ""
-    """Criteria of the study, for forms that judge one answer."""
+    """Criteria of the study, for ballots on one answer."""
     rubric: tuple[tuple[str, str], ...] = ()
-    """Name and description of each criterion of the form "rubric"."""
+    """Name and description of each criterion of a "rubric" ballot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +87,9 @@ class VoterView:
     criteria: str = ""
     reference: str = ""
     scale: tuple[str, ...] = ()
-    """Options of the forms "score" and "rubric"."""
+    """Options of a "score" or "rubric" ballot."""
     rubric: tuple[tuple[str, str], ...] = ()
-    """Name and description of each criterion of the form "rubric"."""
+    """Name and description of each criterion of a "rubric" ballot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +101,15 @@ class BallotView:
     voter_view: VoterView
     standing: VoterProgress
     earlier_vote: Mapping[str, Any] | None = None
-    """Stored vote of this person on the ballot, in the form its button sends."""
+    """Stored vote of this voter on the ballot, as the data that its button sends."""
     timed: bool = True
     name_fixed: bool = False
     """Whether the name belongs to an account and cannot be changed here."""
     notice_text: str = ""
     is_warning: bool = False
     retry_time: float = 0.0
-    """Time of a failed action. It makes the HTML differ from the HTML before: the browser receives
-    no identical update, and its buttons would stay locked."""
+    """Time of a failed action, written into the HTML so that it differs from the HTML before:
+    without a difference the browser gets no update, and its buttons stay locked."""
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:
@@ -132,7 +131,7 @@ def _with_scale(store: Store, study: str) -> BallotForm:
 
 
 def _rubric(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
-    """Criteria of the study; if these have no names, the criteria of the prompt."""
+    """(name, description) per criterion: the study's, or the prompt's if the study's lack names."""
     try:
         return tuple(rubric_criteria(prompt, criteria).items())
     except EvenhandError:
@@ -144,8 +143,7 @@ def _criteria_text(prompt: Prompt) -> str:
 
 
 _POINT_MODES: Final[Mapping[str, BallotMode]] = {PASS_FAIL_FORMAT: "pass", RUBRIC_FORMAT: "rubric"}
-"""Verdict format of judges that see one answer -> form of people's ballots; "score" for all other
-formats."""
+"""Verdict format of prompts for single answers -> kind of ballot; "score" for all other formats."""
 
 
 def _compute_form(store: Store, study: str) -> BallotForm:

@@ -78,7 +78,6 @@ class VotingControls:
 
 
 def controls_from(voting: VotingRules) -> VotingControls:
-    """The control values for a study's voting rules."""
     return VotingControls(
         FORM_NAMES[voting.mode] if voting.mode else AS_PROTOCOL,
         next(name for name, choice in SAMPLING_CHOICES.items() if choice == voting.choose),
@@ -92,8 +91,8 @@ def controls_from(voting: VotingRules) -> VotingControls:
 
 
 def show_validity(store: Store, study: str, choose: str) -> Markup:
-    """HTML notice on the way of choosing comparisons: their number, and which estimates stay
-    valid."""
+    """HTML notice on a way of choosing comparisons (`choose`): number of comparisons, and the
+    estimates that stay valid."""
     rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode
@@ -165,10 +164,8 @@ def _verification_summary(store: Store, study: str) -> Markup:
 
 
 def show_link(store: Store) -> Markup:
-    """HTML of the link for voters; the browser fills in the address of this page.
-
-    On a public page a link to a study needs a token, which the Share drawer creates.
-    """
+    """HTML of the link for voters; the browser fills in the address of this page. On a public page
+    a link to a study needs a token, which the Share drawer creates."""
     text = (
         "Link for voters: it opens only the ballot, not the other tabs with the results and the "
         "names of the models."

@@ -22,7 +22,7 @@ class StartScreen:
     """Texts and options of the start screen."""
 
     form: str
-    """Name of the ballot form and its origin."""
+    """Name of the kind of ballot, and its origin."""
     name_error: str = ""
     """Problem with the typed name."""
     login_error: str = ""
@@ -89,7 +89,7 @@ def _task_text(mode: BallotMode) -> str:
 def finished_html(
     name: str, progress: VoterProgress, mode: BallotMode, notice: str = "", *, fixed: bool = False
 ) -> Markup:
-    """HTML of the screen for a voter who has voted on or skipped every ballot."""
+    """HTML of the screen after every ballot was voted on or skipped."""
     voted, skipped, _ = progress
     notice_part = notice_html("calm", "", notice) if notice else ""
     again = ballot_button(
@@ -155,7 +155,7 @@ def nothing_to_vote_html(title: str, why: str) -> Markup:
 
 
 def reveal_text(ballot: Ballot) -> str:
-    """Sentence that names the models behind the last ballot."""
+    """Sentence that names the models whose answers the previous ballot showed."""
     names = answer_labels(ballot.mode, len(ballot.shown))
     models = ", ".join(f"{n} was {who}" for n, who in zip(names, ballot.shown, strict=True))
     return f"Previous ballot: {models}."

@@ -32,10 +32,10 @@ QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "pr
 _BALLOT_SCRIPT: Final = "evenhand.ballot(element, trigger, watch); /* triggers 'select' */"
 _LINK_SCRIPT: Final = "evenhand.votersLink(element, watch);"
 READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.voterHere()]"
-"""Script that replaces the last input by the browser state: voter's name and address parameters.
-It is the last input, as a shared page puts further inputs before the others."""
+"""Script that replaces the last input by the browser state: voter's name and address parameters. It
+is the last input because a public page inserts further inputs at the front."""
 READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
-"""READ_BROWSER_STATE, then focus the ballot: a focused tab would use the arrow keys itself."""
+"""READ_BROWSER_STATE that also focuses the ballot; a focused tab would take the arrow keys."""
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,8 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
 
 
 def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None:
-    """Connect the events: one handler for all ballot actions, and the redraws of the tab.
-
-    The tab is drawn when it is opened, and when the study changes while it is open.
-    """
+    """Connect the events: one handler for all ballot actions, and the redraws of the tab. The tab
+    is drawn when it is opened, and when the study changes while it is open."""
 
     def perform(
         study: str, event: gr.EventData, request: gr.Request, profile: gr.OAuthProfile | None
@@ -170,8 +168,8 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
 
 def render(store: Store, study: str, here: Mapping[str, Any], account: str = "") -> list[Any]:
-    """Values of all outputs of the tab; on a voter's page, and for a study of another owner, only
-    the ballot."""
+    """Values of all outputs of the tab; only the ballot is shown on a voter's page, and if another
+    visitor owns the study."""
     login_error = "" if account else LOGIN_MESSAGES.get(str(here.get("login", "")), "")
     ballot = handle_action(
         store, study, {"act": "show", "voter": here.get("voter", "")}, account, login_error
@@ -195,8 +193,7 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
 
 
 def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
-    """Name of the logged-in account, on a Space or behind the page's password; empty without a
-    login."""
+    """Name of the account logged in with Hugging Face or the page's password; "" without login."""
     if profile is not None:
         return f"{ACCOUNT_PREFIX}{profile.username}"
     return str(getattr(request, "username", None) or "")

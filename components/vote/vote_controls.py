@@ -14,7 +14,7 @@ from judges.verdicts.point_readers import option_values
 from studies.store.ballot_queries import SINGLE_MODES, Ballot, BallotMode
 
 ButtonKey = tuple[str, str]
-"""Symbol printed on the button, and the browser's names of the keys."""
+"""Key symbol printed on the button, and the names of the key in browser events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,8 @@ def vote_buttons(
 
 
 def voter_html(name: str, fixed: bool) -> str:
-    """HTML of the voter's name, with a button to change it.
-
-    A typed name can be replaced and a Hugging Face account logged out; a name from the page's
-    password login is fixed.
-    """
+    """HTML of the voter's name, with a button to change it. A typed name can be replaced and a
+    Hugging Face account logged out; a name from the page's password login is fixed."""
     if name.startswith(ACCOUNT_PREFIX):
         out = link_button("log out", {"data-log": LOGOUT_PATH})
         return fill("{} on Hugging Face ({})", name.removeprefix(ACCOUNT_PREFIX), out)
@@ -119,10 +116,8 @@ def vote_controls(view: BallotView) -> Markup:
 
 def _rubric_controls(view: BallotView) -> Markup:
     """HTML with one row of levels for each criterion, and the button that saves them together.
-
     assets/page.js collects the levels; a digit key chooses the level of the first criterion that
-    has none.
-    """
+    has none."""
     values = option_values(tuple(view.voter_view.scale))
     given = list((view.earlier_vote or {}).get("levels", ()))
     rows = join(

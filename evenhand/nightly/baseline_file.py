@@ -1,5 +1,5 @@
-"""The baseline file of a gate: the history of nights of each stream (judge, prompt and kind of
-score), as JSON."""
+"""The baseline file of a gate, as JSON: for each stream (judge, prompt and kind of score), the
+history of its nights."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class BaselineUnusable(EvenhandError):
 
 @dataclass(frozen=True)
 class Baseline:
-    """Stream -> history of its nights, and the model versions that the endpoints reported."""
+    """Stream -> history of its nights; and judge -> model versions its endpoint reported."""
 
     study: str = ""
     streams: Mapping[Stream, StreamHistory] = field(default_factory=dict)
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_night(self, scores: NightScores, models: Mapping[str, tuple[str, ...]]) -> Baseline:
-        """Return the baseline with one more night, which is saved as good without a test."""
+        """Return the baseline with one more good night, which is added without a test."""
         streams = dict(self.streams)
         for stream, tonight in scores.items():
             known = streams.get(stream, StreamHistory(stream.kind))

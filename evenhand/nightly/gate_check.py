@@ -1,5 +1,5 @@
-"""The gate: compare tonight's judges with their baseline. The rate of false alarms holds over all
-nights together."""
+"""The gate: compare tonight's judges with their baseline. The rate of false alarms is limited over
+all nights together."""
 
 from __future__ import annotations
 
@@ -20,15 +20,13 @@ from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
 
 ALPHA: Final = 0.05
-"""Maximum share of series without any change in which an alarm is raised, over all nights and all
-streams."""
+"""Maximum probability of any false alarm, over all nights and all streams together."""
 DROP: Final = 0.10
-"""Size of the drop, as a difference of shares, that the result must exclude to be ok."""
+"""Drop, as a difference of shares, that the data must exclude for the outcome "ok"."""
 MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
-"""Number of baseline nights from which on a drop right after the baseline is found as well as a
-later drop. For a baseline of a single night there is a separate test
-(metrics/drift/baseline_contrast.py)."""
+"""Number of baseline nights from which a drop right after the baseline is detected as well as a
+later drop. A baseline of one night has a separate test (metrics/drift/baseline_contrast.py)."""
 
 
 @names_missing_extra
@@ -45,9 +43,9 @@ def gate(
     """Compare tonight's verdicts with a baseline, item by item.
 
     With `save` the night is added to the baseline as a good night, without a test. With `record`
-    the night is written to the baseline file, which the test over many nights needs. `drop` is the
-    drop, as a difference of shares, that the result must exclude to be ok. With `same_version` the
-    result is a failure if an endpoint reports another model version.
+    the night is written to the baseline file, which the test over many nights needs. `drop`: drop,
+    as a difference of shares, that the data must exclude for the outcome "ok". With `same_version`
+    the outcome is "worse" if an endpoint reports another model version.
     """
     study, path = as_study(data), Path(against).expanduser()
     scores, models = score_night(study.frame), reported_models(study)
@@ -67,7 +65,7 @@ def gate(
 def check_night(
     baseline: Baseline, study: JudgedStudy, *, drop: float = DROP, alpha: float = ALPHA
 ) -> tuple[GateResult, Baseline]:
-    """Check one night; return the result and the baseline with this night in its history."""
+    """Check one night; return the result, and the baseline with this night added to its history."""
     scores = score_night(study.frame)
     streams = dict(baseline.streams)
     checks = []
@@ -113,7 +111,8 @@ def _decide(
 
 
 def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparison) -> bool:
-    """Whether verdicts change with the order more often than between repeats in the same order."""
+    """Whether verdicts change with the order more often than between repeats in the same order;
+    True if there are no repeats."""
     rows = study.frame
     own = (rows["judge"] == stream.judge) & (rows["prompt"] == stream.prompt)
     floor: Estimate = noise_floor(rows.loc[own])
@@ -123,8 +122,7 @@ def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparis
 
 
 def reported_models(study: JudgedStudy) -> dict[str, tuple[str, ...]]:
-    """Return judge -> model versions that its endpoint reported; empty for studies without a
-    store."""
+    """Judge -> model versions reported by its endpoint; empty for studies without a store."""
     if study.store is None:
         return {}
     from studies.store.queries.cost_queries import reported_models as stored_models

@@ -1,5 +1,5 @@
-"""Compare a judge with its baseline, every night or for a pull request; exit code 0 ok, 1 worse,
-2 cannot tell."""
+"""Compare a judge with its baseline, every night or for a pull request; exit code 0 if ok, 1 if
+worse, 2 if it cannot tell."""
 
 from __future__ import annotations
 

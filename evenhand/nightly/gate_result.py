@@ -23,7 +23,7 @@ KIND_WORDS: Final = {
 
 @dataclass(frozen=True)
 class StreamCheck:
-    """Result for one judge, prompt and kind of score."""
+    """Result of a gate for one judge, prompt and kind of score."""
 
     stream: Stream
     outcome: Outcome
@@ -45,7 +45,7 @@ class GateResult:
     study: str
     checks: tuple[StreamCheck, ...]
     versions: tuple[str, ...] = ()
-    """Sentences on models whose reported version has changed."""
+    """Sentences on judges whose reported model version has changed."""
     version_fails: bool = False
 
     @property
@@ -110,7 +110,6 @@ def _points(value: float | None) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text for one table cell, with all signs of Markdown, HTML and tables escaped or
-    removed."""
+    """A text for one table cell, with the special characters of Markdown and HTML escaped."""
     plain = escape(" ".join(text.split()), quote=False)
     return re.sub(r"([\\`*_{}\[\]|<>#!~])", r"\\\1", plain)

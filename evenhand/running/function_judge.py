@@ -1,4 +1,4 @@
-"""Judges that are Python functions: any `messages -> text`, synchronous or asynchronous."""
+"""Judges that are Python functions `messages -> text`, synchronous or asynchronous."""
 
 from __future__ import annotations
 
@@ -19,17 +19,14 @@ Messages = list[dict[str, Any]]
 Answer = Callable[[Messages], str | Awaitable[str]]
 
 FUNCTION_ADDRESS: Final = "http://function.invalid/"
-"""Start of the endpoint address of a judge that is a function. Its host name never exists, so that
+"""Start of the endpoint address of a judge that is a function. Its host name cannot exist, so that
 the page cannot call the address by mistake."""
 
 
 @dataclass(frozen=True)
 class FunctionJudge:
-    """A Python function as a judge.
-
-    The name of the judge is part of the keys of its calls, so that stored replies are reused as
-    long as the name is the same.
-    """
+    """A Python function as a judge. The name of the judge is part of the keys of its calls, so that
+    stored replies are reused as long as the name is the same."""
 
     name: str
     function: Answer
@@ -68,11 +65,9 @@ def judge(
 def judge(
     function: Answer | None = None, *, name: str = "", parallel: int = 8, family: str = ""
 ) -> FunctionJudge | Callable[[Answer], FunctionJudge]:
-    """Make a judge of a function that takes chat messages and returns the reply; also a decorator.
-
-    Give the judge a new `name` when the function changes, because stored replies are reused as long
-    as the name is the same.
-    """
+    """Make a judge of a function that takes chat messages and returns the reply; also usable as a
+    decorator. Give the judge a new `name` when the function changes, because stored replies are
+    reused as long as the name is the same."""
     if function is None:
         return lambda given: judge(given, name=name, parallel=parallel, family=family)
     found = name or getattr(function, "__name__", "")
@@ -112,8 +107,8 @@ JudgeLike = FunctionJudge | JudgeSpec | Mapping[str, Any] | Answer
 def collect_judges(
     given: Iterable[JudgeLike],
 ) -> tuple[tuple[JudgeSpec, ...], dict[str, FunctionJudge]]:
-    """Return the specifications of the judges, and endpoint -> function for the judges that are
-    functions."""
+    """Return the specifications of the judges, and a mapping endpoint address -> function for
+    judges that are functions."""
     from studies.spec.judge_spec import parse_judge
 
     specs: list[JudgeSpec] = []

@@ -1,5 +1,5 @@
-"""Run a study with any judges; a run continues where the last one stopped, and shows its progress
-in terminal or notebook."""
+"""Run a study with any judges; a run continues where the previous run stopped, and shows its
+progress in terminal or notebook."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _follow(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
 
 
 def _engine(functions: dict[str, FunctionJudge]) -> Engine:
-    """Return an engine that can call the judges which are functions."""
+    """Return an engine that can also call judges that are functions."""
     from evenhand.running.function_engine import FunctionEngine
 
     return FunctionEngine(functions)
@@ -137,7 +137,7 @@ def _notebook_display() -> Any:
 
 
 class NotebookProgress:
-    """A stream that shows only its last line, in one place of a notebook's output."""
+    """A stream whose latest line replaces the line before in a notebook's output."""
 
     def __init__(self, display: Any) -> None:
         self._display = display

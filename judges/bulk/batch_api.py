@@ -1,8 +1,8 @@
 """Client of a provider's Batch API: upload files, create batches, poll, download the results.
 
-`batches.json` in the folder records the progress of each file. It is written after every step, so
-a crash repeats at most one step, and no second batch is created for a file with a recorded batch. A
-batch that was created but not recorded is found again by its metadata.
+`batches.json`, in the folder of the batch files, records the progress of each file. It is written
+after every step, so a crash repeats at most one step, and no second batch is created for a file
+with a recorded batch. A batch that was created but not recorded is found again by its metadata.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ FINAL_STATUSES: Final = frozenset({"completed", "failed", "expired", "cancelled"
 
 @dataclass(slots=True)
 class SubmittedBatch:
-    """Recorded progress of one batch file: its upload, its batch at the provider, and its
-    results."""
+    """Recorded progress of one batch file: its upload, the batch created from it, and the
+    downloaded results."""
 
     sha: str
     file_id: str = ""
@@ -61,7 +61,7 @@ def read_submitted_batches(folder: Path) -> dict[str, SubmittedBatch]:
 def submit_batches(
     client: openai.OpenAI, folder: Path, judge_files: list[Path]
 ) -> dict[str, SubmittedBatch]:
-    """Upload each file and create its batch, unless that was done before."""
+    """Upload each file and create its batch; skip a file whose batch exists already."""
     batches = read_submitted_batches(folder)
     created = None
     for path in judge_files:
@@ -92,8 +92,7 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
 
 
 def _find_created_batches(client: openai.OpenAI) -> dict[str, str]:
-    """Return the ids of the batches that this program created at the provider, by the hash of the
-    batch file."""
+    """Return the ids of the batches created by this program, by the hash of the batch file."""
     found = {}
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")

@@ -107,9 +107,7 @@ def submit_files(options: argparse.Namespace) -> int:
 
 def _check_budget(plan: Plan, store: Store) -> None:
     """Raise PlanError if the forecast cost of the pending calls exceeds what is left of the budget.
-
-    A submitted batch cannot be stopped when the budget is reached.
-    """
+    A submitted batch cannot be stopped when the budget is reached."""
     study = plan.study
     endpoints = tuple(judge for judge in study.judges if judge.kind == "endpoint")
     check_budget(study.budget_usd, endpoints)

@@ -307,11 +307,8 @@ def _insert_new(
     ready: list[tuple[Judgement, Usage, float | None]],
     owner: str,
 ) -> list[tuple[Judgement, Usage, float | None]]:
-    """Insert judgements with their attempts, and return the inserted judgements.
-
-    A call that already has a stored judgement is skipped, unless the status of that judgement is
-    `error`.
-    """
+    """Insert judgements with their attempts, and return the inserted judgements. A call that
+    already has a stored judgement is skipped, unless the status of that judgement is `error`."""
     stored = []
     for judgement, usage, cost in ready:
         if is_answered(connection, judgement.ask.key):

@@ -59,7 +59,7 @@ RAISED_ACCOUNT: Final = AccountLimits(10_000, 30_000_000)
 
 @dataclass(frozen=True, slots=True)
 class AskTokens:
-    """Size of one call in tokens."""
+    """Prompt and reply tokens of one call."""
 
     description: str
     sent: int
@@ -75,7 +75,8 @@ class AskTokens:
 
 @dataclass(frozen=True, slots=True)
 class AskingMethod:
-    """Rate and cost of one way to make calls (live, batch files or Ray), for calls of one size."""
+    """Calls per second and cost of one way to make calls (live, batch files or Ray), for calls of
+    one size."""
 
     name: str
     rate: float
@@ -92,8 +93,8 @@ class AskingMethod:
 
 
 def measure_ask_tokens(prompt: str, received: int, description: str) -> AskTokens:
-    """Count the tokens of a prompt's own text, and add the constant ITEM_TOKENS for question and
-    answers."""
+    """Return the size of one call with this prompt: its instructions, ITEM_TOKENS for question and
+    answers, and `received` reply tokens."""
     judge = f"{{name: j, model: {PRICED_MODEL}, base_url: 'http://127.0.0.1:9/v1'}}"
     study = f"name: c\ndata: {{source: probe}}\njudges: [{judge}]\nprompts: [{prompt}]\n"
     calls = [planned.call for planned in asks_of(make_plan(parse_study(study)))]
@@ -142,10 +143,8 @@ def asking_methods(load: AskTokens) -> list[AskingMethod]:
 def simulate_hours(
     load: AskTokens, asks: int, in_flight: int, limits: AccountLimits, seed: int = 7
 ) -> float:
-    """Simulate calls with random latencies; return the hours until the last reply.
-
-    A call starts when the rate limits allow it and fewer than `in_flight` calls are open.
-    """
+    """Simulate calls with random latencies; return the hours until the last reply. A call starts
+    when the rate limits allow it and fewer than `in_flight` calls are open."""
     rng = random.Random(seed)
     mu = math.log(MEAN_LATENCY) - LATENCY_SIGMA**2 / 2
     gap = max(60 / limits.requests, 60 * load.tokens / limits.tokens, CPU_PER_CALL)

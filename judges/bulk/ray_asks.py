@@ -90,10 +90,8 @@ def parse_ask_row(row: Mapping[str, Any]) -> AskRow:
 
 
 def build_call(job: RayJob, row: AskRow) -> JudgeCall:
-    """Rebuild the call of a row, with the messages that the driver rendered.
-
-    Only prompt and labels are needed to read a verdict, so item and answers stay empty.
-    """
+    """Rebuild the call of a row, with the messages that the driver rendered. Only prompt and labels
+    are needed to read a verdict, so item and answers stay empty."""
     ask = row.ask
     judge, prompt = job.judges[ask.judge], job.prompts[ask.prompt]
     shown = tuple(name for name in ask.shown if name)

@@ -21,7 +21,6 @@ from studies.store.queries.run_queries import lease_free_asks, release_leases
 from studies.store.store import Store
 
 MAX_ROUND_ASKS: Final = 200_000
-"""Maximum number of asks in one round."""
 _PAGE_SIZE: Final = 500
 
 
@@ -32,7 +31,7 @@ class AskRounds:
     def __init__(self, plan: Plan, store: Store, owner: str) -> None:
         self.plan, self.store, self.owner = plan, store, owner
         self.stopped_judges: dict[str, str] = {}
-        """Judge that cannot continue -> reason."""
+        """Judge that was stopped -> reason."""
         self.first_seq = store.last_seq()
         self._items = {item.id: item for item in plan.items}
         self._sha = store.plan_sha(plan.study.name)
@@ -42,8 +41,8 @@ class AskRounds:
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
 
     def lease_next(self, most: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
-        """Lease at most `most` further asks for this run and return them; return an empty list if
-        no ask fits the budget or other runs have leased all remaining asks."""
+        """Lease at most `most` asks that this run has not made yet, and return them; return an
+        empty list if no ask fits the budget or other runs have leased all remaining asks."""
         study = self.plan.study
         ledger = Ledger(study.budget_usd, study_spending(self.store, study.name))
         found: list[tuple[int, Ask, JudgeCall]] = []

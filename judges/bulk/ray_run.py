@@ -45,8 +45,8 @@ SENT_FOLDERS: Final = (
     if __name__.startswith("judges.")
     else (PROJECT_FOLDER,)
 )
-"""Packages that are uploaded to a cluster; in an installation from the wheel, all of them are
-inside the package `evenhand`."""
+"""Folders of code that are uploaded to a cluster: in a checkout `judges` and `studies`, in an
+installation from the wheel the package `evenhand`, which contains both."""
 OBJECT_STORE_BYTES: Final = 200 * 2**20
 """Size of a local Ray's object store in bytes. It is small, because only names of shards pass
 through the object store."""
@@ -281,13 +281,13 @@ class _RoundRunner:
 
 
 def _batch_size(in_flight: int, asks: int) -> int:
-    """Return the number of asks per batch: enough to keep a worker busy, and few enough to be
-    repeated after a failure."""
+    """Return the number of asks per batch: enough to keep a worker busy, and few enough to be made
+    again after a failure."""
     return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
 def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> ShardImport:
-    """Import shards of earlier runs whose driver died before importing them."""
+    """Import shards that no driver has imported: those of dead drivers and of this run (`mine`)."""
     totals = ShardImport()
     stamp = _study_stamp(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
@@ -303,16 +303,13 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> 
 
 
 def _study_stamp(store: Store, plan: Plan) -> str:
-    """Return a text that identifies this study in this store.
-
-    Shards are marked as imported with this text, so that they can still be imported into another
-    store.
-    """
+    """Return a text that identifies this study in this store. Shards are marked as imported with
+    this text, so that the same shards can still be imported into another store."""
     return repr(store.created(plan.study.name))
 
 
 def _mark_imported(folder: Path, store: Store, plan: Plan) -> None:
-    """Record that all shards of a round are imported, and delete its request files."""
+    """Record that all shards in a round's folder are imported; delete its request files."""
     for asks in folder.glob("asks-*"):
         shutil.rmtree(asks, ignore_errors=True)
     with (folder / IMPORTED_MARK_FILE).open("a", encoding="utf-8") as out:

@@ -117,10 +117,8 @@ def sampling_parameters(call: JudgeCall) -> Row:
 
 
 def postprocess_row(row: Mapping[str, Any]) -> Row:
-    """Convert the processor's output row to the same columns for every reply.
-
-    A failed row comes back with its input columns only, so every output column is optional here.
-    """
+    """Convert the processor's output row to the same columns for every reply. A failed row comes
+    back with its input columns only, so every output column is optional here."""
     return {
         **{name: row[name] for name in ("key", "batch", "position", "ask")},
         "generated_text": row.get("generated_text") or "",
@@ -133,10 +131,8 @@ def postprocess_row(row: Mapping[str, Any]) -> Row:
 
 
 def _last_token_logprobs(logprobs: Any) -> list[tuple[str, float]]:
-    """Return the alternatives for the last token with their log-probabilities, most probable first.
-
-    Ray gives them as {token id: {decoded_token, logprob, rank}}.
-    """
+    """Return the candidates for the reply's last token with their log-probabilities, most probable
+    first. Ray gives them as {token id: {decoded_token, logprob, rank}}."""
     if logprobs is None or len(logprobs) == 0 or not logprobs[-1]:
         return []
     last = logprobs[-1]
@@ -186,11 +182,8 @@ class VllmReplyReader:
 
 
 def build_reply(row: Mapping[str, Any], call: JudgeCall) -> JudgeReply:
-    """Build the JudgeReply that an endpoint would have returned for this row.
-
-    The processor reports no finish reason, so a reply that uses its whole token limit counts as cut
-    off.
-    """
+    """Build the JudgeReply that an endpoint would have returned for this row. The processor reports
+    no finish reason, so a reply that uses its whole token limit counts as cut off."""
     generated = int(row["num_generated_tokens"])
     return JudgeReply(
         text=replace_surrogates(row["generated_text"]),

@@ -51,7 +51,7 @@ REPORT_SCHEMA: Final = pa.schema(
 class AttemptLog:
     """The attempts of a batch, kept in memory until they are written to the shards.
 
-    It has the interface of the live engine's journal. It does not check leases: the driver holds
+    The class has the interface of the live engine's journal, but checks no leases: the driver holds
     the leases of the whole round.
     """
 
@@ -116,8 +116,7 @@ class ShardWriter:
         self._rows, self._since = [], time.monotonic()
 
     def report(self, stopped: dict[str, str]) -> pa.Table:
-        """Return the names and row counts of the written shards for the driver, without reply
-        texts."""
+        """Return the names and row counts of the written shards, without reply texts."""
         rows: list[dict[str, Any]] = [
             {"shard": name, "judge": judge, "asks": n, "stopped": ""}
             for name, asks in self.written
@@ -131,8 +130,7 @@ class ShardWriter:
 
 
 def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
-    """Return the keys of asks already answered in shards of these batches, left by a worker that
-    died."""
+    """Return the keys of asks that a worker, now dead, answered in shards of these batches."""
     batches = sorted({row.batch for row in rows})
     return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 

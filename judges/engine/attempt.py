@@ -29,7 +29,8 @@ from studies.store.run_journal import NotStarted
 STREAM_FACTOR: Final = 4
 """Maximum duration of a stream, as a multiple of `timeout_s`."""
 HEDGED: Final = "hedged"
-"""Stored outcome of a call whose ask was answered by another call first."""
+"""Outcome stored for a call that was not needed, because another call for the same ask was answered
+first."""
 _ABANDONED: Final = CallFailure(
     "settle", "error", HEDGED, "another call for this ask was answered first", maybe_billed=True
 )
@@ -37,7 +38,7 @@ _ABANDONED: Final = CallFailure(
 
 @dataclass(slots=True)
 class AskAttempts:
-    """All calls made for one ask, until it has an outcome."""
+    """All calls made for one ask, until the ask has an outcome."""
 
     run_state: RunState
     state: JudgeState
@@ -64,8 +65,7 @@ class AskAttempts:
     abandoned: bool = False
     """Whether another call for the ask was answered first."""
     truncated_reply: JudgeReply | None = None
-    """A reply that was cut off at its token limit, kept while the call is repeated with twice the
-    limit."""
+    """A reply cut off at its token limit, kept while the call is repeated with twice the limit."""
     slow_watch: SlowCallWatch = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,8 +116,7 @@ class AskAttempts:
         self.abandoned = True
 
     async def record_loss(self) -> None:
-        """Store the cost of a call whose reply is not used, because another call was answered
-        first."""
+        """Store the cost of a call whose reply is not used, as another call was answered first."""
         if self.attempt is not None:
             await self._record_end(HEDGED)
 
@@ -230,8 +229,8 @@ class AskAttempts:
         return await self.run_state.wait_until_allowed(self.state)
 
     async def _enter_limiter(self) -> tuple[float, float] | None:
-        """Acquire the rate limiter and reserve the call's maximum cost; return start time and
-        dollars, or None if either is impossible now."""
+        """Acquire the rate limiter and reserve the call's maximum cost; return the start time and
+        the reserved dollars, or None if one of the two is impossible now."""
         run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
         started = await state.limiter.acquire(
             lambda: run_state.is_blocked(state), run=id(run_state)
@@ -329,8 +328,8 @@ class AskAttempts:
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
     def _retry_reason(self, outcome: JudgeReply | CallFailure) -> str:
-        """Return the reason for another attempt, after changing the call accordingly; an empty text
-        if the outcome is final."""
+        """Change the call for another attempt and return the reason for that attempt; return an
+        empty text if the outcome is final."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
         self.state.successes += 1
@@ -373,8 +372,7 @@ class AskAttempts:
         return fault.reason
 
     def _drop_parameter(self, parameter: str) -> bool:
-        """Remove a parameter from the call; return False if the call does not have the
-        parameter."""
+        """Remove a parameter from the call; return False if the call does not have it."""
         if (adapted := drop_parameter(self.call, parameter)) is None:
             return False
         self.call = adapted

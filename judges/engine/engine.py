@@ -1,4 +1,5 @@
-"""The engine: one thread with an event loop for all runs of a process, and the clients they share.
+"""The engine: one thread with an event loop for all runs of a process, and the clients that the
+runs share.
 
 Runs at the same endpoint with the same API key share a client and a rate limiter, so a cool-down
 holds for all of them. Processes that use the same store share the measured rate limits.
@@ -50,7 +51,7 @@ class _SharedClient:
 
 
 class Engine:
-    """Starts runs in its own thread and finds them by id or study."""
+    """Executes all runs of a process in one separate thread, and finds them by id or study."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -69,8 +70,7 @@ class Engine:
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """Start a run and return it at once; raise an error for a missing key before the first
-        call."""
+        """Start a run and return it at once; raise an error instead if a key is missing."""
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
             self._check_admission(run, keys or {})
@@ -120,10 +120,8 @@ class Engine:
     def open_judge(
         self, run: Run, judge: JudgeSpec, typed: Mapping[str, SecretKey], settings: RunSettings
     ) -> JudgeState:
-        """Build the client, rate limiter and price of one judge for a run.
-
-        Called inside the event loop, because a client belongs to the loop that uses it.
-        """
+        """Build the client, rate limiter and price of one judge for a run. Called inside the event
+        loop, because a client belongs to the loop that uses it."""
         consents = self.consents(run.store)
         key = find_api_key(judge, typed, consents) if judge.kind == "endpoint" else SecretKey("")
         at = (judge.endpoint or judge.kind, hashlib.sha256(key.use().encode()).hexdigest())
@@ -148,7 +146,8 @@ class Engine:
         return JudgeState(judge.name, model, price, limiter, workers, dropped_parameters=refused)
 
     async def release_clients(self, run: Run) -> None:
-        """Close the clients that no other run uses, because a client holds an API key."""
+        """Close the clients of an ended run that no other run uses, because a client holds an API
+        key."""
         for at, client in list(self._clients.items()):
             client.runs.discard(run.id)
             if not client.runs:
@@ -158,8 +157,8 @@ class Engine:
         self._drop_unused_limiters()
 
     def _drop_unused_limiters(self) -> None:
-        """Delete the oldest unused rate limiters. Their number would grow without end, because each
-        typed API key has its own."""
+        """Delete the longest unused rate limiters beyond MAX_UNUSED_LIMITERS; each typed API key
+        has a separate limiter, so their number would grow without end."""
         unused = [
             at
             for at, limiter in self._limiters.items()

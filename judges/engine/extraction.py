@@ -23,8 +23,7 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """The extraction judge of a study, and the extraction prompt that belongs to each judging
-    prompt."""
+    """The extraction judge of a study, and the extraction prompt for each judging prompt."""
 
     plan: Plan
     judge: JudgeSpec
@@ -58,8 +57,8 @@ class Extractor:
         )
 
     def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
-        """Whether a judgement belongs to this plan; it may not, if the study was saved with another
-        plan since."""
+        """Whether a judgement belongs to this plan; some do not, if the study was saved with
+        another plan since."""
         judges = {judge.name for judge in self.plan.study.judges}
         planned = read.ask.item in items and read.ask.judge in judges
         return planned and read.ask.prompt in self.prompts

@@ -31,8 +31,7 @@ from studies.frames.arrangement import parse_arrangement
 
 @dataclass(frozen=True, slots=True)
 class ReplyOutcome:
-    """The verdict of a reply as a position shown, or the status and reason if the reply is
-    unusable."""
+    """The verdict of a reply as a position shown, or status and reason if the reply is unusable."""
 
     status: Status
     verdict: Verdict | None

@@ -23,11 +23,11 @@ from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
 MIN_COSTED_JUDGEMENTS: Final = 5
-"""Number of judgements from which on the cost of an ask is estimated by their mean cost; with
-fewer, it is estimated from prompt tokens."""
+"""With at least this many judgements, the cost of an ask is estimated by their mean cost; with
+fewer, from its prompt tokens."""
 MIN_BLOCK_ASKS: Final = 64
-"""Minimum number of consecutive asks that are reordered together; a block has four times the calls
-in flight if that is more."""
+"""Minimum number of consecutive asks that are reordered together; the number is four times the
+calls in flight if that is more."""
 SAMPLE_ASKS: Final = 50
 """Number of pending asks whose prompt tokens are counted for an estimate."""
 
@@ -35,9 +35,10 @@ SAMPLE_ASKS: Final = 50
 class PendingPages:
     """The pending asks of one judge, read page by page in plan order.
 
-    If a provider charges less for repeated starts of prompts, consecutive asks are reordered in
-    blocks (judges/planning/prompt_cache.py). The plan lists items in a random order, so the replies
-    of an unfinished run are still a random sample of the items, up to one block.
+    If a provider charges less for prompts that begin like an earlier prompt, asks are reordered
+    within blocks of consecutive asks (judges/planning/prompt_cache.py). The plan lists items in a
+    random order. The replies of an unfinished run are therefore still a random sample of the items,
+    except in the last block.
 
     If the study is saved with another plan during the run, only asks that both plans contain are
     returned.
@@ -94,8 +95,8 @@ class PendingPages:
 def count_statuses(
     store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
-    """Count a study's judgements by status. An ask that this run makes again counts as pending
-    until it has a new outcome."""
+    """Count a study's judgements by status. An ask that the run repeats counts as pending until its
+    new outcome is stored."""
     counts = Counter({"pending": 0} | store.counts(study))
     until = 2**62 if start_seq is None else start_seq
     repeated = repeated_by_status(store, study, settings.retry_statuses, until)

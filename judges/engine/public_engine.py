@@ -36,8 +36,7 @@ class RunLimits:
     concurrency: int
     """Maximum calls in flight of one run."""
     paused: int = 10**9
-    """Maximum number of paused runs of all visitors; a paused run makes no calls but uses
-    memory."""
+    """Maximum number of paused runs of all visitors; a paused run uses memory."""
     longest_pause: float | None = None
     """Seconds after which a paused run is stopped; None if it is never stopped."""
 
@@ -92,8 +91,7 @@ class PublicEngine(Engine):
         return super().active_run(study)
 
     def consents(self, store: Store) -> Consents:
-        """Consents of a public page: only this Space's key may be sent, and only to its own
-        endpoint."""
+        """Consents of a public page: only this Space's key may be sent, only to its endpoint."""
         if self._host_key is None:
             return NO_CONSENTS
         pair = Pair(self._host_key.key_env, origin_of(self._host_key.endpoint))

@@ -19,11 +19,8 @@ _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 def retry_delay(
     fault: CallFailure, run_state: RunState, state: JudgeState, attempts_made: int
 ) -> float:
-    """Return the seconds that this call waits before its next attempt.
-
-    The result is 0 if a rate limit makes all calls wait, because the limiter then delays this call
-    too.
-    """
+    """Return the seconds that this call waits before its next attempt. The result is 0 if a rate
+    limit makes all calls wait, because the limiter then delays this call too."""
     if fault.rate_limited and state.limiter.holds_refused_calls:
         return 0.0
     if fault.wait:
@@ -32,8 +29,8 @@ def retry_delay(
 
 
 def _backoff_seconds(run_state: RunState, attempts_made: int) -> float:
-    """Return the wait before the next attempt: it doubles each time and has a random part, so that
-    workers do not retry at the same moment."""
+    """Return the seconds before the next attempt: the wait doubles with each attempt and has a
+    random part, so that workers do not retry at the same moment."""
     doubled = run_state.settings.first_backoff * 2 ** (attempts_made - 1)
     return float(min(MAX_BACKOFF_SECONDS, doubled) * (0.5 + run_state.rng.random() / 2))
 

@@ -49,8 +49,7 @@ STOPPED_BY_USER: Final = "stopped by you"
 
 
 class JudgeProvider(Protocol):
-    """The object that opens the judges' clients for a run and closes them afterwards (the
-    engine)."""
+    """Interface of the engine that opens the judges' clients for a run and closes them."""
 
     def open_judge(
         self, run: Run, judge: JudgeSpec, typed: Mapping[str, SecretKey], settings: RunSettings
@@ -134,8 +133,7 @@ class Run:
 
     @property
     def idle(self) -> bool:
-        """Whether the run is paused without a call in flight, so that it uses memory but no
-        worker."""
+        """Whether the run is paused without a call in flight, so that it uses only memory."""
         return self.state == "paused" and not self._journal.attempts_in_flight
 
     def limit_in_flight(self, judge: str, in_flight: int) -> None:
@@ -216,7 +214,7 @@ class Run:
                 self._loop.call_soon_threadsafe(self._apply_controls, run_state)
 
     def _note_pause(self, paused: bool) -> None:
-        """Store the time at which a pause began; a second pause request does not change it."""
+        """Store the time at which a pause began; a repeated request does not change this time."""
         if not paused:
             self.paused_since = None
         elif self.paused_since is None:
@@ -324,7 +322,7 @@ class Run:
 
     def _counts_now(self) -> Counter[str]:
         """Count the judgements in the store by status. An error of an earlier run counts as pending
-        until this run has made its ask again."""
+        until this run has repeated the ask."""
         return count_statuses(
             self.store, self.plan.study.name, self._settings, self._journal.start_seq
         )

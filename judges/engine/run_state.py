@@ -44,8 +44,6 @@ class RunSettings:
 
 
 class PendingRetry(NamedTuple):
-    """An ask that waits for its next attempt."""
-
     attempts_made: int
     max_attempts: int
     reason: str
@@ -56,7 +54,8 @@ class PendingRetry(NamedTuple):
 
 @dataclass(slots=True)
 class FailureTally:
-    """Number and last example of one kind of failed call, for one judge in this run."""
+    """Number of failed calls with one reason, for one judge in this run, and the most recent
+    example."""
 
     count: int = 0
     example: str = ""
@@ -135,14 +134,12 @@ class RunState:
     judges: dict[str, JudgeState]
     reading: str = "default"
     paused: bool = False
-    """Whether the run is paused. Checked right before every call, so that a pause takes effect at
-    once."""
+    """Whether the run is paused; checked before every call, so that a pause has effect at once."""
     stop: bool = False
     store_error: str = ""
     """Reason why the store cannot be written; the run is paused until the user resumes it."""
     shares_asks: bool = False
-    """Whether another run makes some of this run's asks; the judgements of that run count for
-    both."""
+    """Whether another run makes some of this run's asks; those judgements count for both runs."""
     on_store_error: Callable[[str], None] = print
     resumed_at: float = 0.0
     resume_event: asyncio.Event = field(default_factory=asyncio.Event)
@@ -177,16 +174,16 @@ class RunState:
         return not self.is_blocked(state)
 
     async def sleep(self, state: JudgeState, seconds: float) -> None:
-        """Sleep for some seconds, or until the run is paused or stopped, or the judge is
-        stopped."""
+        """Sleep until the time is over, the run is paused or stopped, or the judge is stopped."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await state.blocked_event.wait()
 
     async def wait_for_repair(self, error: Exception, submitted: float) -> bool:
-        """Pause the run after a failed write to the store; wait until the user resumes or stops it.
+        """Pause the run after a failed write to the store; wait until the user resumes or stops the
+        run.
 
-        Returns whether to write again. Until then, replies that are not written stay in memory.
+        Returns whether to write again. While the run is paused, unwritten replies stay in memory.
         """
         if self.stop:
             return False

@@ -22,7 +22,8 @@ from studies.store.run_owners import is_owner_alive
 from studies.store.store import Store
 
 CHECK_SECONDS: Final = 0.1
-"""Seconds between two queries of other runs' spending, while enough of the budget is left."""
+"""Seconds between two queries of other runs' spending, while more than SCARCE_SHARE of the budget
+is left."""
 SCARCE_SHARE: Final = 0.2
 """If less than this share of the budget is left, other runs' spending is queried before every
 call."""
@@ -48,8 +49,7 @@ class SiblingRuns:
         self._update_ledger(self._query_spending(store.read_connection))
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
-        """Whether this run's reserved dollars still fit the budget once the calls of other runs are
-        counted."""
+        """Whether this run's reserved dollars fit the budget if other runs' calls are counted."""
         scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
         if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
             connection
@@ -59,7 +59,7 @@ class SiblingRuns:
         return self._ledger.remaining >= -1e-12
 
     def _has_siblings(self, connection: sqlite3.Connection) -> bool:
-        """Whether another run of this study is live or has ended since the last query."""
+        """Whether another run of this study is active, or has ended since the last query."""
         rows = overlapping_runs(connection, self._study, self._owner)
         new = [(owner, ended) for owner, ended in rows if owner not in self._ended_owners]
         self._ended_owners.update(

@@ -18,11 +18,11 @@ from studies.domain import Judgement
 
 RunStatus = Literal["running", "paused", "stopped", "done", "failed"]
 RATE_WINDOW_SECONDS: Final = 30.0
-"""Number of last seconds over which the rate of completed asks is measured."""
+"""Length in seconds of the most recent period over which the rate of completed asks is measured."""
 
 
 class FailureSummary(NamedTuple):
-    """Failed calls of one kind by one judge in this run, including those that were retried."""
+    """Failed calls of one judge in this run with the same reason, retried calls included."""
 
     judge: str
     reason: str
@@ -42,7 +42,7 @@ class JudgeWait(NamedTuple):
     asks: int = 0
     """Number of failed asks that wait for a retry."""
     max_attempts_made: int = 0
-    """Largest number of attempts made so far for one of these asks."""
+    """Largest number of attempts made so far for one of the asks that wait for a retry."""
     seconds: float = 0.0
     allowed_in_flight: int = 0
     """Maximum calls in flight after the cool-down, derived from the endpoint's refusals so far."""
@@ -51,8 +51,6 @@ class JudgeWait(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunSnapshot:
-    """The state of a run at one moment."""
-
     id: str
     study: str
     state: RunStatus
@@ -128,8 +126,7 @@ class RunTally:
         return sum(rate_of(times, now) for times in list(self.settled_times.values()))
 
     def eta(self, stopped: set[str]) -> float | None:
-        """Seconds until the slowest judge is done (judges are called in parallel); None if
-        unknown."""
+        """Seconds until the slowest judge is done (judges work in parallel); None if unknown."""
         now = time.monotonic()
         needed = [
             (left, rate_of(self.settled_times.get(name, ()), now))
@@ -142,10 +139,7 @@ class RunTally:
 
     def expected_dollars(self) -> float | None:
         """Expected dollars of the whole run, if each judge's pending asks cost as much on average
-        as its completed asks.
-
-        None while a judge has no completed ask.
-        """
+        as its completed asks. None while a judge has no completed ask."""
         if any(
             planned and not self.settled[name] for name, planned in self.planned_by_judge.items()
         ):
@@ -228,7 +222,7 @@ def summarise_failures(run_state: RunState | None) -> tuple[FailureSummary, ...]
 
 
 def final_status(run_state: RunState, stop_reason: str) -> tuple[RunStatus, str]:
-    """Return the status and the reason with which a run ends that was not ended by an error."""
+    """Return the status and the reason with which a run ends if no error ended it."""
     halted = [state for state in run_state.judges.values() if state.stop_reason]
     stopped = [f"{state.name}: {state.stop_reason}" for state in halted]
     if any(state.budget_reached for state in run_state.judges.values()):

@@ -36,13 +36,12 @@ RECHECK_SECONDS: Final = 0.2
 
 @dataclass(slots=True)
 class JudgeQueue:
-    """The asks of one judge, with the functions that read them, render them and store their
-    judgements."""
+    """The asks of one judge, with functions to read and render them and to store judgements."""
 
     state: JudgeState
     next_asks: Callable[[int], list[Ask]]
-    """Function that returns the next asks, at most the given number; an empty list if there are
-    none now."""
+    """Function that returns the next asks, at most the given number; an empty list if no ask is
+    available now."""
     call_for: Callable[[Ask], JudgeCall]
     settle: Callable[[Judgement, AskAttempts], Coroutine[Any, Any, None]]
     more_event: asyncio.Event | None = None
@@ -92,8 +91,7 @@ class WorkerPool:
         self.run_state.apply_controls()
 
     async def _run_queue(self, judge_queue: JudgeQueue) -> None:
-        """Run the tasks of one queue: one task that reads asks ahead, and a fixed number of
-        workers."""
+        """Run the tasks of one queue: one that reads asks ahead, and a fixed number of workers."""
         workers = judge_queue.state.workers
         buffer: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=workers)
         try:
@@ -264,8 +262,7 @@ class WorkerPool:
     async def _race(
         self, judge_queue: JudgeQueue, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
-        """Call the judge for an ask, with a second call if the first takes far longer than
-        usual."""
+        """Call the judge for an ask, with a second call if the first is far slower than usual."""
 
         def make_second() -> AskAttempts:
             second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)

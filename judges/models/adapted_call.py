@@ -31,9 +31,6 @@ def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
 
 
 def missing_parameters(dropped: Collection[str]) -> list[str]:
-    """Of the dropped parameters, return those whose absence can change the reply.
-
-    A dropped max_tokens is sent under its other name, and streaming does not change the reply, so
-    neither is returned.
-    """
+    """Return the dropped parameters whose absence can change the reply. A dropped max_tokens is
+    sent under its other name, and streaming does not change the reply, so neither is returned."""
     return sorted(set(dropped).intersection(REFUSABLE_PARAMETERS))

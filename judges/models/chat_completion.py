@@ -67,7 +67,7 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
     """Parse a response into a reply; raise BadReply for a body that is no chat completion.
 
     With `echo=False` the error does not quote the body. An error reported inside a response with
-    status 200 is raised with its own status.
+    HTTP status 200 is raised with the status that this error states.
     """
     try:
         return build_reply(json.loads(content), echo=echo)
@@ -100,8 +100,7 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
 
 
 def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeReply:
-    """Build the reply from a stream that has ended; raise BadReply if the stream is no chat
-    completion."""
+    """Build the reply from a stream that has ended; raise BadReply if it is no chat completion."""
     try:
         return build_reply(stream.values(), echo=echo)
     except _SHAPE_ERRORS as error:
@@ -109,7 +108,7 @@ def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeR
 
 
 def _find_reasoning(message: Mapping[str, Any]) -> str:
-    """Return the reasoning of a message, from its own field or from parts of the content."""
+    """Return the reasoning of a message, from a separate field or from parts of the content."""
     if field := message.get("reasoning_content") or message.get("reasoning"):
         return _join_text(field)
     content = message.get("content")

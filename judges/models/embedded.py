@@ -70,7 +70,6 @@ class EmbeddedServer:
         return self._process.pid
 
     def alive(self) -> bool:
-        """Whether the child process is running."""
         return self._process.poll() is None
 
     def close(self) -> None:
@@ -117,20 +116,18 @@ _shared_servers = _SharedServers()
 
 
 def shared_server(named: str = "") -> EmbeddedServer:
-    """Return this process's server of the named weights, started on first use and again if the
-    child has died. Judges with the same weights share a server."""
+    """Return this process's server for the named weights, started on first use and again if its
+    process has died. Judges with the same weights share a server."""
     return _shared_servers.find_or_start(_locate_weights(named))
 
 
 @atexit.register
 def close_shared_servers() -> None:
-    """End all shared servers of this process."""
     _shared_servers.close()
 
 
 def thread_count() -> int:
-    """Return the number of threads: EVENHAND_THREADS, else two, or one on a machine with one
-    core."""
+    """Return the number of threads: EVENHAND_THREADS, else two, or one if there is one core."""
     try:
         return settings.THREADS.read() or min(2, os.cpu_count() or 1)
     except SettingError as error:

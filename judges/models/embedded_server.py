@@ -71,7 +71,7 @@ def _redirect_standard_output() -> TextIO:
 def start_server(weights: Path, threads: int, context: int) -> Any:
     """Start a server whose replies do not depend on earlier calls.
 
-    The server reuses the start that a prompt shares with the previous one, which makes swapped
+    The server processes a start that two consecutive prompts share only once, which makes swapped
     pairs and worked examples much cheaper. On some processors a prompt with a reused start gets
     slightly different probabilities than the same prompt processed as a whole. On these processors
     starts are not reused, so that repeats are reproducible.
@@ -109,10 +109,11 @@ def _server_parameters(weights: Path, threads: int, context: int, *, keep_prefix
 
 
 def _is_prefix_reuse_exact(server: Any) -> bool:
-    """Whether a prompt gets the same probabilities processed as a whole and with a reused start.
+    """Whether a prompt gets the same probabilities when processed as a whole and with a reused
+    start.
 
-    An exact repeat of a prompt is not tested here: it leaves one token to process, which many
-    processors round differently. The caller sends `cache_prompt: false` with a repeat.
+    An exact repeat of a prompt is not tested here: only one token of it would be processed, which
+    many processors round differently. The caller sends `cache_prompt: false` with a repeat.
     """
     whole = _next_token_logprobs(server, _PROBE_PROMPTS[0], keep_prefix=False)
     _next_token_logprobs(server, _PROBE_PROMPTS[1], keep_prefix=True)

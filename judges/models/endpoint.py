@@ -46,8 +46,8 @@ ACCEPTED_ENCODINGS: Final = ("", "identity", "gzip", "deflate")
 size limit holds."""
 
 MIN_ECHOED_KEY: Final = 16
-"""Minimum length of an API key that is masked in replies; a shorter key ('not-needed') may occur in
-a reply by chance."""
+"""Minimum length of an API key that is masked in replies; a reply may contain a shorter key
+('not-needed') by chance."""
 
 REQUEST_HEADERS: Final = (
     (b"Content-Type", b"application/json"),
@@ -58,8 +58,7 @@ REQUEST_HEADERS: Final = (
 
 
 class EndpointModel:
-    """The client for one endpoint and API key; it can only be used in the event loop it was created
-    in."""
+    """The client for one endpoint and API key, usable only in the event loop it was created in."""
 
     def __init__(
         self,
@@ -124,10 +123,7 @@ class EndpointModel:
 
     async def get(self, path: str) -> bytes:
         """Return the body at a path of the endpoint, such as `models`; raise the error of a failed
-        call, without the key.
-
-        The caller limits the duration.
-        """
+        call, without the key. The caller limits the duration."""
         url = httpx2.URL(f"{self._base_url}/{path}")
         response = await self._http.send(self._request(b"", 10.0, "GET", url), stream=True)
         try:
@@ -146,8 +142,8 @@ class EndpointModel:
         method: str = "POST",
         url: httpx2.URL | None = None,
     ) -> httpx2.Request:
-        """Build a request. The key is added to each request, so that the HTTP client does not store
-        it."""
+        """Build a request. The API key is added to each request, so that the HTTP client does not
+        store the key."""
         bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         return httpx2.Request(
@@ -179,11 +175,8 @@ class EndpointModel:
 
 
 def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
-    """Build the HTTP client. Redirects are never followed.
-
-    Under strict rules a host name resolves only to checked addresses, and no proxy is used, because
-    a proxy would resolve names itself.
-    """
+    """Build the HTTP client. Redirects are never followed. Under strict rules a host name resolves
+    only to checked addresses, and no proxy is used, because a proxy would resolve names itself."""
     secure = tls_context()
     if not rules.strict:
         return DefaultAioHttpClient(follow_redirects=False, limits=CONNECTION_LIMITS, verify=secure)
@@ -196,7 +189,7 @@ def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
 def tls_context() -> ssl.SSLContext:
     """Return the TLS settings with the trusted certificates of this machine.
 
-    The certificates of each place that the environment names are read once and then cached, because
+    The certificates are cached by their location (environment variables can change it), because
     reading them takes 50 ms of CPU, more than the rest of a small run.
     """
     return _read_certificates(tuple(ssl.get_default_verify_paths()))

@@ -42,8 +42,7 @@ class StreamSilent(TimeoutError):
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """A failed call: the action to take, the status to store, and the effect on rate limit and
-    cost."""
+    """A failed call: action to take, status to store, and effect on rate limit and cost."""
 
     action: FailureAction
     status: Status
@@ -63,10 +62,8 @@ class CallFailure:
 
 
 def classify_error(error: BaseException, endpoint: str, secret: str = "") -> CallFailure:
-    """Classify an exception of the client by the action that the engine must take.
-
-    `secret` is the API key in use; it is masked in the error text, because providers may repeat it.
-    """
+    """Classify an exception of the client by the action that the engine must take. `secret` is the
+    API key in use; it is masked in the error text, because providers may repeat it."""
     fault = _classify(error, endpoint)
     detail = redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH]
     return replace(fault, detail=detail, quota=_find_quota(error, endpoint))
@@ -99,7 +96,7 @@ def _classify(error: BaseException, endpoint: str) -> CallFailure:
 
 
 def _system_words(error: BaseException) -> str:
-    """The operating system's words for an error, without its number and address, such as
+    """Return the operating system's text for an error, without error number and address, such as
     "connection refused"."""
     number = error.errno if isinstance(error, OSError) else None
     return os.strerror(number).lower() if number and number > 0 else str(error)

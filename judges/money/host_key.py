@@ -52,11 +52,11 @@ class HostKey:
     prices: Mapping[str, Price]
     """Prices of the models allowed; the price in a study file is ignored."""
     run_usd: float
-    """Cap for one run."""
+    """Spending cap of one run, in dollars."""
     visitor_usd: float
-    """Cap for one visitor per day (UTC)."""
+    """Spending cap of one visitor per day (UTC), in dollars."""
     day_usd: float
-    """Cap for all visitors together per day (UTC)."""
+    """Spending cap of all visitors together per day (UTC), in dollars."""
 
     def refusal_reason(self, judge: JudgeSpec, *, sees: bool = False) -> str:
         """Return why a judge cannot use this API key; empty if it can. `sees` states whether images
@@ -82,8 +82,7 @@ class HostKey:
 
 
 def load_host_key() -> HostKey | None:
-    """Read this Space's key and its caps from the environment; None if no key is set, which is the
-    default."""
+    """Read this Space's key and its caps from the environment; None if no key is set."""
     key_env = settings.HOST_KEY_VARIABLE.read()
     if not key_env:
         return None
@@ -115,8 +114,7 @@ def load_host_key() -> HostKey | None:
 
 
 def off_switch_file(store: Path) -> Path:
-    """Return the path, beside the store, of the file that disables this Space's key while it
-    exists."""
+    """Return the path, beside the store, of the file whose existence disables this Space's key."""
     return store.with_name(store.name + "-house-off")
 
 
@@ -231,11 +229,8 @@ class CallReservation:
         return reserved if alone and allowance.has_no_open_calls else ""
 
     async def release_unused(self, allowance: RunAllowance | None) -> None:
-        """Release the reservation of a call that was not made.
-
-        If the reservation had been refused, wait until the cost of a call in flight is known,
-        because dollars may then be free again.
-        """
+        """Release the reservation of a call that was not made. If the reservation had been refused,
+        wait until the cost of a call in flight is known, because dollars may then be free again."""
         if allowance is None:
             return
         if self._number is None:

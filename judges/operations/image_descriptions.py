@@ -41,14 +41,14 @@ _CLOSED: Final = "</think>"
 
 @dataclass(frozen=True, slots=True)
 class DescribeResult:
-    """The output file and the counts of a describe run."""
+    """Result of describing the images of a study: the output file, counts and failures."""
 
     out: Path | None
     """The new items file; None if nothing was described."""
     described: int
     without_images: int
     failed: Mapping[str, str]
-    """Item -> reason why it has no new description; an old description is kept."""
+    """Item -> reason why the item has no new description; an old description is kept."""
     dollars: float
     reason: str = ""
     """Reason why the run ended early; empty if it did not."""
@@ -133,8 +133,7 @@ def build_describe_plan(
 
 
 class _DescribeRuns:
-    """The runs of one description task, made one after another, with their total cost and
-    failures."""
+    """The consecutive runs of one description task, with their total cost and failures."""
 
     def __init__(
         self,
@@ -155,8 +154,7 @@ class _DescribeRuns:
     def collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Run one prompt and return the replies by item; record the reason for each item that
-        failed."""
+        """Run one prompt and return the replies by item; record the reason for each failed item."""
         plan = build_describe_plan(self._study, judge, prompt, self._items, aspects, self.spent)
         if not plan.items:
             return {}
@@ -189,8 +187,8 @@ class _DescribeRuns:
 def without_thoughts(reply: str) -> str:
     """Return a reply without its closed <think> blocks and the white space around them.
 
-    `str.find` takes linear time; a regular expression with white space on both sides takes time
-    quadratic in the number of consecutive spaces.
+    The blocks are found with `str.find`, which takes linear time; a regular expression with white
+    space on both sides takes time quadratic in the number of consecutive spaces.
     """
     parts, end = [], 0
     while (start := reply.find(_OPENED, end)) >= 0 and (close := reply.find(_CLOSED, start)) >= 0:

@@ -32,15 +32,15 @@ class RereadResult:
 
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
-    """Kind of change, such as "unreadable -> ok" or "ok, another verdict" -> number of
-    judgements."""
+    """Change, such as "unreadable -> ok" or "ok, another verdict" -> number of judgements with this
+    change."""
     unchanged_count: int = 0
     """Number of judgements read from label probabilities that are not parsed again, because the
     store lacks their log-probabilities."""
 
 
 class StoredRequest(NamedTuple):
-    """The prompt of a stored request, and whether its verdict is read from label probabilities."""
+    """The prompt of a stored request, and whether the verdict is read from label probabilities."""
 
     prompt: Prompt
     by_probabilities: bool

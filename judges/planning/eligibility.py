@@ -18,8 +18,8 @@ _REQUIRED_FIELDS: Final[Mapping[str, tuple[str, Callable[[Item], str]]]] = {
     "ground_truth": ("ground truth", lambda item: item.ground_truth),
     "reference": ("reference", lambda item: item.reference),
 }
-"""Prompt variable that an item must fill -> its name in messages, and the function that reads its
-value from an item."""
+"""Prompt variable for which an item must have a value -> name of the variable in messages, and the
+function that reads the value from an item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class SkippedItems:
 def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
     """Return the reason why a prompt skips an item; empty if the prompt uses the item.
 
-    If a protocol has two prompts, one with and one without the ground truth, the prompt without it
-    skips the items that have a ground truth, as in Creation-MMBench.
+    If a protocol has two prompts, one with and one without the ground truth, the prompt without
+    ground truth skips the items that have a ground truth, as in Creation-MMBench.
     """
     if prompt.protocol == "describe":
         return "" if item.images or "images" not in prompt.variables else "no images"

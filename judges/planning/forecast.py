@@ -24,8 +24,6 @@ IMAGE_TOKENS: Final = 765
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Expected calls, tokens, dollars and seconds of a plan."""
-
     asks: int
     noise: int
     prompt_tokens: int
@@ -34,8 +32,7 @@ class Forecast:
     """Expected cost in dollars; None if the price of a judge is unknown."""
     seconds: float | None
     cached_tokens: int = 0
-    """Prompt tokens that are expected to be in the provider's cache and are charged at a lower
-    price."""
+    """Prompt tokens expected in the provider's cache, which are charged at a lower price."""
 
 
 def make_forecast(
@@ -50,10 +47,8 @@ def make_forecast(
 def forecast_asks(
     study: Study, planned_asks: Iterable[PlannedAsk], store: Store | None = None
 ) -> Forecast:
-    """Forecast calls, tokens, dollars and seconds of rendered asks.
-
-    If the store has judgements from the same endpoint, the measured speed of this endpoint is used.
-    """
+    """Forecast calls, tokens, dollars and seconds of rendered asks. If the store has judgements
+    from the same endpoint, the measured speed of this endpoint is used."""
     asks = noise = sent = received = cached = 0
     dollars: float | None = 0.0
     seconds = {judge.name: 0.0 for judge in study.judges}
@@ -110,5 +105,5 @@ def _estimate_seconds(
     if judge.kind == "simulated":
         return 0.0005
     if judge.kind == "embedded":
-        return tokens / (rate[0] if rate else 85.0)
+        return tokens / (rate[0] if rate and rate[0] else 85.0)
     return (1 / rate[1] if rate else 3.0) / concurrency

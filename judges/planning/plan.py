@@ -51,8 +51,8 @@ class Plan:
     recorded: tuple[Judgement, ...] = ()
     """Verdicts contained in the data, stored in addition to those of the asks."""
     ignored_verdicts: int = 0
-    """Number of verdicts in the data that the study does not use. The verdicts in a folder of
-    result files (shards) can only be imported as a study of their own."""
+    """Number of verdicts in the data that the study does not use: those in a folder of result files
+    (shards), which can only be imported as a separate study."""
     salt: str = ""
     """Text of the owner (Store.salt) that is hashed into the keys of calls to endpoints. Where
     visitors share a store, it prevents that replies one visitor paid for are reused for another. If
@@ -107,7 +107,7 @@ def make_plan(
 
 
 def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
-    """Return all asks in plan order: items in a seeded random order, each for all judges and
+    """Yield all asks in plan order: items in a seeded random order, each for all judges and
     prompts.
 
     The judgements of an unfinished run are therefore a random sample of the items, with all judges
@@ -175,8 +175,8 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     """Whether this plan would send the same request for a stored ask, byte for byte.
 
-    A study may be saved with another plan during a run. If an ask of the new plan were rendered by
-    the old plan, the reply to a different request would be stored under the ask's key.
+    A study may be saved with another plan during a run. If the old plan rendered an ask of the new
+    plan, the reply to a different request would be stored under the ask's key.
     """
     judges = {judge.name for judge in plan.study.judges}
     if ask.item not in items or ask.judge not in judges:
@@ -204,8 +204,7 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def count_lost_answers(plan: Plan, store: Store) -> int:
-    """Count the answered calls of the stored study with this name that the new plan no longer
-    contains."""
+    """Count the answered calls of the stored study of this name that the new plan lacks."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0
@@ -262,8 +261,8 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
 def parameters_of(
     judge: JudgeSpec, prompt: Prompt, n_options: int, labels: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the request parameters other than model and messages; `labels` are those of the ask,
-    for a verdict on one answer."""
+    """Return the request parameters other than model and messages; `labels` are the ask's labels,
+    needed for a verdict on one answer."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens
@@ -319,7 +318,7 @@ def key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
     """Return the key of an ask: a hash of its request, the same on every machine and after a
-    restart."""
+    restart. `reads` is, for an extraction, the key of the ask whose reply is read."""
     request = {
         "endpoint": identity,
         "model": call.judge.model,

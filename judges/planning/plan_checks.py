@@ -91,10 +91,7 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
 
 def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
     """Raise PlanError if a prompt has eligible items but no answers to show, or if no prompt has an
-    eligible item.
-
-    A prompt without eligible items is allowed if another prompt has some.
-    """
+    eligible item. A prompt without eligible items is allowed if another prompt has some."""
     eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
     for prompt in prompts:
         shows = showings_for(prompt)

@@ -1,9 +1,10 @@
 """Provider discounts for prompts with the same start: the best order of calls, and the expected
 number of cached tokens.
 
-A provider caches the start of a prompt once the first call with it has been processed. The calls
-for one item and prompt share their start (instructions, question, context) and are consecutive in
-the plan. If all of them were sent at the same moment, all would be charged at the full price.
+A provider caches the start of a prompt once the first call with this start has been processed. The
+calls for one item and prompt share their start (instructions, question, context) and are
+consecutive in the plan. If all of them were sent at the same moment, all would be charged at the
+full price.
 """
 
 from __future__ import annotations
@@ -18,15 +19,13 @@ from studies.domain import Ask, JudgeSpec
 from studies.spec.provider_presets import preset_for_url
 
 DEFAULT_MINIMUM: Final = 1024
-"""Number of tokens from which a prompt's start is cached, if the provider has no preset."""
+"""Minimum number of tokens of a prompt's start that a provider without a preset is assumed to
+cache."""
 
 
 def cached_from(judge: JudgeSpec) -> int | None:
-    """Return the number of tokens from which a repeated prompt start costs less; None without a
-    discount.
-
-    A discount is known from the provider's preset, or from a price for cached tokens.
-    """
+    """Return the number of tokens from which on a repeated prompt start costs less; None without a
+    discount. A discount is known from the provider's preset, or from a price for cached tokens."""
     if judge.kind != "endpoint":
         return None
     preset, price = preset_for_url(judge.endpoint), price_of(judge)

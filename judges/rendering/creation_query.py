@@ -51,6 +51,6 @@ def context_text(item: Item) -> str:
 
 
 def _lower_first_letter(instruction: str) -> str:
-    """Lower the first letter of an instruction for use inside a sentence ("Write" becomes "write");
-    "NATO" and "I" stay."""
+    """Return an instruction with its first letter in lower case, for use inside a sentence ("Write"
+    becomes "write"); "NATO" and "I" stay unchanged."""
     return instruction[:1].lower() + instruction[1:] if instruction[1:2].islower() else instruction

@@ -43,10 +43,8 @@ class PromptInputs:
 def render_prompt(
     prompt: Prompt, inputs: PromptInputs, *, prefilled: bool = False
 ) -> list[dict[str, Any]]:
-    """Render the messages of a request.
-
-    With `prefilled`, a last assistant message contains the start of the reply, up to the label.
-    """
+    """Render the messages of a request. With `prefilled`, a last assistant message contains the
+    start of the reply, up to the label."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if "closing" in values:
         labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)
@@ -104,7 +102,7 @@ def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer whose label is first (A) or second (B) in order, whatever its slot."""
+    """Return the answer with the first label (`index` 0: A) or the second (1: B), in any slot."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict
@@ -140,8 +138,8 @@ def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str
 
 
 def _criteria_lines(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return the criteria as text: those of a rubric in the order of the labels, otherwise those of
-    the study or of the item."""
+    """Return the criteria as text: those of a rubric in the order of the labels; without a rubric,
+    those of the study or, if the study has none, of the item."""
     if not prompt.rubric:
         return inputs.criteria or _criteria_text(inputs.item)
     order = parse_arrangement(inputs.labels).criteria

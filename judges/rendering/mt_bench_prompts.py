@@ -131,8 +131,7 @@ def _translate_variable(name: str | None) -> str:
 
 
 class _BlockDumper(yaml.SafeDumper):
-    """A YAML dumper that writes multi-line texts as blocks, so that people can read and edit
-    them."""
+    """A YAML dumper that writes multi-line texts as blocks, which people can read and edit."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

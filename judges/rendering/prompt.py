@@ -74,16 +74,12 @@ class Prompt:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Options of a verdict on one answer, from the lowest to the highest; () if the format has
-        none."""
+        """Options of a verdict on one answer, from lowest to highest; () if the format has none."""
         return PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
 
     def gbnf(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return a llama.cpp grammar that forces a readable verdict; None if the format has no
-        grammar.
-
-        `labels` are those of the ask, for a verdict on one answer.
-        """
+        grammar. `labels` are the ask's labels, needed for a verdict on one answer."""
         if not self.options:
             return self.format.gbnf(n_options)
         offered = parse_arrangement(labels)
@@ -96,10 +92,7 @@ class Prompt:
 
     def prefill_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return the start of the reply up to the label; None if some label takes more than one
-        token.
-
-        `labels` are those of the ask, for a verdict on one answer.
-        """
+        token. `labels` are the ask's labels, needed for a verdict on one answer."""
         prefill = self.format.prefill_for(n_options)
         if not self.options or prefill is None:
             return prefill
@@ -110,11 +103,8 @@ class Prompt:
         return f"{prefill} " if all(name.isdigit() for name in names) else prefill
 
     def has_level_tokens(self, labels: tuple[str, ...] = ()) -> bool:
-        """Whether this is a rubric whose levels have names of one character, so that their
-        probabilities can be read from the tokens of a reply.
-
-        `labels` are those of the ask.
-        """
+        """Whether the prompt is a rubric whose levels have names of one character, so that their
+        probabilities can be read from the tokens of a reply. `labels` are the ask's labels."""
         names = parse_arrangement(labels or self.options).names
         return self.verdict == RUBRIC_FORMAT and all(len(name) == 1 for name in names)
 

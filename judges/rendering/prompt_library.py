@@ -142,7 +142,6 @@ def save_prompt(text: str, folder: Path) -> Prompt:
 
 
 def prompt_path(prompt: Prompt, folder: Path) -> Path:
-    """Return the path of the file in which a prompt version is saved."""
     return folder / f"{prompt.name}-v{prompt.version}.yaml"
 
 

@@ -37,8 +37,7 @@ _PLACEHOLDER: Final = re.compile(
 
 
 def fill_template(text: str, values: Mapping[str, str]) -> str:
-    """Insert values into a template in one pass; text that is not a known variable stays
-    unchanged."""
+    """Insert values into a template in one pass; text that is no known variable stays unchanged."""
     return "".join(
         [values[name] if is_variable else name for name, is_variable in split_template(text)]
     )
@@ -70,10 +69,7 @@ def unknown_variables(text: str) -> list[str]:
 
 def misspelt_braces(text: str) -> list[tuple[str, str]]:
     """Return unknown words in braces that resemble a known variable, as pairs (word, probable
-    variable).
-
-    Other unknown words are not reported, because braces also occur in JSON and code.
-    """
+    variable). Other unknown words are not reported, because braces also occur in JSON and code."""
     found = []
     for match in _PLACEHOLDER.finditer(text):
         name = match["double"] or match["single"]

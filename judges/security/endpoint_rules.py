@@ -68,8 +68,7 @@ class EndpointRules:
     """Allowed hosts; empty if every host with a public address is allowed."""
     ports: tuple[int, ...] = (443, 8443)
     refusal_reason: Callable[[str], str] = lambda address: why_not_public(address)
-    """Function that returns the reason why an address is refused; an empty text if it is
-    allowed."""
+    """Function that returns why an address is refused; an empty text if it is allowed."""
     lookup: Lookup | None = None
     """Function for DNS lookups; None for the system's resolver."""
 
@@ -80,8 +79,7 @@ Also used for the embedded judge, whose server this process starts on loopback."
 
 
 def current_endpoint_rules() -> EndpointRules:
-    """Return the rules of this process, from its environment variables and the list of
-    providers."""
+    """Return the rules of this process, from environment variables and the provider list."""
     if not is_public():
         return LOCAL_RULES
     listed = [part.lower() for part in settings.ENDPOINTS.read()]
@@ -136,8 +134,8 @@ def _check_no_credentials(url: str) -> None:
 
 
 def _endpoint_refused(url: str, why: str) -> EndpointRefused:
-    """Build the error for a refused URL; the part of the URL before an @ is left out, because it
-    may be a key."""
+    """Build the error for a refused URL; the part of the URL before an @ is left out, because that
+    part may be a key."""
     rest = url.rpartition("@")[2]
     shown = rest if rest.isprintable() and len(rest) <= 120 else ascii(rest)[:120]
     return EndpointRefused(f"the endpoint {shown!r} is refused: {why}")
@@ -181,11 +179,8 @@ _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 
 
 def why_not_public(text: str) -> str:
-    """Return the reason an address is not public; an empty text if it is public.
-
-    If an IPv6 address embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked
-    instead.
-    """
+    """Return the reason an address is not public; an empty text if it is public. If an IPv6 address
+    embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked instead."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -37,10 +37,8 @@ class Pair(NamedTuple):
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a URL in normal form; an empty text if it has no host.
-
-    Uses the parser that builds the request, so that consent and request refer to the same host.
-    """
+    """Return scheme, host and port of a URL in normal form; an empty text if the URL has no host.
+    Uses the parser that builds the request, so that consent and request refer to the same host."""
     try:
         parts = httpx2.URL(url.strip())
         host = parts.raw_host.decode("ascii").lower().rstrip(".")
@@ -125,8 +123,7 @@ def consents_in(folder: Path) -> Consents:
 
 
 def pair_of(judge: JudgeSpec) -> Pair | None:
-    """Return the environment variable and the origin of a judge; None if the judge uses no
-    variable."""
+    """Return a judge's environment variable and origin; None if the judge uses no variable."""
     if judge.kind != "endpoint" or not judge.api_key_env:
         return None
     return Pair(judge.api_key_env, origin_of(judge.endpoint))

@@ -29,14 +29,14 @@ KEY_MASK: Final = "[key]"
 MIN_KEY_LENGTH: Final = 4
 """Minimum length of a key that is masked; a shorter key would match ordinary words."""
 PIECE_LENGTH: Final = 8
-"""Parts of an API key with this many characters are masked too."""
+"""Any part of an API key with at least this many characters is masked too."""
 LONGEST: Final = 512
-"""Maximum characters of a typed key. It is limited because every printed line is searched for every
-active key."""
+"""Maximum number of characters of a typed key. The number is limited because every printed line is
+searched for every active key."""
 
 
 def idle_seconds() -> float:
-    """Return how long a typed key is kept without use."""
+    """Return the seconds for which a typed key is kept without use."""
     return 60.0 * settings.KEY_MINUTES.read()
 
 
@@ -104,7 +104,7 @@ class SecretKey:
         characters."""
         for whole in self._wholes:
             text = text.replace(whole, KEY_MASK)
-        present = _present(self._pieces, self._sizes, text)
+        present = _pieces_in(self._pieces, self._sizes, text)
         return _mask_pieces(text, present) if present else text
 
     def __repr__(self) -> str:
@@ -131,9 +131,10 @@ def make_typed_key(value: str) -> SecretKey:
 
 
 def checked_key(value: str) -> str:
-    """Return a typed key without white space around it; raise KeyRefused if it is malformed.
+    """Return a typed key without surrounding white space; raise KeyRefused if the key is malformed.
 
-    The error message never quotes the key, because it is shown on the page and written to the log.
+    The error message never quotes the key, because the message is shown on the page and written to
+    the log.
     """
     key = value.strip()
     if len(key) > LONGEST:
@@ -169,8 +170,8 @@ def key_forms(value: str) -> tuple[str, ...]:
     """Return the forms in which a text may contain a key: plain, percent-encoded, base64 and hex;
     longest first.
 
-    If the key is part of a longer text in base64, its form depends on its offset modulo 3; so there
-    are three base64 forms.
+    Inside a longer base64 text, the form of a key depends on its offset modulo 3; so there are
+    three base64 forms.
     """
     if len(value) < MIN_KEY_LENGTH:
         return ()
@@ -187,7 +188,7 @@ def key_forms(value: str) -> tuple[str, ...]:
 
 
 def key_pieces(forms: Iterable[str]) -> frozenset[str]:
-    """Return every part of a form with PIECE_LENGTH consecutive characters; a shorter form is
+    """Return every part of PIECE_LENGTH consecutive characters of the forms; a shorter form is
     returned whole."""
     return frozenset(
         form[start : start + PIECE_LENGTH]
@@ -196,12 +197,9 @@ def key_pieces(forms: Iterable[str]) -> frozenset[str]:
     )
 
 
-def _present(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
-    """Return the pieces that occur in a text.
-
-    The function either searches the text for each piece, or looks up every part of the text in the
-    set of pieces, whichever takes fewer steps.
-    """
+def _pieces_in(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
+    """Return the pieces that occur in a text. The function either searches the text for each piece,
+    or looks up every part of the text in the set of pieces, whichever takes fewer steps."""
     if len(pieces) <= len(text):
         return [piece for piece in pieces if piece in text]
     windows = {

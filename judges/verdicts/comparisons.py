@@ -10,8 +10,8 @@ _MAX_LENGTH: Final = 160
 
 _NO_CHOICE: Final = re.compile(r" ?(?:/|&|=|,|,? ?(?:or|and|nor|vs\.?|versus)) ?")
 _CONDITION: Final = re.compile(r" (?:if|when) ")
-"""Pattern of an instruction copied from the prompt: "[[A]] if assistant A is better, [[B]] if
-…"."""
+"""Pattern of an instruction copied from the prompt, which is no comparison: "[[A]] if assistant A
+is better, [[B]] if …"."""
 
 _FIRST_PREFERRED: Final = re.compile(
     r"[ ,;(]{0,3}(?:and |but )?"

@@ -80,8 +80,7 @@ class MarkerMatch:
 def last_match(
     pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
 ) -> re.Match[str] | None:
-    """Return the last match of a pattern, in linear time; a search for `.*marker` would
-    backtrack."""
+    """Return the last match of a pattern in linear time, unlike a search for `.*marker`."""
     return next(
         iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
     )
@@ -119,7 +118,7 @@ class Brackets:
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
     """Return the last `[[…]]` of a reply; if a sentence compares the last two, return the preferred
-    one."""
+    of the two."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None
@@ -135,9 +134,7 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
 
 def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
     """Return the score at a position, and the position where it ends; `/top` may follow the number.
-
-    None for a range, another denominator, or another kind of number (80 %, 8th).
-    """
+    None for a range, another denominator, or another kind of number (80 %, 8th)."""
     number = _NUMBER.match(text, position)
     if number is None:
         return None
@@ -152,8 +149,8 @@ def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
 
 
 def find_json_values(text: str, key: str) -> list[list[object]]:
-    """Return, for each JSON object that has this key in any case, the values of the key; objects
-    are in the order in which they end.
+    """Return, for each JSON object that has this key (in upper or lower case), the values of the
+    key; objects are in the order in which they end.
 
     Nested objects count, even inside an outer object that is malformed further on. Text that only
     resembles JSON does not count.
@@ -178,10 +175,10 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
 
 _OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
 _MAX_OBJECT_LENGTH: Final = 65_536
-_PROSE: Final = 500
+_SHORT_PART_LENGTH: Final = 500
 """Number of characters of a possible JSON object that are parsed first. If parsing fails within
-them, the next brace is tried; if it fails later, the search continues at the position of the
-failure."""
+these characters, the next brace is tried; if it fails later, the search continues at the position
+of the failure."""
 
 
 def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
@@ -192,18 +189,18 @@ def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
     part would be copied at each brace.
     """
     try:
-        return decoder.raw_decode(text[start : start + 2 * _PROSE])[1]
+        return decoder.raw_decode(text[start : start + 2 * _SHORT_PART_LENGTH])[1]
     except json.JSONDecodeError as failure:
-        if failure.pos <= _PROSE and not failure.msg.startswith("Unterminated"):
+        if failure.pos <= _SHORT_PART_LENGTH and not failure.msg.startswith("Unterminated"):
             return 1
     except (RecursionError, ValueError):
-        pass  # try the long piece
+        pass  # try the long part
     try:
         return decoder.raw_decode(text[start : start + _MAX_OBJECT_LENGTH])[1]
     except json.JSONDecodeError as failure:
-        # The brace may be part of prose, so continue at the next one; a long piece is never
+        # The brace may be part of prose, so continue at the next one; a long part is never
         # parsed twice.
-        return failure.pos if failure.pos > _PROSE else 1
+        return failure.pos if failure.pos > _SHORT_PART_LENGTH else 1
     except RecursionError:
         return len(text)
     except ValueError:

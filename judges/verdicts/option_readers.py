@@ -30,8 +30,7 @@ _WORSE_OPTION: Final = re.compile(
 
 
 def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the first option named on the last `Selection:` line; if that line is empty, on the next
-    line."""
+    """Read the first option on the last `Selection:` line, or on the next line if that is empty."""
     marker = last_match(_SELECTION, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -58,10 +57,7 @@ def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 def _value_end(text: str, position: int) -> int:
     """Return the end of the line at a position; if nothing follows on that line, the end of the
-    next line.
-
-    Blank lines were removed when the reply was cleaned.
-    """
+    next line. Blank lines were removed when the reply was cleaned."""
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1

@@ -68,11 +68,8 @@ def read_point_verdict(
 def _read_rubric(
     text: CleanedReply, values: Mapping[str, float], criteria: Sequence[str]
 ) -> MarkerMatch:
-    """Read one line `<criterion>: <level>` for each criterion.
-
-    The scores are the mean of the levels, then the levels in the order in which the request listed
-    the criteria.
-    """
+    """Read one line `<criterion>: <level>` for each criterion. The scores are the mean of the
+    levels, then the levels in the order in which the request listed the criteria."""
     levels: list[float] = []
     spans: list[tuple[int, int]] = []
     for name in criteria:
@@ -124,8 +121,8 @@ def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
 
 
 def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[str, float]:
-    """Return name of an option in the reply -> score; an option is named by its letter, if it has
-    one, and by its own text."""
+    """Return the name of each option in a reply -> its score; an option is named by its text and,
+    if the request assigns letters, by its letter."""
     values = option_values(options)
     letters = zip(arrangement.letters, arrangement.options, strict=False)
     return {letter: values[option] for letter, option in letters if option in values} | values
@@ -133,10 +130,8 @@ def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[
 
 @lru_cache(maxsize=256)
 def option_values(options: tuple[str, ...]) -> dict[str, float]:
-    """Return option -> score: 1 for pass and 0 for fail, or the number that the option states.
-
-    If not all options are numbers, the score is the rank of the option, from 1.
-    """
+    """Return option -> score: 1 for pass and 0 for fail, or the number that the option states. If
+    not all options are numbers, the score is the rank of the option, from 1."""
     if set(options) == set(PASS_FAIL_OPTIONS):
         return {option: float(PASS_FAIL_OPTIONS.index(option)) for option in options}
     try:
@@ -164,11 +159,8 @@ def _match_option(
 
 
 def _option_at(text: str, start: int, values: Mapping[str, float]) -> str:
-    """Return the longest option at a position; "" if there is none.
-
-    There is also none if the word or number continues: "4.5" is not 4, and "4/5" is read by
-    `score_at`.
-    """
+    """Return the longest option at a position; "" if there is none. An option does not count if the
+    word or number continues: "4.5" is not 4, and "4/5" is read by `score_at`."""
     found = [name for name in values if text.startswith(lower_ascii(name), start)]
     longest = max(found, key=len, default="")
     return longest if longest and _OPTION_END.match(text, start + len(longest)) else ""

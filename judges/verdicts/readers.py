@@ -92,8 +92,7 @@ _WHOLE_LABEL: Final = re.compile(
 
 
 def _read_label(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read a reply that consists of a label alone; otherwise read the label after the last
-    `Answer:`."""
+    """Read a reply that is a label alone; otherwise read the label after the last `Answer:`."""
     whole = _WHOLE_LABEL.fullmatch(text.lower)
     if whole:
         return MarkerMatch(

@@ -24,8 +24,8 @@ MARKED_FORMATS: Final = (
     "result-n",
     "grade-letter",
 )
-"""Formats whose markers occur in no other format, the stricter first. A bare label can occur in any
-reply, so the format `label` is used only if the study names it."""
+"""Formats whose markers occur in no other format, the strictest first. A bare label can occur in
+any reply, so the format `label` is used only if the study names it."""
 MIN_DETECTED_SHARE: Final = 0.8
 """Share of replies that must be readable in a format for the format to be detected."""
 
@@ -41,7 +41,7 @@ class RecordedReplyReader:
 
     def detect(self, replies: Sequence[tuple[str, int]]) -> str:
         shares = {name: _readable_share(name, replies) for name in MARKED_FORMATS}
-        best = max(shares, key=lambda name: shares[name])  # of equal ones the first, the stricter
+        best = max(shares, key=lambda name: shares[name])  # if equal, the strictest
         return best if shares[best] >= MIN_DETECTED_SHARE else ""
 
 

@@ -158,8 +158,8 @@ def read_level_probabilities(
 def level_token_places(
     tokens: Sequence[str], options: Sequence[str], arrangement: Arrangement
 ) -> list[int] | None:
-    """Return, for each criterion of a rubric, the number of the token with its level; None if a
-    level is missing or is not a token of its own."""
+    """Return, for each criterion of a rubric, the index of the token that states its level; None if
+    a level is missing or shares its token with other text."""
     reply = "".join(tokens)
     cleaned = clean_reply(reply)
     spans = None if cleaned.truncated else level_spans(cleaned, options, arrangement)

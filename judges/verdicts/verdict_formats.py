@@ -26,9 +26,9 @@ class Format:
     """A way in which a prompt asks for a verdict and a reply states it.
 
     `closing` and `closing_prefilled` may contain `$labels` ("A or B"), and for a rubric `$criteria`
-    (one line for each criterion). `closing_prefilled` is for a
-    judge whose reply is pre-filled up to the label. It names the labels and contains no
-    placeholder, because small models copy placeholders.
+    (one line for each criterion). `closing_prefilled` is for a judge whose reply is pre-filled up
+    to the label. It names the labels and contains no placeholder, because small models copy
+    placeholders.
     """
 
     name: str
@@ -63,8 +63,7 @@ class Format:
         return tuple(string.ascii_uppercase[:n_options])
 
     def prefill_for(self, n_options: int = 2) -> str | None:
-        """Return the start of the reply up to the label; None if some label takes more than one
-        token."""
+        """Return the start of the reply up to the label; None if a label takes several tokens."""
         return self.prefill if n_options <= self.single_tokens else None
 
     def gbnf(self, n_options: int = 2) -> str | None:

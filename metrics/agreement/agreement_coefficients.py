@@ -26,8 +26,7 @@ class CohenKappa:
 
 
 def cohen_kappa_from_table(table: ArrayLike) -> CohenKappa:
-    """Compute Cohen's κ from a square contingency table: [category of rater 1, category of rater
-    2]."""
+    """Compute Cohen's κ from a square contingency table [category of rater 1, of rater 2]."""
     counts = np.asarray(table, np.float64)
     n = counts.sum()
     if n == 0:

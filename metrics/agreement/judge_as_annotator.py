@@ -92,10 +92,7 @@ def _value_or_lowest(value: float | None) -> float:
 
 def _people_agreement_share(counts: Ints) -> Floats:
     """Return, for each case, the share of the other voters who agree with a voter, averaged over
-    voters.
-
-    The share is nan for cases with fewer than two votes.
-    """
+    voters. The share is nan for cases with fewer than two votes."""
     n = counts.sum(axis=1)
     return safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
 
@@ -130,10 +127,7 @@ def _lead_shares(
     advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
     """Return, for each judge, the share of bootstrap rounds in which this judge has the largest
-    advantage.
-
-    Only cases that all judges have are used; without such cases the share is None.
-    """
+    advantage. Only cases that all judges have are used; without such cases the share is None."""
     common = np.isfinite(advantage).all(axis=0)
     if not common.any():
         return [None] * len(advantage)

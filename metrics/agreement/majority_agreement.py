@@ -28,8 +28,7 @@ NO_CHOICE = -2
 
 @dataclass(frozen=True)
 class CaseVerdicts:
-    """Readable verdicts that pick an answer or a tie, with the case and the chosen contestant of
-    each."""
+    """Readable verdicts that pick an answer or a tie, each with its case and chosen contestant."""
 
     rows: pd.DataFrame
     names: list[str]
@@ -39,8 +38,7 @@ class CaseVerdicts:
 
 
 def build_case_verdicts(frame: pd.DataFrame) -> CaseVerdicts:
-    """Extract the verdicts that pick an answer or a tie, with their cases and chosen
-    contestants."""
+    """Extract the verdicts that pick an answer or a tie, with case and chosen contestant."""
     rows = row_selection.keep_first_votes(row_selection.select_picks(frame))
     case, count = row_selection.group_codes(rows, CASE_KEY)
     names = row_selection.contestants(rows) if len(rows) else []

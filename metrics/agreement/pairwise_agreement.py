@@ -52,9 +52,7 @@ CONSTANT_VERDICTS_NOTE: Final = "both always give the same verdict: κ and α ar
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
     """Agreement of two raters: share of equal verdicts, Cohen's κ and Krippendorff's α (nominal).
-
-    `decisive` and `kappa_decisive` are share and κ on the calls where neither rater gave a tie.
-    """
+    `decisive` and `kappa_decisive` are share and κ on the calls where neither rater gave a tie."""
 
     share: Estimate
     kappa: Estimate
@@ -112,8 +110,7 @@ def _equal_share(sums: Floats, size: int, n: int, note: str) -> Estimate:
 
 
 def _item_tables(cell: Ints, item: Ints, cells: int, weight: Floats | None = None) -> Floats:
-    """Count the cells of the two raters' contingency table separately for each item: [item,
-    cell]."""
+    """Count the cells of the two raters' contingency table of each item: [item, cell]."""
     present, code = unique_codes(item)
     counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
@@ -131,8 +128,7 @@ def _chance_corrected(sums: Floats, statistic: Statistic, n: int, unit: str, not
 
 
 def _disagreement_effect(totals: Floats) -> float:
-    """Change of κ or α if all verdicts disagreed instead of agreeing: 1/(1 − expected
-    agreement)."""
+    """Change of κ or α from full agreement to full disagreement: 1/(1 − expected agreement)."""
     table = _as_square(totals, math.isqrt(len(totals)))
     given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
     return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
@@ -175,13 +171,14 @@ def _alpha_statistic(size: int) -> Statistic:
 
 @dataclass(frozen=True, eq=False)
 class VerdictGrid:
-    """Verdicts of raters (rows) on calls (columns): a slot, TIE, or NO_CHOICE if there is none."""
+    """Verdicts of raters (rows) on calls (columns): a slot, TIE, or NO_CHOICE if the rater gave no
+    verdict."""
 
     raters: list[str]
     picks: NDArray[np.int8]
     item: Ints
     asks: pd.DataFrame
-    """One row of the frame for each call, with the answers shown."""
+    """One row of the frame for each call; it contains the answers shown."""
 
     def between(self, first: str, second: str, note: str = "") -> PairAgreement:
         a, b = (self.picks[self.raters.index(name)].astype(np.int64) for name in (first, second))
@@ -190,10 +187,8 @@ class VerdictGrid:
 
 
 def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
-    """Build the array of verdicts [rater, call]: the people's majority first, then each judge.
-
-    A judge's repeats in one order are reduced to the most frequent verdict.
-    """
+    """Build the array of verdicts [rater, call]: the people's majority first, then each judge. A
+    judge's repeats in one order are reduced to the most frequent verdict."""
     rows = row_selection.keep_first_votes(row_selection.select_picks(frame[list(_READ_COLUMNS)]))
     human = row_selection.people_mask(rows)
     machine = row_selection.modal_verdicts(row_selection.select_rows(rows, ~human))
@@ -213,8 +208,7 @@ def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
 
 
 def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
-    """Return, for each call, the slot of the answer that most people chose; NO_CHOICE without
-    votes."""
+    """Return, for each call, the slot of the answer most people chose; NO_CHOICE without votes."""
     both = pd.concat([asks[[*ASK_KEY, "options", "pick"]], votes[[*ASK_KEY, "options", "pick"]]])
     both = both.astype(dict.fromkeys(ASK_KEY, "category"))
     case, cases = row_selection.group_codes(both, CASE_KEY)
@@ -228,8 +222,7 @@ def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]
 
 
 def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """Compute the agreement of every two different raters, as [rater][rater]; the matrix is
-    symmetric."""
+    """Compute the agreement of every two raters, as a symmetric matrix [rater][rater]."""
     grid = build_verdict_grid(frame)
     table: dict[str, dict[str, PairAgreement]] = {name: {} for name in grid.raters}
     for first, second in combinations(grid.raters, 2):
@@ -256,10 +249,8 @@ class PeopleAgreement:
 
 @dataclass(frozen=True, eq=False)
 class PeopleVotes:
-    """People's votes as arrays: case, item, voter and choice of each vote.
-
-    `choice` is the index of the answer's model in the sorted model names of the case, or TIE.
-    """
+    """People's votes as arrays: case, item, voter and choice of each vote. `choice` is the index of
+    the answer's model in the sorted model names of the case, or TIE."""
 
     case: Ints
     cases: int
@@ -341,9 +332,9 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
 def _coincidence_weights(votes: Ints) -> Floats:
     """Return the weight ½·1/(m − 1) of each pair of votes, with m the number of votes on its case.
 
-    `votes` is the first vote of each pair; each pair occurs in both directions, hence the ½. With
-    Krippendorff's weight 1/(m − 1) every vote has weight 1 in total, however many votes its case
-    has. Unweighted, a case with 12 votes would count as 66 pairs.
+    `votes` is the row number of the first vote of each pair; each pair occurs in both directions,
+    hence the ½. With Krippendorff's weight 1/(m − 1) every vote has weight 1 in total, however many
+    votes its case has. Unweighted, a case with 12 votes would count as 66 pairs.
     """
     return np.asarray(0.5 / np.bincount(votes)[votes], np.float64)
 
@@ -358,8 +349,7 @@ def _halve_n(pair: PairAgreement) -> PairAgreement:
 
 
 def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
-    """Return the row numbers of both votes, for all pairs of votes by different people on one
-    case."""
+    """Return both row numbers of all pairs of votes by different people on one case."""
     order = np.argsort(votes.case, kind="stable")
     case = votes.case[order]
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -386,8 +376,7 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
 
 
 def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:
-    """Count the votes in each case: column 0 for a tie, then one column for each model in sorted
-    order."""
+    """Count the votes in each case: column 0 for ties, then a column for each model, sorted."""
     wide = int(votes.choice.max(initial=0)) + 2 if width is None else width
     flat = np.bincount(votes.case * wide + votes.choice + 1, minlength=votes.cases * wide)
     return flat.reshape(votes.cases, wide).astype(np.int64)

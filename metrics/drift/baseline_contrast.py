@@ -1,44 +1,46 @@
 """Exact test of a single baseline night against all nights since, for a change right after the
 baseline.
 
-The other test compares the latest night with all other nights. It finds little if the judge changed
-right after the baseline: after a few nights most of the other nights have changed too. This test
-compares the baseline night instead. If nothing changed, each of an item's nights is equally likely
-to be the baseline, so the sum of weights over items has a known distribution. An item has the
-largest weight if all its nights but one agree, and almost none if it varies from night to night.
+The test in exchangeable_tail.py compares the latest night with all other nights. It finds little if
+the judge changed right after the baseline: after a few nights most of the other nights have changed
+too. The test in this module compares the baseline night instead. If nothing changed, each of an
+item's nights is equally likely to be the baseline, so the sum of weights over items has a known
+distribution. An item has the largest weight if all its nights but one agree, and almost none if its
+outcome varies from night to night.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
 from metrics.drift.exchangeable_tail import Bag, lower_tail
 
 LOOKS: Final = (3, 5, 7)
-"""Numbers of nights after the baseline at which this test is made. The tests share the part `SHARE`
-of the alarm rate."""
+"""Numbers of nights after the baseline at which the baseline night is tested. Together these tests
+use the part `SHARE` of the alarm rate."""
 SHARE: Final = 1 / 3
-"""Part of the alarm rate that this test uses; the rest is left to the test of each night against
-all others."""
+"""Part of the alarm rate that the tests of the baseline night use; the test of each night against
+all others uses the remaining part."""
 _SLIP: Final = 0.05
-"""Probability that an item which changed has, on one night, the outcome of its other state."""
+"""Probability that an item which changed once has, on a single night, the outcome it should only
+have before (or after) the change."""
 _CHANGED: Final = 0.5
 """Prior probability that an item whose nights differ has changed once, instead of varying from
 night to night."""
 _STEPS: Final = 20
-"""Number of integer steps for one unit of log-likelihood. Weights are rounded to integers, so that
-their sums can be counted."""
+"""Number of integer steps for one unit of log-likelihood. Weights are rounded to whole steps, so
+that their sums can be counted."""
 
 
 def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
     """Return the p-value of the baseline night against the nights since.
 
-    It is the probability, if no night differs, that a night drawn at random for each item gives a
-    sum of weights at least as large as that of the baseline. `bags[i]` has the scores of all nights
-    of an item, `baseline[i]` the item's score on the baseline night.
+    The p-value is the probability, if no night differs, that a night drawn at random for each item
+    gives a sum of weights at least as large as that of the baseline. `bags[i]` has the scores of
+    all nights of an item, `baseline[i]` the item's score on the baseline night.
     """
     weighted, observed = [], []
     for bag, score in zip(bags, baseline, strict=True):
@@ -46,20 +48,17 @@ def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
             continue
         middle = (min(bag) + max(bag)) / 2
         high = sum(count for value, count in bag.items() if value > middle)
-        above, below = item_weights(high, sum(bag.values()))
-        weighted.append(_joined({-above: high, -below: sum(bag.values()) - high}, above, below))
+        nights = sum(bag.values())
+        above, below = item_weights(high, nights)
+        weighted.append({-above: high, -below: nights - high})  # equal weights: one entry
         observed.append(-above if score > middle else -below)
     return lower_tail(weighted, observed)
 
 
-def _joined(bag: Mapping[int, int], above: int, below: int) -> Mapping[int, int]:
-    """Return the bag of weights for one random draw, with one entry if both weights are equal."""
-    return bag if above != below else {-above: 1}
-
-
 @cache
 def item_weights(high: int, nights: int) -> tuple[int, int]:
-    """Return the weights of an item whose baseline is high, and of one whose baseline is low.
+    """Return the weight of an item if its score on the baseline night is high, and the weight if it
+    is low; `high` of the item's `nights` scores are high.
 
     A weight is the log-likelihood ratio of "the item changed after the baseline" to "the item
     varies from night to night", in steps.
@@ -75,8 +74,9 @@ def item_weights(high: int, nights: int) -> tuple[int, int]:
 
 
 def _bag_likelihood(high: int, nights: int) -> float:
-    """Probability of `high` high scores in `nights` nights, for an item that was high on the
-    baseline night and low on all nights after."""
+    """Probability of `high` high scores in `nights` nights, for an item that is high on the
+    baseline night and low on all later nights, except that each night errs with probability
+    _SLIP."""
     later = nights - 1
     first_high = (1 - _SLIP) * _binomial(high - 1, later)
     return first_high + _SLIP * _binomial(high, later)
@@ -87,11 +87,8 @@ def _binomial(high: int, nights: int) -> float:
 
 
 def contrast_strength(night: int, p: float) -> float:
-    """Convert the p-value of a night to the scale of the e-value, on which an alarm is raised at
-    1/α.
-
-    The result is 0 on nights without this test (`LOOKS`).
-    """
+    """Convert the p-value after `night` nights to the scale of the e-value, on which an alarm is
+    raised at 1/α. The result is 0 on nights without this test (`LOOKS`)."""
     if night not in LOOKS:
         return 0.0
     return SHARE / len(LOOKS) / max(p, 1e-300)

@@ -3,8 +3,9 @@
 The evidence is an e-value, computed as the capital of a bettor: every night, the capital is bet
 against "no change" at odds that depend on the night's p-value. Without a change the expected
 capital does not grow, so it reaches 1/α in at most a share α of all series, however long they are
-(Ville's inequality). The capital is divided over the possible first nights of a change. If all of
-it were bet from the first night on, a year without change would use it up before a change comes.
+(Ville's inequality). The capital is divided over the possible first nights of a change. If the
+whole capital were bet from the first night on, a year without change would use it up before a
+change comes.
 """
 
 from __future__ import annotations
@@ -18,32 +19,34 @@ from typing import Final
 from scipy.special import ndtri
 
 HORIZON: Final = 365
-"""Number of nights over which the start of a change is spread. For a change that starts later no
-capital is left: the evidence stays valid, but the baseline should be renewed."""
+"""Number of nights over which the possible start of a change is spread. No betting capital is left
+for a change that starts later: the evidence stays valid, but the baseline should be renewed."""
 SHIFTS: Final = (1.0, 2.0, 3.0, 4.5, 6.5)
-"""Assumed sizes of a change, in standard deviations of one night. Equal parts of the capital are
-bet on each size."""
+"""Assumed sizes of a change, in standard deviations of one night. Equal parts of the betting
+capital are bet on each size."""
 UNSPENT: Final = 0.1
-"""Share of the capital that is not bet on a night, so that one good night does not lose all of
-it."""
+"""Share of the betting capital that is not bet on a night, so that one night without a sign of
+change does not lose the whole capital."""
 _SMALLEST_P: Final = 1e-300
 _HARMONIC: Final = sum(1 / night for night in range(1, HORIZON + 1))
 
 
 def start_weight(night: int) -> float:
-    """Share of the capital for a change that starts on this night: proportional to 1/night."""
+    """Share of the betting capital for a change that starts on this night: proportional to
+    1/night."""
     return 1 / (night * _HARMONIC) if 1 <= night <= HORIZON else 0.0
 
 
 @cache
-def _waiting(nights: int) -> float:
-    """Share of the capital that is reserved for changes that start after this many nights."""
+def _reserved_share(nights: int) -> float:
+    """Share of the betting capital that is reserved for changes that start after this many
+    nights."""
     return sum(start_weight(night) for night in range(nights + 1, HORIZON + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeEvidence:
-    """Capital after a number of nights.
+    """Betting capital (evidence for a change) after a number of nights.
 
     `started` has, for each assumed size of a change, the capital of all possible starts so far.
     """
@@ -63,16 +66,17 @@ class ChangeEvidence:
 
     @property
     def e_value(self) -> float:
-        """Factor by which the capital has grown. Without a change it reaches 1/α in at most a share
-        α of series."""
-        return _waiting(self.nights) + sum(self.started) / len(self.started)
+        """Factor by which the betting capital has grown. Of series without a change, at most a
+        share α ever reaches 1/α."""
+        return _reserved_share(self.nights) + sum(self.started) / len(self.started)
 
 
 def _bets(p: float) -> Sequence[float]:
-    """Return, for each assumed size of a change, the factor by which a night multiplies the capital
-    bet on that size.
+    """Return, for each assumed size of a change, the factor by which a night multiplies the betting
+    capital for that size.
 
-    The factor is the likelihood ratio of the night's z for a normal mean shifted by this size.
+    The part that is bet, 1 − UNSPENT, is multiplied by the likelihood ratio of the night's z-score:
+    normal with a mean shifted by this size, against no shift.
     """
     z = -float(ndtri(min(max(p, _SMALLEST_P), 1 - 1e-16)))
     ratios = (math.exp(min(shift * z - shift * shift / 2, 400.0)) for shift in SHIFTS)

@@ -20,7 +20,8 @@ Bag = Mapping[int, int]
 
 
 def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
-    """Return the probability of a sum of scores at most as high as tonight's, if no night differs.
+    """Return the probability of a sum of scores at most as high as tonight's, if no night differs
+    from the others.
 
     `tonight[i]` is one of the scores in `bags[i]`. Low scores are bad. The p-value is conservative:
     sums equal to tonight's count in full.

@@ -1,4 +1,5 @@
-"""History of one stream of nights: outcomes by item, and the evidence for a change so far."""
+"""History of one stream (a judge, a prompt and a kind of score): outcomes of all nights by item,
+and the evidence for a change so far."""
 
 from __future__ import annotations
 
@@ -30,13 +31,12 @@ class NightComparison:
     p: float
     evidence: ChangeEvidence
     strength: float
-    """Evidence for a change. In series without a change it reaches 1/α in at most a share α of
-    them."""
+    """Evidence for a change. Of series without a change, at most a share α ever reaches 1/α."""
 
 
 @dataclass(frozen=True)
 class StreamHistory:
-    """All nights of one stream: a judge, a prompt and a kind of score."""
+    """All nights of one stream: a judge, a prompt and a kind of score, such as accuracy."""
 
     kind: Kind
     bags: Bags = field(default_factory=dict)
@@ -57,7 +57,7 @@ class StreamHistory:
         return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence, single)
 
     def compare(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
-        """Compare a night with the earlier ones; return the comparison and the history with this
+        """Compare a night with the earlier nights; return the comparison and the history with this
         night added."""
         common = [item for item in tonight if item in self.bags]
         bags = _add_night(self.bags, tonight)
@@ -79,11 +79,8 @@ class StreamHistory:
         return shown, StreamHistory(self.kind, bags, evidence, self.single)
 
     def _strength(self, bags: Bags, evidence: ChangeEvidence) -> float:
-        """Return the evidence for a change: the stronger of two tests if the baseline is a single
-        night.
-
-        The two tests then share the alarm rate.
-        """
+        """Return the evidence for a change. If the baseline is a single night, this is the stronger
+        result of two tests, which share the alarm rate."""
         if not self.single:
             return evidence.e_value
         strength = (1 - SHARE) * evidence.e_value
@@ -111,7 +108,6 @@ class StreamHistory:
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> StreamHistory:
-        """Build the history from the data that `to_data` returned."""
         evidence = ChangeEvidence(int(data["nights"]), tuple(map(float, data["evidence"])))
         bags = {
             str(item): {str(outcome): int(count) for outcome, count in bag.items()}
@@ -141,8 +137,7 @@ def _mean_of_earlier(scores: Mapping[str, int], bag: Mapping[str, int]) -> float
 
 
 def _difference(ours: list[int], earlier: list[float]) -> Estimate:
-    """Estimate the mean over items of tonight's score minus the mean of earlier nights, with a t
-    interval."""
+    """Estimate the mean over items of tonight's score − mean of earlier nights, with t interval."""
     if not ours:
         return unknown_estimate("no item in common with the baseline", "share")
     gap = (np.array(ours) - np.array(earlier)) / SCALE

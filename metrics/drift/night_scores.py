@@ -21,7 +21,8 @@ Kind = Literal["accuracy", "agreement", "coverage", "consistency"]
 
 
 class Stream(NamedTuple):
-    """One series of nights: a judge, a prompt and a kind of score."""
+    """One series of nights: a judge, a prompt and a kind of score (accuracy, agreement with the
+    other nights, coverage or consistency)."""
 
     judge: str
     prompt: str

@@ -35,18 +35,16 @@ ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
 """Largest family (pairs times measures) whose critical value is estimated by bootstrap; larger
-families use Bonferroni's."""
+families use Bonferroni's critical value."""
 MIN_DISCORDANT = 10
-"""Number of units that differ between the two sides from which the t interval of a difference of
-shares is reliable."""
+"""The t interval of a difference of shares is reliable if at least this many units (verdicts or
+comparisons) differ between the two cells."""
 
 
 @dataclass(frozen=True)
 class Contrast:
     """Difference left − right of a measure between two cells, on the items that both cells have.
-
-    `adjusted` has the interval that holds simultaneously for all contrasts of the family.
-    """
+    `adjusted` has the interval that holds simultaneously for all contrasts of the family."""
 
     measure: str
     left: CellKey
@@ -81,18 +79,18 @@ class PairedTotals:
     sums: Floats
     side: Statistic
     step: float = 1.0
-    """Change of the share if one more unit differs between the sides; 1 for verdicts that are right
-    or wrong."""
+    """Size of the difference in a unit (verdict or comparison) that differs between the two cells:
+    1 if units are right or wrong, less for fractional credits."""
 
     def statistic(self, totals: Floats) -> Floats:
-        """Compute left − right; the first half of `totals` belongs to the left cell, the second to
-        the right."""
+        """Compute the measure in the left cell minus the measure in the right cell; the first half
+        of `totals` belongs to the left cell, the second to the right."""
         width = totals.shape[-1] // 2
         return self.side(totals[..., :width]) - self.side(totals[..., width:])
 
     @property
     def n(self) -> int:
-        """Number of counted units (such as verdicts) on the side with fewer units."""
+        """Number of counted units (such as verdicts) in the cell with fewer units."""
         totals = self.sums.sum(axis=0)
         return round(float(min(totals[len(totals) // 2 - 1], totals[-1])))
 
@@ -128,8 +126,8 @@ def max_t_of_all_pairs(
 ) -> float:
     """Estimate the 95 % quantile of the largest |z| over all pairs of cells and all measures.
 
-    It widens the interval of two cells that were chosen because of their values, such as the
-    highest and the lowest. `cells` limits the cells (default: all). Families of more than
+    This quantile widens the interval of two cells that were chosen because of their values, such as
+    the highest and the lowest. `cells` limits the cells (default: all). Families of more than
     MAX_BOOTSTRAP_FAMILY members use Bonferroni's quantile instead.
     """
     evidence = GroupedFrame(frame, by)
@@ -151,10 +149,8 @@ def contrast_families(
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> list[list[Contrast]]:
-    """Estimate paired differences for several lists of pairs, each list adjusted as its own family.
-
-    A family contains all measures for all its pairs.
-    """
+    """Estimate paired differences for several lists of pairs; each list is adjusted as a separate
+    family. A family contains all measures for all its pairs."""
     return _estimate_families(GroupedFrame(frame, by), measures, rng, groups, rounds)
 
 
@@ -185,10 +181,7 @@ def adjust_family(
     least: float = 0.0,
 ) -> list[Contrast]:
     """Estimate the differences of a family, each with a raw interval and an interval adjusted for
-    the family.
-
-    `least` is the smallest critical value that the adjustment may use.
-    """
+    the family. `least` is the smallest critical value that the adjustment may use."""
     raws = [_raw_difference(one) for one in family]
     with_interval = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
     critical = _critical_value(with_interval, rng, rounds) if with_interval else Z95
@@ -232,7 +225,8 @@ def _raw_difference(one: PairedTotals) -> Estimate:
 
 
 def _side_effect(one: PairedTotals) -> float:
-    """Largest change of the difference if every unit of one side had another outcome."""
+    """Largest change of the difference left − right if every unit (such as a verdict) of one cell
+    had another outcome."""
     width = one.sums.shape[1] // 2
     totals = one.sums.sum(axis=0)
     sides = totals[:width], totals[width:]
@@ -240,11 +234,12 @@ def _side_effect(one: PairedTotals) -> float:
 
 
 def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
-    """Widen a t interval to Tango's score interval if few units differ between the two sides.
+    """Widen a t interval to Tango's score interval if few units (such as verdicts) differ between
+    the two cells.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
     The score interval uses the effective number of pairs (`_effective_pairs`), or the number of
-    items if no item differs from another.
+    items if all items have the same difference.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -264,8 +259,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
 
 def _discordant_share(one: PairedTotals) -> float:
-    """Mean over items of the absolute difference between the two compared sides' means on the
-    item; items are weighted by their number of values."""
+    """Mean over items of the absolute difference between the two compared cells' means on the item;
+    items are weighted by their number of values."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])
@@ -286,7 +281,7 @@ def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> fl
 
 def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds: int) -> float:
     """Critical value of the max-t adjustment of a family; every bootstrap round draws the same
-    items for all members."""
+    items for all differences of the family."""
     union = np.unique(np.concatenate([one.items for one in family]))
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):
@@ -307,7 +302,7 @@ def _build_contrast(one: PairedTotals, raw: Estimate, critical: float) -> Contra
 
 
 def _side_values(one: PairedTotals) -> tuple[float | None, float | None]:
-    """Values of the measure on the left and on the right side, on the common items."""
+    """Values of the measure in the left and in the right cell, on the common items."""
     if len(one.items) == 0:
         return None, None
     totals = one.sums.sum(axis=0)

@@ -18,8 +18,7 @@ LN2: Final = math.log(2)
 
 
 def entropy(counts: ArrayLike) -> Floats:
-    """Maximum-likelihood entropy in nats of counts along the last axis; nan where all counts are
-    0."""
+    """Maximum-likelihood entropy in nats of counts along the last axis; nan if all are 0."""
     c = np.asarray(counts, np.float64)
     n = c.sum(axis=-1, keepdims=True)
     p = np.divide(c, n, out=np.zeros_like(c), where=n > 0)
@@ -28,10 +27,8 @@ def entropy(counts: ArrayLike) -> Floats:
 
 
 def normalised_entropy(counts: ArrayLike) -> Floats:
-    """Maximum-likelihood entropy divided by log N, with N bins (slots); nan for N = 1.
-
-    1 means that all slots were chosen equally often.
-    """
+    """Maximum-likelihood entropy divided by log N, with N bins (slots); nan for N = 1. 1 means that
+    all slots were chosen equally often."""
     bins = np.shape(counts)[-1]
     return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
 

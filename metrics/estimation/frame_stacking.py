@@ -33,8 +33,7 @@ def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
 
 
 def _with_questions(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with the question of each row; without such a column, each item is a
-    question."""
+    """Return the frame with a column `question`; if it had none, each item is a question."""
     return frame if QUESTION_COLUMN in frame else frame.assign(**{QUESTION_COLUMN: frame["item"]})
 
 

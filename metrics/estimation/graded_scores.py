@@ -33,8 +33,8 @@ def first_slot_scores(frame: pd.DataFrame) -> Floats:
 
 
 def _score_differences(frame: pd.DataFrame) -> Floats:
-    """First score minus second, divided by the range of all scores that the judge gave with the
-    prompt."""
+    """Score of the first answer minus score of the second, divided by the range of all scores that
+    the judge gave with the prompt."""
     scores = frame[["score_0", "score_1"]].to_numpy(np.float64)
     group, groups = row_selection.group_codes(frame, ("judge", "prompt"))
     high, low = np.full(groups, -np.inf), np.full(groups, np.inf)

@@ -1,7 +1,7 @@
 """Dense integer codes for groups of rows, by counting tables instead of hashing.
 
-Five million rows can form as many different groups. Hashing them takes ten times the memory of the
-rows; a counting table with an entry for every possible combination takes half of it.
+Five million rows can form as many different groups. Hashing takes ten times the memory of the rows;
+a counting table with an entry for every possible combination takes half the memory of the rows.
 """
 
 from __future__ import annotations
@@ -41,10 +41,8 @@ def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
 
 
 def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]:
-    """Return one code for each row's combination of values, and the number of possible codes.
-
-    The codes are not dense: some possible codes do not occur.
-    """
+    """Return one code for each row's combination of values, and the number of possible codes. The
+    codes are not dense: some possible codes do not occur."""
     found = sorted((narrow_codes(column) for column in columns), key=lambda one: one[2])
     key: Codes = np.zeros(rows, np.int32)
     size = 1
@@ -61,8 +59,7 @@ def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]
 
 
 def codes_by_appearance(key: Codes, size: int) -> tuple[Codes, int]:
-    """Convert keys below `size` to dense codes 0…n−1 in order of appearance; returns the codes and
-    n."""
+    """Convert keys below `size` to dense codes 0…n−1 in order of appearance; return them and n."""
     if size > _max_table_size(len(key)):
         codes, values = pd.factorize(key)
         return codes, len(values)
@@ -75,10 +72,8 @@ def codes_by_appearance(key: Codes, size: int) -> tuple[Codes, int]:
 
 
 def unique_codes(key: Ints) -> tuple[Ints, Ints]:
-    """Return the distinct keys and, for each key, its index among them, like np.unique.
-
-    Dense keys are counted in a table, which is faster than sorting.
-    """
+    """Return the distinct keys and, for each key, its index among them, like np.unique. Dense keys
+    are counted in a table, which is faster than sorting."""
     least, top = int(key.min(initial=0)), int(key.max(initial=-1)) + 1
     if least < 0 or top > _max_table_size(len(key)):
         present, code = np.unique(key, return_inverse=True)

@@ -93,8 +93,8 @@ def proportion(
     """Estimate the mean of 0/1 outcomes (a tie may be ½) with a Wilson interval at the effective n.
 
     `effective_sample_size` corrects for several verdicts per item; with one verdict per item the
-    interval is plain Wilson. For a share of 0 or 1 the sample size is the number of items, not of
-    verdicts. With one item only there is no interval.
+    interval is the ordinary Wilson interval. For a share of 0 or 1 the sample size is the number of
+    items, not of verdicts. With one item only there is no interval.
     """
     y = np.asarray(successes, np.float64)
     if len(y) == 0:
@@ -192,10 +192,8 @@ def mean_estimate(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     note: str = "",
 ) -> Estimate:
-    """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`.
-
-    If all items have the same mean, the half-width is `no_spread_half_width`.
-    """
+    """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`. If all
+    items have the same mean, the half-width is `no_spread_half_width`."""
     y, codes = np.asarray(values, np.float64), np.asarray(items)
     if len(y) == 0:
         return unknown_estimate(note or "no values", unit)
@@ -248,8 +246,7 @@ def widen_by_rare_share(
 def paired_difference(
     first: ArrayLike, second: ArrayLike, items: ArrayLike, unit: str = "share"
 ) -> Estimate:
-    """Estimate the mean of first − second over matched rows, with a t interval clustered by
-    item."""
+    """Estimate the mean of first − second over matched rows; t interval clustered by item."""
     gap = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     return mean_estimate(gap, items, unit, note="" if len(gap) else "no rows in common")
 

@@ -106,8 +106,7 @@ class MeasureCube:
     def by_cell(
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
     ) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, in the cells whose values match
-        `where`."""
+        """Estimate one measure for every combination of `by`, in the cells that match `where`."""
         columns = tuple(dict.fromkeys((*by, *(where or {}))))
         wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
         found = {
@@ -118,10 +117,8 @@ class MeasureCube:
         return found if found or by else {(): self._empty_estimate(name)}
 
     def _estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, and cache the result.
-
-        A filter keeps or drops whole combinations, so later filters only select from this result.
-        """
+        """Estimate one measure for every combination of `by`, and cache the result. A filter keeps
+        or drops whole combinations, so later filters only select from this result."""
         key = (name, by)
         if key not in self._estimate_cache:
             self._estimate_cache[key] = self._compute_estimates(name, by)

@@ -1,5 +1,5 @@
-"""Measures as statistics of item totals, which gives all of them intervals and contrasts in one
-way.
+"""Measures as statistics of item totals, so that all measures have intervals and contrasts computed
+in the same way.
 
 Rows are selected once (`GroupedFrame`), counted per unit (`MeasureTally`) and summed per item.
 Estimates, jackknife replicates and bootstrap rounds apply the same statistic to item totals with
@@ -47,8 +47,7 @@ ORDER_UNKNOWN_NOTE = "not computed: the records do not say which answer was show
 
 
 class GroupedFrame:
-    """A frame divided into cells, with the selections of rows that measures need, each computed
-    once."""
+    """A frame divided into cells, with the row selections that measures need, computed once."""
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
         cell, count = row_selection.group_codes(frame, by)
@@ -94,10 +93,8 @@ class GroupedFrame:
 
     @cached_property
     def balanced_picks(self) -> pd.DataFrame:
-        """Picks of complete order sets; in cells judged in one order only, all picks.
-
-        Verdicts of unknown order are left out, as they contain no information on position.
-        """
+        """Picks of complete order sets; in cells judged in one order only, all picks. Verdicts of
+        unknown order are left out, as they contain no information on position."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep & (self.picks["orders"] != 0).to_numpy())
 
@@ -140,7 +137,7 @@ def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
-    """Count how often each slot was picked in each group, with at least two columns."""
+    """Count the picks of each slot in each group: [group, slot], with at least two columns."""
     counts = row_selection.count_picks(rows, group, groups)[:, 1:]
     return np.pad(counts, ((0, 0), (0, max(2 - counts.shape[1], 0))))
 
@@ -160,8 +157,8 @@ class MeasureTally:
 
 
 def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Estimate with a delete-one-item interval, for measures that are neither a share nor a
-    mean."""
+    """Estimate a measure from its item totals with a delete-one-item interval, for measures that
+    are neither a share nor a mean."""
     n = round(float(sums[:, -1].sum()))
     effect = measure.unit_effect(sums.sum(axis=0), statistic)
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds, effect=effect)
@@ -186,28 +183,26 @@ class Measure:
     """Whether the measure depends on position: records without the shown order give no estimate."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_interval
     effect: Callable[[Floats], float] | None = None
-    """Function from totals to the change of the measure if every unit had another outcome; see
-    `unit_effect`."""
+    """Function from totals to the change of the measure if every unit (verdict or comparison) had
+    another outcome; see `unit_effect`."""
     batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
-    """`interval` for all cells at once; it returns None if the totals do not allow this."""
+    """Function that computes the intervals of all cells at once; it returns None if the totals do
+    not allow this, and `interval` is then called for each cell."""
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Return the change of the measure if all units had another outcome; it sets the width of
-        the interval when nothing varies.
+        """Return the change of the measure if all units (verdicts or comparisons) had another
+        outcome; this change sets the width of the interval when nothing varies.
 
-        By default this is the distance from the value to the farther bound; 0 if a bound is
-        infinite.
+        By default it is the distance from the value to the farther bound; 0 if a bound is infinite.
         """
         if self.effect is not None:
             return self.effect(totals)
         return farthest_bound(float(statistic(totals)), self.bounds)
 
     def of(self, frame: pd.DataFrame) -> Estimate:
-        """Estimate the measure on a whole frame."""
         return self.by_cell(GroupedFrame(frame))[()]
 
     def by_cell(self, evidence: GroupedFrame) -> dict[CellKey, Estimate]:
-        """Estimate the measure in every cell."""
         tally = self.tally(evidence)
         cell, _, sums = sum_by_cell_item(tally)
         estimates = self.estimates(sums, cell, evidence.count, tally.statistic)
@@ -251,8 +246,7 @@ class Measure:
 
 
 def note_missing_order(estimate: Estimate) -> Estimate:
-    """Return the estimate, if it has no data, with the note that the shown order is not
-    recorded."""
+    """Add the note that the shown order is not recorded, if the estimate has no data."""
     return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN_NOTE)
 
 
@@ -262,8 +256,7 @@ def first_over_last(totals: Floats) -> Floats:
 
 
 def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
-    """Sum a tally's rows; returns cell, item and sums of every (cell, item) that occurs, sorted by
-    cell."""
+    """Sum a tally's rows; return cell, item and sums of every (cell, item), sorted by cell."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(tally.rows))
     key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
     present, code = unique_codes(key)

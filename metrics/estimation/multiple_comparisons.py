@@ -17,11 +17,12 @@ from studies.domain import Estimate
 
 
 def simultaneous_interval(estimate: Estimate, tests: float, level: float = 0.95) -> Estimate:
-    """Widen a 95 % interval to one of `tests` intervals that hold together at `level` (Bonferroni).
+    """Widen a 95 % interval so that `tests` such intervals hold together with probability `level`
+    (Bonferroni).
 
     `tests` need not be whole: n tests that may use a part s of the error rate count as n/s. Both
-    arms of the interval are multiplied by the ratio of Student's t quantiles. A test of
-    equivalence uses `level` 0.9.
+    arms of the interval are multiplied by the ratio of Student's t quantiles. A test of equivalence
+    uses `level` 0.9.
     """
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return estimate
@@ -37,10 +38,10 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
     """Estimate the 95 % quantile of the largest |z| in a family of estimates on the same items.
 
     `deviations` is [item, member of the family]: the change of each member when an item is left
-    out. It is a multiplier bootstrap by item: each round draws one normal weight per item for all
-    members, which preserves their dependence. With few items (G) the correlations appear stronger
-    than they are, so a share 1/G of independent variation is mixed in. Members without variation
-    count as independent.
+    out. The method is a multiplier bootstrap by item: each round draws one normal weight per item
+    for all members, which preserves their dependence. With few items (G) the correlations appear
+    stronger than they are, so a share 1/G of independent variation is mixed in. Members without
+    variation count as independent.
     """
     size = np.sqrt((deviations**2).sum(axis=0))
     varied = deviations[:, size > 1e-12] / size[size > 1e-12]
@@ -56,7 +57,8 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
 
 
 MAX_DRAWN_ITEMS: Final = 2_000
-"""Maximum items for which max-t draws a weight each; a million items would take eight gigabytes."""
+"""Maximum number of items for which max-t draws one weight per item; for a million items the
+weights would take eight gigabytes."""
 
 
 def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int) -> Floats:
@@ -74,8 +76,7 @@ def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int)
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
-    """Quantile of Student's t (items − 1 degrees of freedom) with the same tail area as the normal
-    z."""
+    """Quantile of Student's t (items − 1 degrees of freedom) with the tail area of the normal z."""
     degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)
 
@@ -85,10 +86,10 @@ def holm_adjust(
 ) -> list[float | None]:
     """Adjust p-values by Holm's method; None (not tested) is not counted as a test.
 
-    `family` is the number of all tests that a reader can look at, for example under other filters.
-    If it is larger than the number of values, the correction starts from it. `error_share` is the
-    part of the 5 % that this family may use, if a claim can come from several families: the
-    p-values are divided by it.
+    `family` is the number of all tests that a reader can look at, for example under other filters;
+    if it is larger than the number of values, the correction starts from `family`. `error_share` is
+    the part of the 5 % that this family may use, if a claim can come from several families: the
+    p-values are divided by `error_share`.
     """
     known = [place for place, p in enumerate(values) if p is not None]
     order = sorted(known, key=lambda place: values[place] or 0.0)

@@ -18,15 +18,13 @@ from studies.frames.frame import NO_PICK
 
 SCORING_PREFIXES: Final = ("creation-factuality",)
 FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
-"""Name prefixes of the built-in prompts of each kind (scoring, five-level), which are recognised by
-name, without a verdict."""
+"""Name prefixes of built-in five-level prompts (SCORING_PREFIXES: of scoring prompts). Prompts with
+these prefixes are recognised by name, even without a verdict."""
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of all rows of prompts that score each answer and pick none.
-
-    Rows of unreadable replies are included.
-    """
+    """Mask of all rows of prompts that score each answer and pick none. Rows of unreadable replies
+    are included."""
     shown = (frame["options"] > 1).to_numpy() & row_selection.evidence_mask(frame)
     unpicked = (frame["pick"] == NO_PICK).to_numpy()
     kinds = _PromptCodes(frame)
@@ -45,8 +43,7 @@ def five_level_mask(frame: pd.DataFrame) -> row_selection.Mask:
 
 
 class _PromptCodes:
-    """Integer codes of the prompts in a frame, so that each prompt name is tested once, not once
-    per row."""
+    """Integer codes of the prompts in a frame, so that each prompt name is tested only once."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         prompt = frame["prompt"].astype("category").cat
@@ -60,8 +57,8 @@ class _PromptCodes:
         return found
 
     def rows(self, prompts: row_selection.Mask, prefixes: Sequence[str]) -> row_selection.Mask:
-        """Mask of the rows of the selected prompts, and of all prompts whose names start with a
-        prefix."""
+        """Mask of the rows of the selected prompts, and of prompts whose name starts with one of
+        the prefixes."""
         named = np.array([name.startswith(tuple(prefixes)) for name in self.names], np.bool_)
         wanted = prompts | named
         return wanted[self.codes] if len(wanted) else np.zeros(len(self.codes), np.bool_)

@@ -34,9 +34,8 @@ def farthest_bound(value: float, bounds: tuple[float, float]) -> float:
 def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[float, float]:
     """Tango's score interval for a difference of paired shares, (more − less)/n.
 
-    `more` is the number of units with the event on the first side only, `less` on the second side
-    only; both and n may be fractional (an effective n). If `more` and `less` are 0 the interval is
-    ±z²/(n + z²).
+    Of n pairs, `more` have the event in the first member only, `less` in the second only; all three
+    may be fractional (an effective n). If `more` and `less` are 0 the interval is ±z²/(n + z²).
     """
     score = _tango_score(more, less, n)
     value = (more - less) / n
@@ -46,8 +45,7 @@ def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[fl
 
 
 def _root(curve: Callable[[float], float], start: float, stop: float, limit: float) -> float:
-    """Return the zero of a falling function between `start` and `stop`, or `limit` if there is no
-    zero."""
+    """Return the zero of a falling function between `start` and `stop`; `limit` without a zero."""
     if start >= stop or curve(start) * curve(stop) > 0:
         return limit
     return float(brentq(curve, start, stop))

@@ -26,8 +26,8 @@ RATE_NAMES: Final = (
     "observed_pass_rate",
 )  # fmt: skip
 PARTS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
-"""Columns whose values (such as contestants) also get rates of their own, if there are several
-values."""
+"""Columns by whose values rates are computed separately, if a column has several values: each
+contestant, each category."""
 MAX_ERRORS_P: Final = 0.05
 """p-value below which the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (
@@ -77,8 +77,8 @@ def rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str, 
 def rates_by(
     frame: pd.DataFrame, cell: tuple[str, str], column: Literal["contestant", "category"]
 ) -> dict[str, PassFailRates]:
-    """Compute the rates of one judge and prompt for each contestant or category; rows without a
-    category are left out."""
+    """Compute the rates of one judge and prompt separately for each contestant or category; rows
+    without a category are left out."""
     found = _rows_by(frame, cell, "first" if column == "contestant" else column)
     return {name: pass_fail_rates(rows) for name, rows in found.items() if name}
 
@@ -96,11 +96,8 @@ def _rows_by(frame: pd.DataFrame, cell: tuple[str, str], column: str) -> dict[st
 
 
 def pass_fail_section(frame: pd.DataFrame) -> Json:
-    """Build the section of pass/fail measures, as judge -> prompt -> values.
-
-    The values are a sentence, the rates, the true pass rate, the confusion table and the unusable
-    replies.
-    """
+    """Build the section of pass/fail measures, as judge -> prompt -> values. The values are a
+    sentence, the rates, the true pass rate, the confusion table and the unusable replies."""
     nested: Json = {}
     for (judge, prompt), found in pass_fail_results(frame).items():
         values: Json = {"sentence": pass_fail_sentence(found)}
@@ -150,8 +147,7 @@ def asdict_estimates(found: Any) -> dict[str, Estimate]:
 
 
 def pass_fail_sentence(found: PassFailResult) -> str:
-    """Write one sentence: shares of good and of bad answers that pass, true and observed pass
-    rate."""
+    """Write a sentence: shares of good and bad answers that pass, true and observed pass rate."""
     rates, true = found.rates, found.true_pass_rate
     observed = rates.observed_pass_rate
     if observed.value is None:
@@ -164,8 +160,7 @@ def pass_fail_sentence(found: PassFailResult) -> str:
 
 
 def errors_text(sensitivity: float | None, specificity: float | None) -> str:
-    """Write which share of good and of bad answers the judge passes; a share without labels is left
-    out."""
+    """Write which share of good and bad answers the judge passes; unknown shares are left out."""
     if sensitivity is not None and specificity is not None:
         bad = _percent(1 - specificity)
         return f"The judge passes {_percent(sensitivity)} of good answers and {bad} of bad ones"

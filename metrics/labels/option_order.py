@@ -43,12 +43,11 @@ class OrderEffect:
     """Effect of an order (of options, or of criteria) on the scores of the same answers."""
 
     changed: Estimate
-    """Share of answers whose score depends on the order."""
+    """Share of answers whose score differs between orders."""
     noise_floor: Estimate
     """Share of repeats in the same order whose score differs from the first verdict."""
     shift: Mapping[str, Estimate]
-    """Order -> mean score in this order minus mean score in the other orders, on the same
-    answers."""
+    """Order -> its mean score minus the mean score in the other orders, on the same answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +59,10 @@ class OptionOrder:
     first_place: Estimate
     """Share of verdicts for the option listed first."""
     expected_first: Estimate
-    """Expected value of `first_place` if the same verdicts did not depend on the order."""
+    """Expected value of `first_place` if the verdicts did not depend on the order."""
     shift: Mapping[str, Estimate]
     places: tuple[PlaceShare, ...] = ()
-    """Shares of all places, from the first to the last."""
+    """Share of verdicts for the option listed at each place, from the first place to the last."""
     place_entropy: float | None = None
     """Entropy of the chosen places, from 0 (always the same place) to 1 (all equally often)."""
     letter: PlaceShare | None = None
@@ -71,7 +70,7 @@ class OptionOrder:
 
 
 def option_order_effects(frame: pd.DataFrame) -> dict[Cell, OptionOrder]:
-    """Estimate the effects of the options' order for each judge and prompt that used at least two
+    """Estimate the effects of the options' order for each judge and prompt with two or more
     orders."""
     if not (frame["options"] == 1).any():
         return {}
@@ -118,8 +117,8 @@ def _rows_of(table: pd.DataFrame, cell: Cell) -> pd.DataFrame:
 
 
 def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
-    """Estimate the effect of the column `order` on the scores of answers that are equal in the
-    column `same`."""
+    """Estimate the effect of the order in the column `order` on the scores of the same answers;
+    only rows with equal values in the column `same` are compared."""
     case = [*ANSWER, same]
     main = own[~own["noise"]]
     cells = main.groupby([*case, order])["score"].mean().reset_index()
@@ -141,8 +140,7 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
 
 
 def _shifts(cells: pd.DataFrame, case: list[str], order: str) -> dict[str, Estimate]:
-    """Return order -> mean score in this order minus mean score in the other orders, paired by
-    answer."""
+    """Return order -> its mean score minus that in the other orders, paired by answer."""
     wide = cells.pivot(index=case, columns=order, values="score")
     found = {}
     for name in wide.columns:
@@ -184,8 +182,8 @@ def _with_places(
 
 
 def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
-    """Estimate the share of verdicts for one option of each arrangement, and the share expected if
-    the order has no effect.
+    """Estimate the share of verdicts for one option of each arrangement (such as the option listed
+    first), and the share expected if the order has no effect.
 
     `score_by_code` gives the score of that option in each arrangement. The expected share assumes
     that the verdicts on an answer (and criterion) have the same distribution in every order.
@@ -206,8 +204,8 @@ def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
 
 
 def _matching_share(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
-    """Return, for each row, the share of all verdicts in the row's case that equal the score of the
-    option."""
+    """Return, for each row, the share of all verdicts in the row's case whose score equals the
+    row's `offered`."""
     counts = pd.Series(1.0, index=pd.MultiIndex.from_arrays([case, score])).groupby(level=[0, 1])
     equal = counts.sum().reindex(pd.MultiIndex.from_arrays([case, offered])).fillna(0.0)
     return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)

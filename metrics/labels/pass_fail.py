@@ -181,10 +181,8 @@ def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
 
 
 def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) -> float | None:
-    """Distance from a weighted sum of independent estimates to its lower or upper limit.
-
-    None if one of the estimates lacks that limit.
-    """
+    """Distance from a weighted sum of independent estimates to its lower or upper limit. None if
+    one of the estimates lacks that limit."""
     total = 0.0
     for weight, one in parts:
         limit = one.low if lower else one.high

@@ -52,8 +52,8 @@ class RankedModel:
     true_rate: Estimate | None
     """Pass rate corrected for the judge's errors; None for scores."""
     lead: Estimate | None
-    """Value of the first model minus value of this model, by the basis of the ranking; None for the
-    first model."""
+    """First model minus this model, in the value that the models are ranked by
+    (`PointRanking.basis`); None for the first model."""
     ranks: tuple[int, int]
     """Best and worst rank that the intervals of all differences allow."""
 
@@ -199,8 +199,7 @@ def _ranked(
     gaps: Gaps,
     true: Mapping[str, Estimate] | None = None,
 ) -> tuple[RankedModel, ...]:
-    """Sort the models by the estimates `by`, and add the lead and the range of ranks of each
-    model."""
+    """Sort the models by the estimates `by`, and add each model's lead and range of ranks."""
     order = sorted(by, key=lambda who: (-(by[who].value or 0.0), who))
     wide = {pair: simultaneous_interval(gap, max(len(gaps), 1)) for pair, gap in gaps.items()}
     return tuple(
@@ -216,7 +215,8 @@ def _ranked(
 
 
 def _gap(gaps: Gaps, one: str, other: str) -> Estimate:
-    """Return the difference of two models, given in either order."""
+    """Return the value of model `one` minus the value of model `other`, whichever order `gaps`
+    lists them in."""
     if (one, other) in gaps:
         return gaps[one, other]
     found = gaps[other, one]
@@ -235,10 +235,8 @@ def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
 
 
 def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on models, as judge -> prompt -> basis and models, the best first.
-
-    Judges and prompts with verdicts on one model only are left out.
-    """
+    """Build the section on models, as judge -> prompt -> basis and models, the best first. Judges
+    and prompts with verdicts on one model only are left out."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in point_rankings(frame).items():
         if len(found.models) > 1:

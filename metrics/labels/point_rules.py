@@ -26,7 +26,7 @@ SEED: Final = 7
 MIN_REPEATS: Final = 3
 """Smallest number of calls in one arrangement for which a majority of repeats is computed."""
 MIN_VALUES: Final = 3
-"""Smallest number of different pass probabilities for which another threshold is tried."""
+"""Smallest number of different pass probabilities for which a threshold other than ½ is tried."""
 MAX_THRESHOLDS: Final = 50
 MIN_COMPLETE: Final = 0.5
 """Share of the labelled answers that must have all arrangements; else the rules over arrangements
@@ -45,7 +45,7 @@ MISSING: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PointRule:
-    """Estimates of one rule.
+    """Estimates of one rule (remedy for verdicts on single answers).
 
     `value` is the agreement with labels, or the mean distance of scores to the labels. `gain` is
     the improvement over one call (positive is better); `adjusted` is the same gain with an interval
@@ -118,10 +118,10 @@ class _CellVerdicts:
         self.cells = self._complete(cells)
 
     def _complete(self, cells: pd.DataFrame) -> pd.DataFrame:
-        """Return only the answers that were judged in every arrangement, if there are enough of
-        them.
+        """Return only the answers that were judged in every arrangement, if these are at least the
+        share MIN_COMPLETE of all answers.
 
-        Otherwise arrangements cannot be combined, and `orders` becomes 1.
+        Otherwise arrangements cannot be combined: all answers are returned, and `orders` becomes 1.
         """
         sizes = cells.groupby(list(ANSWER))["score"].transform("size")
         whole = (sizes == self.orders).to_numpy()
@@ -210,10 +210,11 @@ def _rule(
 
 
 def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
-    """Return the number of calls, the loss of the combined repeats, the loss of one call, and the
-    items.
+    """Return the number of calls per answer, and by answer: the loss of the combined repeats, the
+    mean loss of one call, and the item.
 
-    Only answers judged several times in one arrangement count; None without such answers.
+    Only answers judged at least MIN_REPEATS times in one arrangement count; None without such
+    answers.
     """
     rows = verdicts.rows.assign(loss=verdicts.loss(verdicts.rows["score"], verdicts.rows["label"]))
     grouped = rows.groupby([*ANSWER, "options", "criteria"])
@@ -240,11 +241,11 @@ def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints
 def _held_out_losses(
     verdicts: _CellVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
 ) -> Floats | None:
-    """Return the mean loss of each answer with a threshold (for scores: a shift) chosen on other
-    items.
+    """Return the mean loss of each answer with a pass threshold (for scores: a constant shift)
+    chosen on other items.
 
     The threshold is chosen on one half of the items and applied to the other half, and vice versa,
-    for several random halves. None without enough items or different values.
+    for several random halves. None with fewer than four items, or too few different values.
     """
     units, code = np.unique(item, return_inverse=True)
     if len(units) < 4:
@@ -262,7 +263,7 @@ def _held_out_losses(
     cuts = np.unique(np.quantile(value, np.linspace(0, 1, MAX_THRESHOLDS + 1)[1:-1]).round(9))
     cuts = np.unique(np.append(cuts, 0.5))
     wrong = (value[:, None] >= cuts) != (label >= 0.5)[:, None]
-    nearest = np.argsort(np.abs(cuts - 0.5), kind="stable")  # of equal thresholds the least moved
+    nearest = np.argsort(np.abs(cuts - 0.5), kind="stable")  # of equally good cuts, that near ½
 
     def loss(fit: np.ndarray) -> Floats:
         errors = wrong[fit].sum(axis=0)[nearest]
@@ -272,7 +273,8 @@ def _held_out_losses(
 
 
 def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
-    """Return the mean loss of each answer over the random halves that did not contain it."""
+    """Return the mean loss of each answer, with the parameter fitted on random halves that do not
+    contain the answer; `loss` takes the mask of the half to fit on."""
     total, count = np.zeros(halves.shape[1]), np.zeros(halves.shape[1])
     for half in halves:
         for fit in (half, ~half):

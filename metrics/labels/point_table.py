@@ -30,8 +30,9 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per usable verdict on one answer, noise-floor repeats included.
 
     Columns: judge, prompt, item (unit of resampling), entry (item), who (contestant), options and
-    criteria (their orders as texts), noise, score, expected and its spread, label, row (number in
-    the frame of single answers).
+    criteria (their orders as texts), labels (code of the arrangement), noise, score, expected
+    (score expected from probabilities) and its spread, label, row (number in the frame of single
+    answers).
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     codes = rows["labels"].cat.codes.to_numpy()
@@ -87,7 +88,7 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:
-    """Return the arrangement of each code in the column `labels` of `point_table`."""
+    """Return the arrangement that each code in the column `labels` of `point_table` stands for."""
     return _arrangements(row_selection.select_rows(frame, (frame["options"] == 1).to_numpy()))
 
 

@@ -22,9 +22,9 @@ class ReliabilityPoint:
     """Answers to which the judge gave about the same value, and their labels."""
 
     value: float
-    """Mean probability of a pass, or score."""
+    """Mean probability of a pass that the judge gave; for scores, the score."""
     label: Estimate
-    """Share of good answers, or mean label."""
+    """Share of good answers; for scores, the mean label."""
 
 
 def reliability_curves(frame: pd.DataFrame) -> dict[Cell, tuple[ReliabilityPoint, ...]]:
@@ -79,7 +79,8 @@ def _score_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
 
 
 def reliability_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on reliability, as judge -> prompt -> value given by the judge -> label."""
+    """Build the section on reliability, as judge -> prompt -> value given by the judge -> share of
+    good answers, or mean label."""
     nested: dict[str, Any] = {}
     for (judge, prompt), points in reliability_curves(frame).items():
         nested.setdefault(judge, {})[prompt] = {f"{one.value:.4g}": one.label for one in points}

@@ -91,8 +91,9 @@ def refusal_reason(rates: PassFailRates) -> str:
 def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Estimate:
     """Rogan–Gladen estimate on unlabelled verdicts, with the limits of Lang and Reiczigel (2014).
 
-    These limits add pseudo-counts to the three shares and shift the centre, which keeps their
-    coverage for few labels. Sample sizes are effective ones, clustered by item.
+    These limits add pseudo-counts to the three shares (passes, sensitivity, specificity) and shift
+    the centre, which keeps their coverage for few labels. Sample sizes are effective ones,
+    clustered by item.
     """
     observed, n = _share_and_size(unlabelled.verdict == PASS, unlabelled.item)
     good, bad = labelled.label == PASS, labelled.label == FAIL
@@ -161,8 +162,8 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
     """Prediction-powered estimate (PPI++) of the share of good answers.
 
     It is the share of good labels plus a weighted difference: pass rate on unlabelled minus pass
-    rate on labelled answers. It is valid for any judge, but the labelled answers must be a random
-    sample of all.
+    rate on labelled answers. The estimate is valid for any judge, but the labelled answers must be
+    a random sample of all answers.
     """
     usable = rows.usable
     known = usable.label != UNKNOWN
@@ -191,8 +192,8 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
 def _wilson_limits(value: float, variance: float, labels: int) -> tuple[float, float]:
     """Wilson limits of a share with a known variance, at the sample size that gives this variance.
 
-    Normal limits cover too rarely for a small share and few labels. Without any spread the size is
-    the number of labels.
+    Normal limits cover too rarely for a small share and few labels. If the variance is zero, the
+    sample size is the number of labels.
     """
     share = min(1.0, max(0.0, value))
     spread = share * (1 - share)
@@ -202,8 +203,8 @@ def _wilson_limits(value: float, variance: float, labels: int) -> tuple[float, f
 
 
 def _tuned_weight(y: Floats, on_labelled: Floats, on_others: Floats) -> float:
-    """Compute the weight of the verdicts, between 0 and 1, that minimises the variance of the
-    estimate."""
+    """Compute the weight of the judge's verdicts (0 to 1) that minimises the variance of the
+    prediction-powered estimate."""
     spread = float(np.var(np.concatenate([on_labelled, on_others])))
     if spread < 1e-12:
         return 0.0

@@ -31,7 +31,7 @@ from studies.domain import AnswerCheck, Estimate
 from studies.frames.frame import TIE
 
 FAULTS: Final = ("answer", "caption")
-"""Kinds of fault that the verification form offers; any other value counts as no kind of fault."""
+"""Kinds of fault that the verification form offers; any other value counts as neither of them."""
 NONE_FAIL_NOTE: Final = "every verified answer follows the instruction"
 NOT_SHARED_NOTE: Final = "no answer was verified by two people"
 CONSTANT_ANSWERS_NOTE: Final = "all verifiers give the same value: κ and α are undefined"
@@ -59,23 +59,21 @@ class VerificationShares:
 
 @dataclass(frozen=True, slots=True)
 class VerifierAgreement:
-    """Number of verifiers and their agreement: equal share and κ over pairs of people, α over all
-    people."""
+    """Number of verifiers and their agreement: share of equal checks and κ over pairs of people, α
+    over all people."""
 
     people: int
     answers: int
     twice: int
-    """Answers verified by two or more people."""
+    """Number of answers verified by two or more people."""
     same: Estimate
     kappa: Estimate
     alpha: Estimate
 
 
 class VerificationArrays:
-    """The verifications of a study as arrays with one entry per verification.
-
-    Items, contestants and people are coded by their sorted names.
-    """
+    """The verifications of a study as arrays with one entry per verification. Items, contestants
+    and people are coded by their sorted names."""
 
     def __init__(self, checks: Mapping[str, Sequence[AnswerCheck]]) -> None:
         rows = [(item, check) for item, found in checks.items() for check in found]
@@ -165,10 +163,7 @@ class VerificationArrays:
     @cached_property
     def majority_follows(self) -> dict[tuple[str, str], bool]:
         """Return (item, contestant) -> whether most verifiers say that the answer follows the
-        instruction.
-
-        Answers with as many yes as no are left out.
-        """
+        instruction. Answers with as many yes as no are left out."""
         answer, answers = self.answer
         lead = np.bincount(answer, np.where(self.follows, 1, -1), answers)
         return {

@@ -30,15 +30,16 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""Smallest number of comparisons with at least three votes for which a person is compared with the
-others on these comparisons only."""
+"""A person with at least this many comparisons of three or more votes is compared with the others
+on these comparisons only."""
 
 
 @dataclass(frozen=True, eq=False)
 class PeerAgreement:
     """Agreement of each person with the other people, and of the other people with each other.
 
-    `own` is a sum of shares over `n` comparisons, `rest` a sum of shares over `m` comparisons.
+    For each person, `own` is the sum over `n` comparisons of the share of others who agree with the
+    person; `rest` is the sum over `m` comparisons of the share of pairs of others who agree.
     `pairs` is the number of disjoint pairs of others: the independent observations behind `rest`.
     """
 
@@ -67,9 +68,7 @@ class VotesByPerson:
 
     def share(self, values: Floats, selected: row_selection.Mask, note: str) -> list[Estimate]:
         """Estimate each person's mean of `values` over the selected votes, clustered by item.
-
-        `note` is used for a person without such votes.
-        """
+        `note` is used for a person without such votes."""
         return self._share(values[selected], self.who[selected], self.item[selected], note)
 
     def _share(self, values: Floats, who: Ints, item: Ints, note: str) -> list[Estimate]:
@@ -153,10 +152,10 @@ class VotesByPerson:
 
     @cached_property
     def side_shares(self) -> tuple[Floats, Floats]:
-        """Return two shares for each vote in `votes`: agreement of the others with the vote, and of
-        the others with each other.
+        """Return two shares for each vote in `votes`: the share of the other voters on the case who
+        agree with the vote, and the share of pairs of other voters who agree with each other.
 
-        The first share is nan without other votes on the case, the second with fewer than two.
+        The first share is nan without other voters, the second with fewer than two.
         """
         counts = count_votes(self.votes)
         n = counts.sum(axis=1)[self.votes.case]
@@ -239,11 +238,11 @@ class VotesByPerson:
 
     @cached_property
     def expected_first(self) -> Floats:
-        """For each vote, the share of other people's decisive votes for the answer shown first in
-        this vote.
+        """For each vote, the share of other people's decisive votes on the same answers that choose
+        the answer shown first in this vote.
 
-        It is 1/N (N answers) if no others voted decisively. It is the reference for position bias,
-        as preferring the first answer is no bias if that answer is better.
+        It is 1/N (N answers) if no other person voted decisively. This share is the reference for
+        position bias, as preferring the first answer is no bias if that answer is better.
         """
         votes = self.votes
         counts = count_votes(votes)
@@ -257,8 +256,8 @@ class VotesByPerson:
         return np.where(np.isfinite(share), share, 1 / self.options)
 
     def _index_of_first(self) -> Ints:
-        """Return, for each row, the index of the answer shown first in the sorted names of the
-        models shown."""
+        """Return, for each row, the index that the model shown first has among the sorted names of
+        the models shown."""
         names = row_selection.contestants(self.rows)
         placed = row_selection.slot_contestants(self.rows, names)
         below = (placed >= 0) & (placed < placed[:, :1])

@@ -18,25 +18,26 @@ from metrics.people.vote_arrays import VotesByPerson
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
 
 MIN_VOTES: Final = 10
-"""Smallest number of votes for a rule to be applied; the rule `unsteady` needs MIN_REPEATED
-comparisons seen twice instead."""
+"""Smallest number of votes for a flag's rule to be applied to a voter; the rule `unsteady` needs
+MIN_REPEATED comparisons seen twice instead."""
 MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""Level of the tests after Holm's adjustment over all people with enough votes for the rule."""
+"""Level of the tests for flags, after Holm's adjustment over all people with enough votes for the
+rule."""
 MIN_GAP: Final = 0.15
-"""Minimum difference to the others, besides significance: with many votes small differences are
-significant."""
+"""A voter is flagged for lower agreement or consistency than the others only if the difference is
+at least this large, besides significant: with many votes small differences are significant."""
 MIN_LEAN: Final = 0.25
-"""Minimum difference to the share of first picks expected from the others."""
+"""Minimum difference between a voter's share of first picks and the expected share for a flag."""
 MAX_READING_SPEED: Final = 100.0
 """Characters per second, about 1,000 words per minute: faster than reading."""
 MIN_SECONDS: Final = 1.0
-"""Minimum seconds of a vote if the length of the answers is unknown."""
+"""Seconds below which a vote counts as too fast, if the length of the answers is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoterFlag:
-    """A rule that applies to a voter, with its reason; `p` is adjusted (Holm), None for a rule
+    """A rule that applies to a voter, with the reason; `p` is adjusted (Holm), None for a rule
     without a test."""
 
     rule: FlagRule
@@ -48,7 +49,6 @@ class VoterFlag:
 
 
 def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
-    """Return the flags of each person."""
     rules = (
         _flag_disagreeing(people),
         _flag_one_sided(people),
@@ -146,8 +146,8 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
 
 @dataclass(frozen=True, slots=True)
 class _SidePicks:
-    """A person's picks of the first answer among n, and the shares expected from others and by
-    chance."""
+    """Number of a person's picks of the first answer in n votes, and the shares of such picks
+    expected from the others' votes and by chance."""
 
     first: int
     n: int

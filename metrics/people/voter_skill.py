@@ -44,10 +44,8 @@ NOT_SHARED_NOTE: Final = (
 
 
 def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
-    """Estimate each person's probability of being right in a decisive vote.
-
-    `options` is the number of answers N in the comparison of each vote.
-    """
+    """Estimate each person's probability of being right in a decisive vote. `options` is the number
+    of answers N in the comparison of each vote."""
     if people > MAX_PEOPLE:
         return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
     above, met = _pair_agreements(votes, options, people)
@@ -105,10 +103,7 @@ def _leave_one_group_out(tables: Floats) -> Floats:
 
 def _fit_skills(above: Floats, met: Floats) -> Floats:
     """Fit each person's skill so that products of skills match the pairwise agreement (least
-    squares).
-
-    Skills are updated in turn with half steps, until they converge.
-    """
+    squares). Skills are updated in turn with half steps, until they converge."""
     skill = np.full(above.shape[:2], 0.5)
     for _ in range(MAX_STEPS):
         top = (above @ skill[..., None])[..., 0]

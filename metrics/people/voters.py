@@ -35,8 +35,7 @@ class Voter:
     """Consistency: share of comparisons seen twice, positions swapped, with the same outcome."""
     ties: Estimate
     others: Estimate
-    """Mean share of the other people who gave the same verdict on the same answers as this
-    person."""
+    """Mean share of the other people who gave the same verdict as this person on a case."""
     rest: float | None
     """Mean agreement of the other people with each other on the same answers, the reference for
     `others`."""
@@ -73,7 +72,6 @@ def _voter_sort_key(one: Voter) -> tuple[bool, int, float, str]:
 
 
 def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
-    """Return the frame without the votes of the named people."""
     judges = {HUMAN_PREFIX + name for name in names}
     return row_selection.select_rows(
         frame, ~frame["judge"].astype(str).isin(list(judges)).to_numpy()
@@ -81,7 +79,6 @@ def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
 
 
 def _unflagged_voters(people: VotesByPerson) -> list[Voter]:
-    """Measure all voters, without their flags."""
     everything = np.ones(len(people.rows), bool)
     ties = people.share((people.pick < 0).astype(np.float64), everything, "")
     skill = voter_skills(people.votes, people.options[people.one_vote], len(people.names))

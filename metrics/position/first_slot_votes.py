@@ -21,8 +21,8 @@ def count_item_votes(frame: pd.DataFrame) -> tuple[int, int]:
     """Return the number of items that lean toward the first slot, and of all items that lean.
 
     An item leans toward the slot that was picked more often over both orders of a pair. Rows are in
-    the order of arrival; a pair counts once both its orders are read, with the first reading of
-    each. Without a preference for a position both directions are equally likely, whatever the
+    the order of arrival; a pair counts once both its orders are read, with the first verdict in
+    each order. Without a preference for a position both directions are equally likely, whatever the
     answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
@@ -45,8 +45,8 @@ def count_item_votes(frame: pd.DataFrame) -> tuple[int, int]:
 
 
 def live_first_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of items that lean toward the first slot, with bounds valid at every
-    look."""
+    """Estimate the share of items that lean toward the first slot (see `count_item_votes`), with
+    bounds valid at every look."""
     if not len(frame) or not (frame["options"] == 2).all():
         return unknown_estimate(PAIRS_ONLY_NOTE, "share")
     return confidence_sequence(*count_item_votes(frame))

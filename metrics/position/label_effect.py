@@ -1,4 +1,4 @@
-"""Position and label effects of crossed labels, and content and position terms from label
+"""Position and label effects, separated by crossed labels; content and position terms from label
 probabilities."""
 
 from __future__ import annotations
@@ -91,11 +91,8 @@ def _label_tally(statistic: Statistic) -> Callable[[GroupedFrame], MeasureTally]
 
 
 def _effect_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Estimate an effect with a jackknife interval; unknown if labels were assigned in one way
-    only.
-
-    Position and label effect cannot be separated then.
-    """
+    """Estimate a position or label effect with a jackknife interval; unknown if labels were
+    assigned in one way only, because the two effects cannot be separated then."""
     plain, swapped, n = (float(sums[:, column].sum()) for column in (1, 3, 4))
     if not plain or not swapped:
         return unknown_estimate(NOT_CROSSED_NOTE, measure.unit)
@@ -122,7 +119,8 @@ LABEL_EFFECT = Measure(
     NOT_CROSSED_NOTE,
     interval=_effect_interval,
 )
-"""`slot_and_label_effects` as measures, cell by cell."""
+"""Position effect (SLOT_EFFECT) and label effect (LABEL_EFFECT) of `slot_and_label_effects`, as
+measures that can be estimated in each cell."""
 
 
 def probability_table(frame: pd.DataFrame) -> pd.DataFrame:

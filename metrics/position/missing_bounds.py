@@ -68,10 +68,8 @@ def _bounds(
     missing: NDArray[Any],
     what: str,
 ) -> dict[CellKey, Estimate]:
-    """Return, for each cell, the smallest and largest possible events/(read + missing).
-
-    Each missing verdict may or may not be an event.
-    """
+    """Return, for each cell, the smallest and largest possible events/(read + missing). Each
+    missing verdict may or may not be an event."""
     found = {}
     for code, key in enumerate(evidence.cells):
         yes, n, gone = float(events[code]), int(read[code]), int(missing[code])

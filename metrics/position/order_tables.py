@@ -50,11 +50,11 @@ class OrderTable:
 
     counts: Ints
     leans: Ints | None = None
-    """For each item, flips toward first minus flips toward second; None if each pair is an item of
-    its own."""
+    """For each item, flips toward first minus flips toward second; None if every pair belongs to a
+    different item."""
     incomplete: Ints | None = None
-    """For each item, in the order of `leans`, the number of pairs without a verdict in both orders;
-    None if there are no such pairs."""
+    """For each item, in the order of `leans`, the number of pairs that lack a verdict in at least
+    one order; None if there are no such pairs."""
 
     @property
     def item_leans(self) -> Ints:
@@ -91,8 +91,7 @@ class OrderTable:
 
     @property
     def toward_first(self) -> int:
-        """Number of flips toward the answer shown first, flips between a winner and a tie
-        included."""
+        """Number of flips toward the answer shown first, soft flips included."""
         return int(self.counts[0, 2] + self.counts[0, 1] + self.counts[1, 2])
 
     @property
@@ -120,10 +119,7 @@ class OrderTable:
 
     def tests(self) -> dict[str, OrderTest]:
         """Run the sign test by items and, by pairs, sign, McNemar, Stuart–Maxwell, Bowker and
-        permutation tests.
-
-        p is None without pairs.
-        """
+        permutation tests. p is None without pairs."""
         if not self.pairs:
             names = ("items", "sign", "mcnemar", "stuart_maxwell", "bowker", "permutation")
             return {name: OrderTest(name, None, None, None, 0, NO_PAIRS_NOTE) for name in names}
@@ -169,9 +165,7 @@ def _two_sided_p(hard: int, soft: int, lean: int) -> float:
 
 def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, OrderTable]:
     """Build the order table of every cell, from pairs planned and read in exactly two orders.
-
-    Repeats count by their most frequent verdict.
-    """
+    Repeats count by their most frequent verdict."""
     evidence = GroupedFrame(
         frame[[*dict.fromkeys(row_selection.present_columns(frame, (*by, *_READ_COLUMNS)))]], by
     )

@@ -22,7 +22,7 @@ from metrics.position.position_tallies import two_order_sets
 from studies.frames.frame import TIE
 
 MAX_EXACT_STATES: Final = 100_000
-"""Maximum number of histograms (possible slot counts) in the exact permutation test; beyond it
+"""Maximum number of histograms (possible slot counts) in the exact permutation test; with more,
 random draws are used."""
 
 MAX_EXACT_FLIPS: Final = 10_000
@@ -36,7 +36,7 @@ random permutations are drawn."""
 
 @dataclass(frozen=True)
 class OrderTest:
-    """Statistic and p-value of a test; p is None if there is nothing to test (`note` gives the
+    """Statistic and p-value of a test; p is None if the data allow no test (`note` gives the
     reason)."""
 
     __test__ = False  # pytest would collect the name
@@ -51,10 +51,7 @@ class OrderTest:
 
 def sign_test(primacy: int, recency: int) -> OrderTest:
     """Exact binomial test that flips toward the first and toward the second slot are equally
-    likely.
-
-    The p-value is twice the smaller tail; without flips it is 1.
-    """
+    likely. The p-value is twice the smaller tail; without flips it is 1."""
     n = primacy + recency
     p = min(1.0, 2 * float(bdtr(min(primacy, recency), n, 0.5))) if n else 1.0
     return OrderTest("sign", float(primacy), p, None, n, "" if n else "no flips")
@@ -86,8 +83,7 @@ def item_sign_test(leans: ArrayLike) -> OrderTest:
 
 
 def _signed_sum_distribution(sizes: Ints) -> Floats:
-    """Probabilities P(Σ ε_i·size_i = s) for s = −S … S, with random signs ε_i and S the sum of the
-    sizes."""
+    """Probabilities P(Σ ε_i·size_i = s) for s = −S … S, with random signs ε_i and S = Σ size_i."""
     mass: Floats = np.ones(1)
     values, counts = np.unique(sizes, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
@@ -106,10 +102,8 @@ def item_leans(sets: pd.DataFrame) -> Ints:
 
 
 def mcnemar_test(primacy: int, recency: int, continuity: bool = False) -> OrderTest:
-    """McNemar's test: (|b − c| − correction)²/(b + c) with 1 degree of freedom.
-
-    b is the number of flips toward the first slot (`primacy`), c toward the second (`recency`).
-    """
+    """McNemar's test: (|b − c| − correction)²/(b + c) with 1 degree of freedom. b is the number of
+    flips toward the first slot (`primacy`), c toward the second (`recency`)."""
     n = primacy + recency
     if n == 0:
         return OrderTest("McNemar", 0.0, 1.0, 1, 0, "no flips")
@@ -140,8 +134,8 @@ def stuart_maxwell_test(table: ArrayLike) -> OrderTest:
 
 
 def bowker_test(table: ArrayLike) -> OrderTest:
-    """Bowker's test of symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji), without empty
-    cells."""
+    """Bowker's test of symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji) over i < j, without
+    terms whose two cells are empty."""
     counts = np.asarray(table, np.float64)
     above, below = (
         counts[np.triu_indices_from(counts, 1)],
@@ -161,8 +155,7 @@ def _chi_square_distance(histograms: Floats) -> Floats:
 
 
 def both_orders_table(frame: pd.DataFrame) -> Ints:
-    """Count pairs in a 3×3 table: outcome (x, tie, y) with x shown first, by outcome with y shown
-    first."""
+    """Count pairs by outcome (x, tie, y) with x shown first and with y shown first: a 3×3 table."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -216,9 +209,7 @@ class OrderSetArrays:
 
 def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
     """Collect the complete order sets of N options, with the most frequent verdict of each order.
-
-    Only sets with the most common number of orders are used.
-    """
+    Only sets with the most common number of orders are used."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, rows["options"] == options)
     orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
@@ -306,8 +297,7 @@ def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Float
 
 
 def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Ints, Floats]]:
-    """Yield, for each order set, the distinct slot counts of its permutations and their
-    probabilities."""
+    """Yield, for each order set, the slot counts of its permutations with their probabilities."""
     lines = np.array(list(permutations(range(sets.choice.shape[1]))))
     for choice, place in zip(sets.choice, sets.place, strict=True):
         slots = OrderSetArrays(choice[lines], place[None]).slots(choice[lines])

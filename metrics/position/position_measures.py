@@ -143,10 +143,8 @@ def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of the first slot among decisive verdicts of complete order sets.
-
-    Where only one order was judged: among all decisive verdicts, with a note.
-    """
+    """Estimate the share of the first slot among decisive verdicts of complete order sets. Where
+    only one order was judged: among all decisive verdicts, with a note."""
     return _estimate(FIRST_SHARE, frame)
 
 
@@ -186,18 +184,14 @@ def accuracy(frame: pd.DataFrame) -> Estimate:
 
 
 def primacy(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of pairs that flip toward the answer shown first.
-
-    The verdicts in the two orders are: first slot twice, or first slot and tie.
-    """
+    """Estimate the share of pairs that flip toward the answer shown first. The verdicts in the two
+    orders are: first slot twice, or first slot and tie."""
     return _estimate(PRIMACY, frame)
 
 
 def recency(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of pairs that flip toward the answer shown second.
-
-    The verdicts in the two orders are: second slot twice, or second slot and tie.
-    """
+    """Estimate the share of pairs that flip toward the answer shown second. The verdicts in the two
+    orders are: second slot twice, or second slot and tie."""
     return _estimate(RECENCY, frame)
 
 

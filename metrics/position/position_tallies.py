@@ -50,8 +50,7 @@ def tie_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
-    """Return a function that counts the order sets for which `column` is true, out of all order
-    sets."""
+    """Return a function that counts, of all order sets, those for which `column` is true."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         return build_tally(evidence.order_sets, evidence.order_sets[column], 1)
@@ -165,7 +164,8 @@ def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
 
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
     """Return the rows of orders read at least twice, with two shares for each order: pairs of
-    repeats that differ, and repeats with the most frequent verdict."""
+    repeats that differ, and repeats with the most frequent verdict. `noise` includes noise-floor
+    repeats."""
     frame = evidence.frame
     usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     usable &= (frame["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
@@ -196,8 +196,7 @@ def stability_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def slot_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count the picks of each slot separately for each number of options N, in complete order
-    sets."""
+    """Count the picks of each slot, for each number of options N, in complete order sets."""
     rows = evidence.balanced_picks
     pick, options = rows["pick"].to_numpy(), rows["options"].to_numpy()
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
@@ -210,8 +209,7 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 @dataclass(frozen=True)
 class PooledEntropy:
-    """Normalised entropy of the slot counts for each number of options N, averaged over the
-    verdicts."""
+    """Normalised entropy of the slot counts of each number of options N, averaged over verdicts."""
 
     sizes: tuple[int, ...]
     """The numbers of options N; the totals contain the slot counts of one N after the other."""
@@ -224,7 +222,8 @@ class PooledEntropy:
 
     @property
     def edges(self) -> list[int]:
-        """Column at which the slot counts of each N begin, and the end of the last."""
+        """Column at which the slot counts of each N begin, followed by the column after the last
+        slot count."""
         return [0, *accumulate(self.sizes)]
 
     def sizes_in_use(self, totals: Floats) -> list[int]:
@@ -263,8 +262,8 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
 
 
 def _option_counts(sums: Floats, statistic: Statistic) -> list[int]:
-    """Return the numbers of options of the comparisons counted; slots that were never picked count
-    too."""
+    """Return the numbers of options N of the counted comparisons, even if some slots were never
+    picked."""
     if isinstance(statistic, PooledEntropy):
         return statistic.sizes_in_use(sums.sum(axis=0))
     return [sums.shape[1] - 1]
@@ -291,10 +290,8 @@ def _share_entropy(share: Floats) -> Floats:
 def _entropy_estimate(
     share: Estimate, measure: Measure, value: float, low: float, high: float
 ) -> Estimate:
-    """Convert the estimate of a first-slot share to one of entropy.
-
-    `value`, `low` and `high` are the entropies of the share and of its limits.
-    """
+    """Convert the estimate of a first-slot share to one of entropy. `value`, `low` and `high` are
+    the entropies of the share and of its limits."""
     if share.value is None:
         return unknown_estimate(measure.empty, measure.unit)
     method = "Wilson interval of the first-position share, converted to entropy"

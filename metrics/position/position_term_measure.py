@@ -22,8 +22,7 @@ from studies.frames.frame import TIE
 
 
 def _pseudo_values(rows: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """Return the pseudo-values of γ and of σ(γ) for the rows of one cell; None if γ has no
-    interval."""
+    """Return the pseudo-values of γ and σ(γ) for the rows of a cell; None if γ has no interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
     model = fit_position_model(one)
     gamma = model.gamma.get("all", Estimate(None))

@@ -31,10 +31,8 @@ SCORE_COLUMNS: Final = ("model", "benchmark", "score")
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkCorrelations:
-    """Rank correlation and R² of every two benchmarks, over the models they share.
-
-    The matrices are symmetric and have no diagonal. The n of an estimate is the number of models.
-    """
+    """Rank correlation and R² of every two benchmarks, over the models they share. The matrices are
+    symmetric and have no diagonal. The n of an estimate is the number of models."""
 
     benchmarks: list[str]
     scores: dict[str, dict[str, float]]
@@ -42,17 +40,14 @@ class BenchmarkCorrelations:
     r2: dict[str, dict[str, Estimate]]
 
     def points(self, first: str, second: str) -> list[tuple[str, float, float]]:
-        """List (model, score in `first`, score in `second`) of the shared models, for a scatter
-        plot."""
+        """List (model, score in `first`, score in `second`) of the shared models."""
         one, two = self.scores[first], self.scores[second]
         return [(model, one[model], two[model]) for model in sorted(set(one) & set(two))]
 
 
 def benchmark_scores(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return benchmark -> model -> score, from a table with the columns model, benchmark and score.
-
-    Errors name the row.
-    """
+    Error messages name the faulty row."""
     missing = [name for name in SCORE_COLUMNS if name not in table]
     if missing:
         raise ValueError(
@@ -102,8 +97,8 @@ def correlate_all_benchmarks(
 def add_study_scores(
     study: Mapping[str, Estimate], others: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
-    """Put the study's own numbers (ratings, rewards or win rates) in front of the others as a
-    benchmark."""
+    """Return the benchmarks `others`, preceded by the study's numbers (ratings, rewards or win
+    rates) as a benchmark `name`."""
     own = {model: got.value for model, got in study.items() if got.value is not None}
     return {name: own, **{other: dict(scores) for other, scores in others.items()}}
 

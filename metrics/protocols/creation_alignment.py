@@ -45,11 +45,8 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class ScoreGaps:
-    """Absolute differences between a judge's and people's scores.
-
-    There is one difference per verdict, or one per case if both orders are averaged (run mode
-    "dual").
-    """
+    """Absolute differences between a judge's and people's scores. There is one difference per
+    verdict, or one per case if both orders are averaged (run mode "dual")."""
 
     gap: Floats
     case: Ints
@@ -102,8 +99,8 @@ class SignedScores:
         return self._sums(self.human)
 
     def gaps(self, judge: str, run: RunMode = "dual", sees: str | None = None) -> ScoreGaps:
-        """Return the differences of a judge from people's mean; for a person, from the mean of the
-        *other* people.
+        """Return the differences of a judge's scores from people's mean; for a person, from the
+        mean of the *other* people.
 
         With `sees`, only the judge's rows with this value in the column `sees` (the judge's input)
         are used, if the frame has that column.
@@ -149,8 +146,8 @@ class SignedScores:
         return ScoreGaps(gap[known], np.flatnonzero(known), item[known])
 
     def leave_one_out_gaps(self) -> ScoreGaps:
-        """Return the differences of every person from the mean of the other people, all verdicts
-        pooled."""
+        """Return the differences of every person's scores from the mean of the other people, pooled
+        over all people."""
         each = [self.gaps(name, "single") for name in sorted(set(self.judge[self.human]))]
         none = np.zeros(0, np.int64)
         return ScoreGaps(

@@ -34,10 +34,8 @@ VOTE_KEY: Final = ["item", "comparison", "judge", "shown", "repeat"]
 
 @dataclass(frozen=True, slots=True)
 class AlignmentRow:
-    """Alignment of one judge with people on the cases of one model, in one run mode.
-
-    The model `overall` stands for the cases of all models.
-    """
+    """Alignment of one judge with people on the cases of one model, in one run mode. The model
+    `overall` stands for the cases of all models."""
 
     judge: str
     sees: str
@@ -49,7 +47,8 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentContrast:
-    """Difference left − right of a judge's alignment on the same cases.
+    """Difference of a judge's alignment between two conditions (left − right: run modes, or inputs
+    of the judge), on the same cases.
 
     `left` is closer to people if `mae` is below 0, or `consistency` above 0.
     """
@@ -172,10 +171,8 @@ def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[Ali
 def alignment_contrast(
     judge: str, names: tuple[str, str], left: ScoreGaps, right: ScoreGaps, cases: int
 ) -> AlignmentContrast:
-    """Estimate left − right of the mean difference from people and of the share within 1.
-
-    Both are computed for each case, over the cases that both sides have.
-    """
+    """Estimate left − right of the mean difference from people and of the share within 1. Both are
+    computed for each case, over the cases that both sides have."""
     (a, a_within, a_item), (b, b_within, _) = (_gaps_by_case(gaps, cases) for gaps in (left, right))
     both = np.isfinite(a) & np.isfinite(b)
     item = a_item[both]

@@ -88,8 +88,7 @@ def reward_table(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, 
 
 
 def creation_win_rates(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Estimate Creation-MMBench's Win Rate as a share: wins over readable verdicts; a tie is no
-    win."""
+    """Estimate Creation-MMBench's Win Rate: wins over readable verdicts; a tie is no win."""
     return _reward_or_win_rate(frame, baseline, win=True)
 
 
@@ -159,9 +158,7 @@ def _item_mean(score: Floats, item: Ints, mine: np.ndarray) -> Estimate:
 
 def single_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate single ratings (MT-Bench): mean over items of each contestant's mean score.
-
-    Pass/fail verdicts are not ratings; their rates are in a separate section.
-    """
+    Pass/fail verdicts are not ratings; their rates are in a separate section."""
     ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))
     if "score_0" not in rows or len(rows) == 0:

@@ -85,8 +85,8 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
 
 
 def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Mask of the rows of comparisons planned in at least N orders; prompts that only score are
-    excluded."""
+    """Mask of the rows of comparisons of N options planned in at least N orders; prompts that only
+    score are excluded."""
     scored = row_selection.evidence_mask(frame) & (frame["pick"] < TIE).to_numpy()
     enough = (frame["orders"] >= frame["options"]) & (frame["options"] > 1) & ~frame["noise"]
     return np.asarray(enough.to_numpy() & ~scored, np.bool_)
@@ -106,8 +106,8 @@ def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tup
 
 
 def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[str, Estimate]:
-    """Estimate the means over items of grade, entropy and choice, the corrected grade, and a grade
-    per N.
+    """Estimate the means over items of grade, entropy and choice share, the corrected grade, and a
+    grade per N.
 
     The grade of a dataset is the mean of the items' grades G. Corrected for chance it is Σ(G −
     g(N))/Σ(1 − g(N)), with g(N) the expected grade of random choices. Grades are not comparable
@@ -164,7 +164,6 @@ def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estim
 def grade_estimates_by_cell(
     frame: pd.DataFrame, by: Sequence[str]
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Compute `grade_estimates` in every cell of `by`."""
     evidence = GroupedFrame(frame, by)
     cell = evidence.frame["cell"].to_numpy()
     return {key: grade_estimates(frame.loc[cell == k]) for k, key in enumerate(evidence.cells)}
@@ -210,11 +209,8 @@ def canonical_slot_probabilities(
 
 
 def expected_grade_scores(judge: Floats) -> dict[str, float]:
-    """Compute the exact expected grade, entropy and choice of a judge, over all nⁿ outcomes of one
-    item.
-
-    `pooled` is the entropy of the slots that the judge would pick over many items.
-    """
+    """Compute the exact expected grade, entropy and choice share of a judge, over all nⁿ outcomes
+    of one item. `pooled` is the entropy of the slots that the judge would pick over many items."""
     n = len(judge)
     outcomes = np.indices((n,) * n).reshape(n, -1)
     weight = np.prod([judge[k][outcomes[k]] for k in range(n)], axis=0)

@@ -152,7 +152,7 @@ class ReadingDifference:
     share: Estimate
     differ: int
     both_read: int
-    """Differing calls for which both rules read a verdict."""
+    """Number of calls with different verdicts for which both rules read a verdict."""
     only_first: int
     only_second: int
 

@@ -29,7 +29,7 @@ PRINTED_BY: Final[Mapping[str, str]] = {
     "unusable_as_tie": "RewardBench (generative judges): each verdict alone; a tie or an unusable "
     "reply is half right",
 }
-"""Accuracy -> the source that prints it and its rule."""
+"""Accuracy -> the paper that reports it, and how it is computed."""
 _ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 
 

@@ -131,8 +131,8 @@ def _against_reference(
     unreadable: counting_rules.UnreadableRule,
     reference: str,
 ) -> dict[str, tuple[Estimate, int]]:
-    """Return, for each contestant compared with the reference, its share of decisive wins and the
-    number of all head-to-heads."""
+    """Return, for each contestant compared with the reference, its share of wins among decisive
+    head-to-heads and the number of all head-to-heads."""
     if len(frame) == 0 or reference not in row_selection.contestants(frame):
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)
@@ -158,8 +158,8 @@ def _add_note(estimate: Estimate | None, note: str) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadCost:
-    """Dollars per head-to-head: all orders and repeats of one comparison by one judge with one
-    prompt."""
+    """Dollars per head-to-head, which comprises all orders and repeats of one comparison by one
+    judge with one prompt."""
 
     dollars: Estimate
     head_to_heads: int

@@ -218,10 +218,8 @@ def _is_identity_order(rows: Ints, count: int) -> bool:
 
 
 def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
-    """Return a code for each battle made of pair, result (lost, tied, won) and weight.
-
-    If outcomes are fractions, every battle has its own code.
-    """
+    """Return a code for each battle, computed from its pair, result (lost, tied, won) and weight.
+    If outcomes are fractions, every battle has a different code."""
     result = (2 * share).astype(np.int8)
     if (result != 2 * share).any():  # fractional outcomes: every battle gets its own code
         return np.arange(len(pair))
@@ -235,9 +233,10 @@ def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
 def _kind_pair_entries(
     kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
 ) -> dict[str, Any]:
-    """Sum the wins for each (kind, pair) that occurs.
+    """Sum the wins for each combination of kind (group of items with the same battle) and pair that
+    occurs.
 
-    If there are far more possible (kind, pair) than battles, one entry per battle is returned
+    If there are far more possible combinations than battles, one entry per battle is returned
     instead.
     """
     cells = (int(kind.max()) + 1) * pairs if len(kind) else 0

@@ -112,11 +112,8 @@ class Leaderboard:
 
     @cached_property
     def _quantile(self) -> float:
-        """Student's t quantile for the number of items and verdicts.
-
-        With fractional outcomes the degrees of freedom are items − 1, as the whole variance is
-        estimated.
-        """
+        """Student's t quantile for the number of items and verdicts. With fractional outcomes the
+        degrees of freedom are items − 1, as the whole variance is estimated."""
         fractions = bool((2 * self.counts.won % 1).any())
         verdicts = math.inf if fractions else float(self.counts.verdicts.sum())
         return verdict_t_quantile(self.items, verdicts)
@@ -141,10 +138,8 @@ class Leaderboard:
 
     @cached_property
     def ratings(self) -> dict[str, Estimate]:
-        """Rating of each contestant on the Elo scale, relative to the mean of the leaderboard.
-
-        The dictionary is cached; callers must not change it.
-        """
+        """Rating of each contestant on the Elo scale, relative to the mean of the leaderboard. The
+        dictionary is cached; callers must not change it."""
         return {name: self._rating(row) for row, name in enumerate(self.names)}
 
     def _rating(self, row: int) -> Estimate:
@@ -186,8 +181,8 @@ class Leaderboard:
         return self._estimate(value, error, n, regularised=False)
 
     def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
-        """Return the only limit of an unbounded gap; unknown if no chain of wins connects the
-        two."""
+        """Return the only limit of an unbounded gap; unknown if no chain of wins connects the two
+        contestants."""
         if len(self.names) > MAX_CONTESTANTS_WITH_LIMITS:
             return Estimate(
                 None,
@@ -217,10 +212,8 @@ class Leaderboard:
         )
 
     def _direct_verdicts(self, i: int, j: int) -> int:
-        """Number of verdicts on this pair.
-
-        They are in the matches of both contestants, so the n of a gap subtracts them once.
-        """
+        """Number of verdicts on this pair. They are in the matches of both contestants, so the n of
+        a gap subtracts them once."""
         counts = self.counts
         here = (counts.low == min(i, j)) & (counts.high == max(i, j))
         return int(counts.verdicts[here].sum())
@@ -276,10 +269,8 @@ class Leaderboard:
         return np.asarray(significant, np.float64)
 
     def bootstrap(self, *, rng: np.random.Generator, rounds: int = 1000) -> BootstrapStrengths:
-        """Draw strengths θ by the item bootstrap, columns in the order of `names`.
-
-        The bootstrap is slower than the sandwich covariance, from which the intervals are computed.
-        """
+        """Draw strengths θ by the item bootstrap, columns in the order of `names`. The bootstrap is
+        slower than the sandwich covariance, from which the intervals are computed."""
         if self.items < 2 or len(self.names) < 2:
             return BootstrapStrengths(np.zeros((0, len(self.names))), 0.0)
         return bradley_terry_fit.bootstrap_strengths(self.counts, rng=rng, rounds=rounds)

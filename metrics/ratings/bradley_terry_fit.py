@@ -23,7 +23,8 @@ _MIN_ITEMS_UNCORRECTED: Final = 200
 """Number of items from which the correction for leverage (CR3) changes a standard error by less
 than half a percent."""
 _CHUNK_CELLS: Final = 1_000_000
-"""Approximate number of (pair, round) cells in a chunk of rounds, to stay in cache."""
+"""Approximate number of (pair, bootstrap round) cells that are fitted together, to stay in
+cache."""
 
 
 def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
@@ -53,8 +54,7 @@ def win_probabilities(counts: PairCounts, theta: Floats) -> Floats:
 
 
 def incidence_matrix(counts: PairCounts) -> sparse.csr_array:
-    """Incidence matrix [contestant, pair]: +1 for the pair's low contestant, −1 for its high
-    one."""
+    """Incidence matrix [contestant, pair]: +1 for a pair's low contestant, −1 for the high one."""
     pairs = len(counts.low)
     value = np.concatenate([np.ones(pairs), -np.ones(pairs)])
     where = (np.concatenate([counts.low, counts.high]), np.tile(np.arange(pairs), 2))
@@ -63,10 +63,7 @@ def incidence_matrix(counts: PairCounts) -> sparse.csr_array:
 
 def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) -> Floats:
     """Hessian of the negative log-likelihood: a graph Laplacian with weight N·p·(1 − p) for each
-    pair.
-
-    N is the number of battles of a pair, p the win probability.
-    """
+    pair. N is the number of battles of a pair, p the win probability."""
     p = win_probabilities(counts, theta)
     return _weighted_laplacian(counts, (counts.total + 2 * pseudo) * p * (1 - p))
 
@@ -252,10 +249,7 @@ def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Flo
 
 def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Floats:
     """Draw how often each kind of item (items with the same battles) occurs in each bootstrap
-    round.
-
-    Returns an array [kind, round].
-    """
+    round. Returns an array [kind, round]."""
     kinds, items = len(multiplicity), int(multiplicity.sum())
     if kinds < items:
         drawn = rng.multinomial(items, multiplicity / items, size=rounds)

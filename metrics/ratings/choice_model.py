@@ -120,16 +120,14 @@ class _ChoiceTable:
         return np.bincount(seen.ravel(), weights, len(self.names) + 1)[:-1].astype(np.int64)
 
     def is_unidentified(self, kind: str) -> bool:
-        """Whether effects of this kind (slot or label) cannot be separated from the other
-        effects."""
+        """Whether effects of this kind (slot or label) cannot be separated from other effects."""
         layout = _ChoiceDesign(self, ("slot", "label"))
         return bool(
             conditional_logit.unidentified_parameters(layout.problem)[layout.columns(kind)].any()
         )
 
     def strength_columns(self) -> Floats:
-        """Design columns of the strengths θ: contrasts within each group of options shown
-        together."""
+        """Design columns of the strengths θ: contrasts within groups of options shown together."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
         links = np.zeros((size, size), bool)
@@ -142,8 +140,7 @@ class _ChoiceTable:
         return np.asarray(basis[np.maximum(self.options, 0)])
 
     def slot_columns(self) -> Floats:
-        """Design columns of the position effects: contrasts, separate for each number of
-        options."""
+        """Design columns of the position effects: contrasts for each number of options."""
         width = self.options.shape[1]
         blocks = []
         for size in np.unique(self.sizes):
@@ -205,7 +202,8 @@ class _ChoiceDesign:
         return np.zeros(0, np.int64)
 
     def weights(self, kind: str, block: Floats) -> Floats:
-        """Extend contrasts on one kind of parameter by zeros for all other parameters."""
+        """Extend contrasts on one kind of parameter (strengths, slots or labels) by zeros for all
+        other parameters."""
         spread = np.zeros((len(block), sum(self.width.values())))
         spread[:, self.columns(kind)] = block
         return spread
@@ -250,10 +248,8 @@ def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
 
 
 def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
-    """List, for each option, one place in which it was shown, as (setting, slot).
-
-    A setting is one list of options in the order shown.
-    """
+    """List, for each option, one place in which it was shown, as (setting, slot). A setting is one
+    list of options in the order shown."""
     codes, places = np.unique(options, return_index=True)
     width = options.shape[1]
     return [

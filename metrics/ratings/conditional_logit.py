@@ -36,8 +36,8 @@ class LogitProblem:
 
     `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
     the weight of an outcome for each alternative (for example, a tie counts half for each). `tally`
-    counts outcomes per kind of item; its column is setting · (number of outcomes) + outcome.
-    `multiplicity` is the number of items of each kind.
+    counts outcomes per kind of item (items with the same battles are one kind); its column is
+    setting · (number of outcomes) + outcome. `multiplicity` is the number of items of each kind.
     """
 
     design: Floats
@@ -119,8 +119,7 @@ class LogitFit:
         return float(np.abs(rest).max()) < 1e-6
 
     def error(self, weights: Floats) -> float | None:
-        """Standard error of a linear combination, clustered by item; None with fewer than two
-        items."""
+        """Standard error of a linear combination, clustered by item; None below two items."""
         if self.sandwich is None:
             return None
         return math.sqrt(max(float(weights @ self.sandwich @ weights), 0.0))
@@ -128,10 +127,8 @@ class LogitFit:
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodRatioTest:
-    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood.
-
-    The test treats verdicts as independent, unlike the intervals, which are clustered by item.
-    """
+    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood. The
+    test treats verdicts as independent, unlike the intervals, which are clustered by item."""
 
     statistic: float
     df: int
@@ -265,7 +262,7 @@ def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
 
 
 def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
-    """Fit by maximum likelihood (Newton); `pseudo` counts are added only if the fit would be
+    """Fit by maximum likelihood (Newton); pseudo-counts are added only if an estimate would be
     infinite."""
     counts = problem.counts
     finite = finite_directions(problem) if problem.design.shape[2] else None
@@ -298,10 +295,8 @@ def _empty_fit(problem: LogitProblem, counts: Floats) -> LogitFit:
 def likelihood_ratio_test(
     problem: LogitProblem, full: LogitFit, columns: Ints
 ) -> LikelihoodRatioTest:
-    """Test that the parameters of these columns are zero.
-
-    For regularised fits, the likelihood is that of the data without the pseudo-counts.
-    """
+    """Test that the parameters of these columns are zero. For regularised fits, the likelihood is
+    that of the data without the pseudo-counts."""
     nested = problem.without_columns(columns)
     if full.regularised:
         counts = problem.counts
@@ -352,10 +347,8 @@ def _line_search(
 
 
 def _sandwich(problem: LogitProblem, beta: Floats, bread: Floats) -> Floats:
-    """Covariance clustered by item: A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ.
-
-    A is the information matrix, s the gradient of an item's log-likelihood, G the number of items.
-    """
+    """Covariance clustered by item: A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ. A is the information
+    matrix, s the gradient of an item's log-likelihood, G the number of items."""
     p = _probabilities(problem, beta)
     mean = np.einsum("ra,rak->rk", p, problem.design)
     own = np.einsum("oa,rak->rok", problem.shares, problem.design)

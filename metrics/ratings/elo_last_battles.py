@@ -23,14 +23,16 @@ from metrics.ratings.elo_orders import (
 )
 
 MAX_FULL_PASS_BATTLES: Final = 300_000
-"""Maximum number of battles for which every order is played from its first battle."""
+"""Maximum number of battles for which every order of items is played in full; with more, only the
+last battles of each order are played."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
 """Number of last battles per contestant that are played if an order is longer than
 MAX_FULL_PASS_BATTLES; half of them already remove the influence of the start."""
 MAX_END_DIFFERENCE: Final = 1e-9
 """Elo points by which the final ratings from the two starts may differ."""
 OTHER_START_OFFSET: Final = 1_000.0
-"""Elo points, alternately above and below the start, at which the second pass begins."""
+"""Starting ratings of the second pass: this many Elo points, alternately above and below those of
+the first pass."""
 
 
 def ratings_from_last_battles(

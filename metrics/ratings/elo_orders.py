@@ -12,7 +12,8 @@ import numpy.typing as npt
 from metrics.ratings.battles import Battles, Floats, Ints
 
 _BLOCK_STEPS = 1024
-"""Steps whose indices are prepared together: large enough to be cheap, small enough for cache."""
+"""Number of steps whose indices are prepared together: large enough to be cheap, small enough for
+cache."""
 
 
 _MAX_CELLS = 60_000_000
@@ -29,8 +30,7 @@ tables instead of a million battles. The largest code is padding: a battle witho
 
 
 def plan_order_rows(data: Battles) -> Ints:
-    """Row numbers of the battles in plan order; a battle of weight three occurs three times in
-    sequence."""
+    """Row numbers of the battles in plan order; a battle of weight three occurs three times."""
     return np.repeat(np.arange(len(data)), data.weight)
 
 
@@ -120,7 +120,7 @@ class StreamedOrders:
         self._ends = [
             np.cumsum(battles.sizes[item_order]).astype(np.int32) for item_order in item_orders
         ]
-        """Number of steps after which each item of an order is finished."""
+        """For each order, the number of battles played when each of its items is finished."""
         lengths = [int(ends[-1]) for ends in self._ends]
         self.shape = (len(item_orders) + plan, max([len(battles.plan) if plan else 0, *lengths]))
         self._chunk_start, self._chunk = -1, np.zeros((0, 0), np.int32)
@@ -214,8 +214,7 @@ def play_orders(
 
 
 def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
-    """Split the steps into blocks of at most `_BLOCK_STEPS`, so that a block ends at every
-    snapshot."""
+    """Split the steps into blocks of at most `_BLOCK_STEPS`; a block ends at every snapshot."""
     inside = at[(at > 0) & (at < steps)]
     cuts = np.unique(np.concatenate([np.arange(0, steps, _BLOCK_STEPS), inside, [steps]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]

@@ -25,8 +25,7 @@ OUTSIDE_INTERVAL_NOTE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EloSettings:
-    """K-factor and scale of Elo: a rating gap of `scale` points means winning odds of `base` to
-    1."""
+    """K-factor and scale of Elo: a gap of `scale` points means winning odds of `base` to 1."""
 
     k: float = 4.0
     scale: float = 400.0
@@ -59,20 +58,15 @@ class EloRating:
 
     @property
     def outside_interval(self) -> bool:
-        """Whether the rating in plan order is outside its own interval.
-
-        This happens if battles come in blocks, such as one judge after the other.
-        """
+        """Whether the rating in plan order is outside its own interval. This happens if battles
+        come in blocks, such as one judge after the other."""
         return self.estimate.note == OUTSIDE_INTERVAL_NOTE
 
 
 @dataclass(frozen=True, eq=False)
 class EloCurve:
-    """Ratings after `battles[p]` battles: rows are points p, columns are `names`.
-
-    `low` and `high` bound 95 % of the ratings over orders of the items; None if there is only one
-    order.
-    """
+    """Ratings after `battles[p]` battles: rows are points p, columns are `names`. `low` and `high`
+    bound 95 % of the ratings over orders of the items; None if there is only one order."""
 
     names: tuple[str, ...]
     battles: Ints
@@ -141,7 +135,7 @@ def _play_all(
     data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
 ) -> tuple[Floats, Floats]:
     """Play all battles once in each shuffled sequence; return the final ratings of every sequence,
-    and the ratings after the battles `at` for the first `watched` sequences."""
+    and for the first `watched` sequences the ratings after each number of battles in `at`."""
     finals, paths = [], []
     for rows in order_batches(data, item_orders):
         seen = min(watched, len(rows))

@@ -97,10 +97,8 @@ def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half
 
 
 def position_term(frame: pd.DataFrame) -> Estimate:
-    """Estimate the position term γ of all rows, judges and prompts pooled.
-
-    For one judge, pass a frame with its rows only.
-    """
+    """Estimate the position term γ of all rows, judges and prompts pooled. For one judge, pass a
+    frame with its rows only."""
     pooled = frame.assign(judge=pd.Categorical(["all"] * len(frame)))
     return fit_position_model(pooled).gamma.get("all", unknown_estimate(NO_VERDICTS_NOTE, "logit"))
 

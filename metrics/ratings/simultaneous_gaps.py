@@ -15,7 +15,7 @@ ROUNDS: Final = 20_000
 SEED: Final = 20_24
 """Seed of the random draws, fixed so that the same verdicts always give the same ranks."""
 MAX_DRAWN: Final = 30
-"""Maximum number of contestants whose differences are drawn; beyond it Tukey's quantile is used,
+"""Maximum number of contestants whose differences are drawn; with more, Tukey's quantile is used,
 which is at least as large (Hayter 1984: Tukey–Kramer is conservative)."""
 
 

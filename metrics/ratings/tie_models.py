@@ -35,10 +35,8 @@ NO_BATTLES_NOTE: Final = "no readable verdict"
 
 @dataclass(frozen=True, slots=True)
 class TieModel:
-    """Fit of a tie model: strengths (logits, sum zero) and the tie parameter.
-
-    The parameter is Davidson's ν (0: no ties) or Rao–Kupper's κ (1: no ties).
-    """
+    """Fit of a tie model: strengths (logits, sum zero) and the tie parameter. The parameter is
+    Davidson's ν (0: no ties) or Rao–Kupper's κ (1: no ties)."""
 
     model: TieModelName
     strength: dict[str, Estimate]
@@ -49,10 +47,8 @@ class TieModel:
 
 
 def davidson(frame: pd.DataFrame) -> TieModel:
-    """Fit Davidson's model P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j), α = exp(θ).
-
-    Every readable verdict counts.
-    """
+    """Fit Davidson's model P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j), α = exp(θ). Every
+    readable verdict counts."""
     data = _linked_battles(frame)
     if isinstance(data, str):
         return _empty_model("davidson", data)
@@ -67,9 +63,7 @@ def davidson(frame: pd.DataFrame) -> TieModel:
 
 def rao_kupper(frame: pd.DataFrame) -> TieModel:
     """Fit the Rao–Kupper model P(i wins) = α_i/(α_i + κα_j), α = exp(θ); P(tie) is the remainder.
-
-    Every readable verdict counts.
-    """
+    Every readable verdict counts."""
     data = _linked_battles(frame)
     if isinstance(data, str):
         return _empty_model("rao-kupper", data)
@@ -87,8 +81,7 @@ def rao_kupper(frame: pd.DataFrame) -> TieModel:
 
 
 def _linked_battles(frame: pd.DataFrame) -> Battles | str:
-    """Return the battles if they connect all contestants, else the reason why no model can be
-    fitted."""
+    """Return the battles if they connect all contestants, else why no model can be fitted."""
     data = extract_battles(frame)
     if not len(data):
         return NO_BATTLES_NOTE
@@ -116,8 +109,7 @@ def _all_tied_model(model: TieModelName, data: Battles) -> TieModel:
 
 
 def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied: bool) -> TieModel:
-    """Build the result from a fit whose parameters are contrasts of θ, then the logarithm of ν or
-    κ."""
+    """Build the result from a fit whose parameters are contrasts of θ, then ln ν or ln κ."""
     method = "Davidson" if model == "davidson" else "Rao–Kupper"
     played = np.flatnonzero(data.matches)
     basis = np.zeros((len(played), len(fitted.beta)))
@@ -231,8 +223,7 @@ def _finite_rao_kupper(data: Battles) -> Floats | None:
 
 
 class _RaoKupperLikelihood:
-    """Likelihood of counts [pair, (i wins, tie, j wins)] in β = (contrasts of θ, η), with η = ln
-    κ."""
+    """Likelihood of counts [pair, (i wins, tie, j wins)] in β = (contrasts of θ, η), η = ln κ."""
 
     def __init__(self, gap: Floats) -> None:
         # P(i wins) = σ(a), P(j wins) = σ(b), P(tie) = σ(a)σ(b)(e^{2η} − 1); a = d − η, b = −d − η.

@@ -44,8 +44,8 @@ def reachable_by_wins(counts: PairCounts) -> Mask:
 
 
 class GapLimits:
-    """Lower limits of gaps that have no upper limit; computations common to all pairs are made
-    once."""
+    """Lower limits of rating gaps that have no upper limit; computations common to all pairs are
+    made once."""
 
     def __init__(self, counts: PairCounts) -> None:
         self.counts = counts
@@ -66,7 +66,8 @@ class GapLimits:
         A gap d is excluded if the battles are less than 2.5 % as likely under the best fit with
         that gap as under the best fit with any gap. For two contestants and n wins this is the
         exact limit, a win probability of .025^(1/n). Battles of one item count as one: the
-        log-likelihood is divided by the battles per item among those that separate the two sides.
+        log-likelihood is divided by the mean number of battles per item that separate the two
+        contestants.
         """
         if (above, below) not in self._cache:
             self._cache[above, below] = self._compute_lower_limit(above, below)
@@ -157,10 +158,8 @@ class _ProfileLikelihood:
 
 
 def _best_log_likelihood(counts: PairCounts) -> float:
-    """Largest possible log-likelihood, with separable groups infinitely far apart.
-
-    Only battles within the groups contribute.
-    """
+    """Largest possible log-likelihood, with infinite gaps between groups of which one won every
+    battle against the other. Only battles within the groups contribute."""
     label: Ints = component_labels(counts, strong=True)
     within = label[counts.low] == label[counts.high]
     inside = _select_pair_counts(counts, within)

@@ -31,11 +31,8 @@ Currency = Literal["dollars", "calls"]
 
 @dataclass(frozen=True, eq=False)
 class PlanStep:
-    """A rule, its cost per comparison, and its agreement on items not used to choose it.
-
-    `gain` is the agreement minus that of the step before, on the same items; None for the cheapest
-    step.
-    """
+    """A rule, its cost per comparison, and its agreement on items not used to choose it. `gain` is
+    the agreement minus that of the step before, on the same items; None for the cheapest step."""
 
     rule: Rule
     cost: float
@@ -59,10 +56,8 @@ class BudgetPlan:
 
 @dataclass(frozen=True, eq=False)
 class _Option:
-    """A rule that may enter the plan, with the held-out credit of each item.
-
-    `advised` is the cell whose recommendation is this rule; None for any other rule.
-    """
+    """A rule that may enter the plan, with the held-out credit of each item. `advised` is the cell
+    whose recommendation is this rule; None for any other rule."""
 
     rule: Rule
     cost: float
@@ -95,8 +90,8 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
 def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Option]:
     """List the rules that may enter the plan, cheapest first.
 
-    They are one call of the judge that is best up to each cost, and the rules of every judge for
-    whom a remedy helps.
+    They are, for each cost, one call of the best judge that costs at most as much, and the rules of
+    every judge for whom a remedy helps.
     """
     cells = [k for k, cell in enumerate(study.cells) if cell in costs]
     singles = [single_rule(study.grid, cell) for cell in cells]
@@ -135,7 +130,7 @@ def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> 
     if _has_price(advice.chosen.rule, costs):
         rule = advice.chosen.rule
         yield _Option(rule, _cost(rule, costs), advice.chosen.credits, advised=cell)
-    if study.grid.size > MAX_SELECTED:  # time: the recommendation has the best rules by calls
+    if study.grid.size > MAX_SELECTED:  # to save time, only the best rules by calls
         for one in advice.prices:
             if _has_price(one.rule, costs):
                 yield _Option(one.rule, _cost(one.rule, costs), one.credits)

@@ -45,18 +45,17 @@ class Decisions:
 
     @property
     def sign(self) -> Floats:
-        """Decision as +1 (first contestant), −1 (second) or 0 (undecided); for a rule with chance,
-        its expectation."""
+        """Decision as +1 (contestant whose name sorts first), −1 (the other) or 0 (undecided); for
+        a rule with chance, its expectation."""
         return self.first - self.second
 
     def right(self, truth: Floats) -> Floats:
-        """Probability of deciding for the better answer; `truth` is +1 if the first contestant's is
-        better, else −1."""
+        """Probability of deciding for the better answer; `truth` is +1 if it is that of the
+        contestant whose name sorts first, else −1."""
         return np.where(truth > 0, self.first, self.second)
 
     def credit(self, truth: Floats) -> Floats:
-        """Expected credit: 1 if right, 0 if wrong, `chance` if undecided (½ between two
-        answers)."""
+        """Expected credit: 1 if right, 0 if wrong, `chance` if undecided."""
         return self.right(truth) + (1 - self.decided) * self.chance
 
 
@@ -70,7 +69,7 @@ def decide_by_sign(score: Values) -> Decisions:
 
 
 def mean_decisions(parts: Sequence[Decisions]) -> Decisions:
-    """Combine several rules, one of which is chosen with equal probability."""
+    """Combine several rules, one of which is chosen at random with equal probabilities."""
     first = reduce(np.add, [one.first for one in parts]) / len(parts)
     second = reduce(np.add, [one.second for one in parts]) / len(parts)
     return Decisions(first, second)
@@ -96,10 +95,8 @@ def pooled_orders(verdicts: Values) -> Decisions:
 
 
 def repeated_in_one_order(repeats: Values, k: int) -> Decisions:
-    """Decide by the majority of k calls in the same order, which is chosen at random.
-
-    `repeats` is [order, repeat, comparison]. Equally many calls for both answers are undecided.
-    """
+    """Decide by the majority of k calls in the same order, which is chosen at random. `repeats` is
+    [order, repeat, comparison]. Equally many calls for both answers are undecided."""
     return mean_decisions([decide_by_sign(order[:k].sum(axis=0)) for order in repeats])
 
 
@@ -134,8 +131,8 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
     """Return the graded scores of each order, [order, comparison], minus the position and label
     effect.
 
-    The effect is estimated on other items (cross-validation folds): the mean score of the position
-    shown first, separately for each arrangement of labels. Content cancels in that mean because
+    The effect is estimated on other items (cross-validation folds): the mean score in favour of the
+    first position, separately for each arrangement of labels. Content cancels in that mean because
     every comparison enters in both orders.
     """
     side = np.array([[1.0], [-1.0]])
@@ -144,8 +141,8 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
 
 
 def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
-    """Return, for each call, the mean score of the position shown first in calls with the same
-    arrangement of labels, over the items of the other folds; 0 if there are none."""
+    """Return, for each call, the mean graded score in favour of the first position, over calls with
+    the same arrangement of labels on the items of the other folds; 0 if there are none."""
     whole = np.isfinite(slot).all(axis=0)
     group = (labels.astype(np.int64) + 1) * FOLDS + fold
     size = int(group.max(initial=0) // FOLDS + 1) * FOLDS
@@ -166,10 +163,8 @@ def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) 
 
 
 def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
-    """Decide by the sum of one call of each judge, with orders alternating from judge to judge.
-
-    The first order is chosen at random. Two judges are thus called in opposite orders.
-    """
+    """Decide by the sum of one call of each judge, with orders alternating from judge to judge. The
+    first order is chosen at random. Two judges are thus called in opposite orders."""
     starts = (alternating_calls(verdicts, start) for start in range(2))
     return mean_decisions([decide_by_sign(reduce(np.add, calls)) for calls in starts])
 
@@ -199,8 +194,8 @@ def round_robin(verdicts: Sequence[Values]) -> Decisions:
 
 
 def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
-    """Decide like `pooled_orders`, but by one human vote for the `share` with the highest order
-    entropy.
+    """Decide like `pooled_orders`, but by one human vote for the `share` of comparisons with the
+    highest order entropy.
 
     With two verdicts the order entropy is one bit if they differ and zero if not. If only a part of
     the comparisons with equal entropy is needed, each is sent to people with equal probability.

@@ -167,8 +167,8 @@ def build_order_grid(
 
 
 def _pair_rows(frame: pd.DataFrame) -> _PairRows:
-    """Select rows that show two different answers in a known order; of each person only the first
-    votes."""
+    """Select rows that show two different answers in a known order; of a person's repeated votes on
+    a case, only the first."""
     keep, order = pair_orders(frame)
     people = row_selection.people_mask(frame)
     if "orders" in frame:
@@ -185,7 +185,7 @@ def _pair_rows(frame: pd.DataFrame) -> _PairRows:
 
 def pair_orders(frame: pd.DataFrame) -> tuple[row_selection.Mask, Ints]:
     """Return a mask of the rows that show two different answers, and the order of each row: 0 if
-    the first by name is shown first, else 1."""
+    the contestant whose name sorts first is shown first, else 1."""
     shown = frame["shown"].astype("category").cat
     parts = [str(name).split(SEP) for name in shown.categories]
     codes = shown.codes.to_numpy()
@@ -244,8 +244,7 @@ Places = tuple[Ints, Ints, Ints]
 def _scatter(
     shape: tuple[int, int, int], where: Places, values: Floats, keep: row_selection.Mask
 ) -> Singles:
-    """Write the first value of each (cell, order, comparison) into an array; nan where there is
-    none."""
+    """Write the first value of each (cell, order, comparison) into an array; nan elsewhere."""
     grid = np.full(shape, np.nan, np.float32)
     backwards = np.flatnonzero(keep)[::-1]
     grid[tuple(part[backwards] for part in where)] = values[backwards]

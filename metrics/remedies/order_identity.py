@@ -1,8 +1,9 @@
 """Explanation why a second order gains little: credit by the pattern of the two verdicts.
 
 With half credit, adding up two orders (`pool`) has the same expected credit as one call (`single`),
-except where exactly one order is a tie: pool − single = (tie once and right − tie once and wrong) /
-(4 n) for n comparisons. For `agree` (both orders must agree) the difference has the opposite sign.
+except where exactly one of the two verdicts is a tie. Of n comparisons, let r have one tie and one
+right verdict, and w one tie and one wrong verdict: then pool − single = (r − w)/(4 n). For `agree`
+(both orders must agree) the difference has the opposite sign.
 """
 
 from __future__ import annotations

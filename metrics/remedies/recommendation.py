@@ -29,10 +29,8 @@ SAME_PRICE: Final = 1e-9
 
 @dataclass(frozen=True)
 class PriceGain:
-    """The best rule up to a price, and its gain on items that were not used to choose it.
-
-    `credits` has the credit of each item, by the rule that was best on the other items.
-    """
+    """The best rule up to a price, and its gain on items that were not used to choose it. `credits`
+    has the credit of each item, by the rule that was best on the other items."""
 
     price: float
     rule: Rule
@@ -182,10 +180,8 @@ def random_halves(items: int, rng: np.random.Generator) -> Floats:
 
 
 def _held_out_credit(credit: Floats, best: Ints, held_out: Floats) -> Floats:
-    """Return the mean credit of each item over the random halves that did not contain it.
-
-    `best` is, for each random half, the column that was best on the other items.
-    """
+    """Return the mean credit of each item over the random halves that do not contain it. Half h
+    chose the column `best[h]`; `held_out[h]` is 1 for the items outside this half."""
     found = np.zeros(len(credit))
     for column in np.unique(best):
         weight = held_out[best == column].sum(axis=0) / REPETITIONS

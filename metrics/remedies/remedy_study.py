@@ -31,13 +31,15 @@ MIN_COMPLETE: Final = 0.5
 """Share of the comparisons with a known better answer that a judge must have judged in both orders.
 A judge with a smaller share is left out, because only comparisons that all judges have are used."""
 MIN_AVAILABLE: Final = 0.9
-"""Share of comparisons with graded replies from which on the table uses only these comparisons."""
+"""If a judge's replies are graded on at least this share of comparisons, the table uses only
+comparisons with graded replies of this judge."""
 MAX_PANEL: Final = 6
-"""Largest number of possible partners for which all juries of two and of three judges are tried."""
+"""Largest number of possible jury partners for which all juries of two and of three judges are
+tried."""
 
 MAX_SELECTED: Final = 100_000
 """Largest number of comparisons for which all juries of two and of three judges are tried; with
-more comparisons, the best partner is known well."""
+more comparisons, the best partner is known precisely enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,6 @@ class RemedyStudy:
 
     @property
     def comparisons_by_item(self) -> Floats:
-        """Number of comparisons of each item."""
         return self._single_credits[:, -1]
 
     def partners(self, cell: int) -> list[int]:
@@ -146,8 +147,8 @@ class RemedyStudy:
         return estimate_rules(self.grid, [single_rule(self.grid, k) for k in order], _generator())
 
     def _juries_with(self, cell: int) -> list[Rule]:
-        """List juries of this judge: with the best partner, with the two best, and of all
-        judges."""
+        """List juries that include this judge: with the best partner, with the two best, and with
+        all judges."""
         panel = self.panel(self.cells[cell][1])
         others = self.partners(cell)
         found: list[Rule] = []
@@ -181,10 +182,8 @@ class RemedyStudy:
         return {}
 
     def advice(self, cell: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
-        """Return the recommendation for one judge and prompt, computed once.
-
-        `table` is the judge's table, if it was already computed.
-        """
+        """Return the recommendation for one judge and prompt, computed once. `table` is the judge's
+        table, if it was already computed."""
         if cell not in self._advice:
             lines = self.judge_table(cell) if table is None else table
             further = self.further_rules(cell, [one.rule for one in lines])
@@ -192,8 +191,7 @@ class RemedyStudy:
         return self._advice[cell]
 
     def candidates(self, cell: int) -> list[Rule]:
-        """List the rules among which the recommendation of a cell is chosen; the first is one
-        call."""
+        """List the rules from which a cell's recommendation is chosen; the first is one call."""
         shown = self.judge_rules(cell)
         rules = [*shown, *self.further_rules(cell, shown)]
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
@@ -221,10 +219,11 @@ def _generator() -> np.random.Generator:
 def study_remedies(
     frame: pd.DataFrame, judges: Sequence[str] = (), source: TruthSource | None = None
 ) -> RemedyStudy:
-    """Select the comparisons with a known better answer on which every judge has both orders.
+    """Select the comparisons with a known better answer that every judge has judged in both orders.
 
-    Judges that have both orders on less than half of them are left out and listed. If nearly all
-    replies of a judge are graded, comparisons without graded replies are left out too.
+    Judges that have both orders on less than half of all comparisons with a known better answer are
+    left out and listed. If nearly all replies of a judge are graded, comparisons without graded
+    replies are left out too.
     """
     grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0
@@ -232,7 +231,7 @@ def study_remedies(
     enough = _share(complete, known) >= MIN_COMPLETE
     incomplete = tuple(cell for cell, ok in zip(grid.cells, enough, strict=True) if not ok)
     grid = _select_cells(grid, enough)
-    common = known & complete[enough].all(axis=0) & _nearly_everywhere(grid, known)
+    common = known & complete[enough].all(axis=0) & _graded_mask(grid, known)
     if not enough.any():
         common = np.zeros_like(known)
     left_out = {"no truth": int((~known).sum()), "incomplete": int((known & ~common).sum())}
@@ -254,12 +253,9 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
     )
 
 
-def _nearly_everywhere(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
+def _graded_mask(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
     """Mask of the comparisons with graded replies from every cell whose replies are nearly all
-    graded.
-
-    Cells with graded replies on a share of comparisons below MIN_AVAILABLE are ignored.
-    """
+    graded. Cells with graded replies on a share of comparisons below MIN_AVAILABLE are ignored."""
     keep = np.ones(grid.size, bool)
     if grid.graded is None:
         return keep

@@ -162,5 +162,4 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def number_word(number: int) -> str:
-    """Write a small number as a word."""
     return NUMBER_WORDS[number] if 0 <= number < len(NUMBER_WORDS) else str(number)

@@ -18,15 +18,14 @@ PEOPLE_SHARES: Final = (0.1, 0.25)
 """Shares of comparisons sent to people by the rule `ask-people`."""
 REPEAT_COUNTS: Final = (3, 5)
 SHOWN_MARGINS: Final = (0.25, 0.5)
-"""Margins that have a line in the table; the risk-coverage curve uses further margins."""
+"""Margins of the mean graded score that have a line in the table of remedies; the risk-coverage
+curve uses further margins."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A remedy with its decisions on every comparison of a grid.
-
-    `calls` is the number of judge calls per comparison by cell, `votes` that of human votes.
-    """
+    """A remedy with its decisions on every comparison of a grid. `calls` is the number of judge
+    calls per comparison, by cell; `votes` is the number of human votes per comparison."""
 
     id: str
     members: tuple[Cell, ...]
@@ -44,8 +43,7 @@ class Rule:
 
 
 def own_rules(grid: OrderGrid, cell: int) -> list[Rule]:
-    """List the rules over the verdicts of one judge and prompt; the first, one call, is the
-    baseline."""
+    """List the rules over the verdicts of one cell; the first, one call, is the baseline."""
     return [*_hard_rules(grid, cell), *_graded_rules(grid, cell), *_repeat_rules(grid, cell)]
 
 
@@ -130,8 +128,8 @@ def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
 
 
 def jury_rules(grid: OrderGrid, cells: Sequence[int], picked: bool = False) -> list[Rule]:
-    """List the rules over several judges: both orders of each, one order of each, and taking
-    turns."""
+    """List the rules over several judges: both orders of each judge, one order of each judge, and a
+    single judge that changes from item to item."""
     verdicts = [grid.verdicts[cell] for cell in cells]
     members = tuple(grid.cells[cell] for cell in cells)
     found = {

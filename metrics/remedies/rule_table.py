@@ -23,7 +23,8 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 2
-"""Minimum items with stored replies for a rule that lacks replies on other items."""
+"""A rule that lacks replies on some comparisons is estimated only if the other comparisons are on
+at least this many items."""
 SAME_CREDIT: Final = 1e-9
 
 
@@ -71,9 +72,9 @@ def estimate_rules(
 ) -> list[RuleEstimate]:
     """Estimate remedies on the comparisons of an order grid; the first rule is the baseline.
 
-    A rule that lacks replies on some comparisons is compared with the baseline on the others, and a
-    note states their number. Such rules, and rules that ask people (a vote is no judge call), are
-    not in the family of the adjustment.
+    A rule that lacks replies on some comparisons is compared with the baseline on the remaining
+    comparisons, and a note states their number. Such rules, and rules that ask people (a vote is no
+    judge call), are not in the family of the adjustment.
     """
     baseline = rules[0]
     base = baseline.decisions.credit(grid.truth)
@@ -98,10 +99,8 @@ def estimate_rules(
 
 @dataclass(frozen=True, eq=False)
 class _RuleTotals:
-    """Sums of a rule by item: credit, decided, right, comparisons.
-
-    `step` is the typical size of a difference in credit to one call, such as 1/4 for `pool`.
-    """
+    """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical size of a
+    difference in credit to one call, such as 1/4 for `pool`."""
 
     rule: Rule
     sums: Floats

@@ -20,8 +20,8 @@ from metrics.agreement.pairwise_agreement import (
 from metrics.estimation import row_selection
 
 SEED: Final = 20_24
-"""Seed of the bootstrap, the same as on the page, so that summary and page have the same shares of
-bootstrap rounds."""
+"""Seed of the bootstrap, the same as on the page, so that summary and page show the same
+numbers."""
 MAX_RATERS: Final = 40
 """Maximum number of raters, or of voters, for which all pairs are printed."""
 

@@ -78,7 +78,8 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
 
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Compute grade, entropy and choice as the code of the Grade Score's authors (gradelab) does.
+    """Compute grade, entropy and choice share as the code of the Grade Score's authors (gradelab)
+    does.
 
     That code also counts items with an unreadable rotation. Without such items the result is empty,
     because its numbers would equal those of the section `grade`.
@@ -94,8 +95,8 @@ def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _place_effects(frame: pd.DataFrame) -> Json:
-    """Return N -> effect of each position, and the effects of labels, from one conditional logit
-    fit."""
+    """Return number of options -> effect of each position, and the effects of labels, from one
+    conditional logit fit."""
     if not (frame["options"] > 2).any():
         return {}
     model = fit_choice_model(frame, least=3)
@@ -173,10 +174,8 @@ def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
 
 
 def _alignment(frame: pd.DataFrame) -> Json:
-    """Return MAE and Consistency with people, as in Creation-MMBench.
-
-    Keys: judge or person -> run mode (both orders averaged, or single verdicts) -> model.
-    """
+    """Return MAE and Consistency with people, as in Creation-MMBench. Keys: judge or person -> run
+    mode (both orders averaged, or single verdicts) -> model."""
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
     if (levels & ~human).any():  # three-level judges keep all rows
         frame = row_selection.select_rows(frame, human | levels)
@@ -189,10 +188,8 @@ def _alignment(frame: pd.DataFrame) -> Json:
 
 
 def _creation(frame: pd.DataFrame) -> Json:
-    """Return category -> model -> Creation-MMBench's numbers, if there are several categories.
-
-    The numbers are VFS (visual factuality score, 0–10), Reward, Win Rate and five-level counts.
-    """
+    """Return category -> model -> Creation-MMBench's numbers, if there are several categories. The
+    numbers are VFS (visual factuality score, 0–10), Reward, Win Rate and five-level counts."""
     rows = row_selection.select_rows(frame, five_level_mask(frame) | scoring_mask(frame))
     table = creation_table(rows, find_baseline(rows), ["category"])
     return {
@@ -208,8 +205,7 @@ CREATION_FIELDS: Final = ("vfs", "baseline_vfs", "reward", "win_rate", "counts",
 
 
 def _corrected_win_rates(frame: pd.DataFrame) -> Json:
-    """Return contestant -> people's win rate corrected with the judges, if people voted on some
-    cases."""
+    """Return contestant -> people's win rate corrected with the judges, if people voted."""
     human = row_selection.people_mask(frame)
     if not human.any() or human.all():
         return {}
@@ -294,8 +290,7 @@ def _precision(frame: pd.DataFrame) -> Json:
 
 
 def _arena_hard(frame: pd.DataFrame) -> Json:
-    """Compute ratings that count "much better" three times, as Arena-Hard does, for five-level
-    prompts."""
+    """Compute ratings of five-level prompts that count "much better" three times (Arena-Hard)."""
     rows = _five_level_rows(frame)
     if not len(row_selection.select_pairs(rows)):
         return {}

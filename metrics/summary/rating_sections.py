@@ -85,11 +85,6 @@ class NeighbourEvidence:
     votes: int
     e_value: float
 
-    @property
-    def may_stop(self) -> bool:
-        """Whether a run may be stopped on this evidence, with an error of at most 5 %."""
-        return self.e_value >= power.E_VALUE_THRESHOLD
-
 
 def neighbour_evidence(
     frame: pd.DataFrame, names: Sequence[str], most: int
@@ -147,10 +142,8 @@ def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.flo
 
 
 def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
-    """Count the items won by `name` and the items decided.
-
-    Each item counts once: both orders are merged first, then the judges.
-    """
+    """Count the items won by `name` and the items decided. Each item counts once: both orders are
+    merged first, then the judges."""
     rows = counting_rules.outcome_rows(met, "majority")
     if len(rows) == 0:
         return 0, 0
@@ -159,8 +152,8 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
 
 
 def order_table(frame: pd.DataFrame) -> Json:
-    """Return "first" or "second" -> contestant -> rating from this order of the answers alone;
-    empty unless both orders were judged."""
+    """Return "first" or "second" (as the plan lists the two orders of a pair) -> contestant ->
+    rating from the verdicts in this order alone; empty unless both orders were judged."""
     one, two = leaderboards_by_order(row_selection.select_pairs(frame))
     if one is None or two is None:
         return {}

@@ -153,8 +153,8 @@ def _juries(study: RemedyStudy, inputs: RemedyInputs) -> Json:
 
 
 def _default_juries(study: RemedyStudy, panel: Sequence[int]) -> list[tuple[list[int], bool]]:
-    """List the default juries: all judges, and the three with the highest agreement (both orders
-    added up)."""
+    """List the default juries as (cells, whether the members were selected by agreement): all
+    judges, and the three with the highest agreement (both orders added up)."""
     juries = [(list(panel), False)] if len(panel) > 1 else []
     if len(panel) > 3:
         juries.append((study.best_cells(panel)[:3], True))
@@ -191,8 +191,8 @@ def _jury(study: RemedyStudy, cells: Sequence[int], picked: bool, inputs: Remedy
 
 
 def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
-    """Compute the recommendations by judge and prompt, and which of them belongs to the judge that
-    is best with one call."""
+    """Return judge -> prompt -> recommendation, and the recommendation for the judge with the
+    highest agreement of one call."""
     found: Json = {}
     best = study.best_judge()
     chosen: Json = {}

@@ -46,8 +46,8 @@ def _declared_dollars(store: Store, name: str) -> dict[Cell, float]:
 
 
 def stored_truth_source(store: Store, name: str) -> TruthSource | None:
-    """Return whether better answers are known by design or from people; None if the items have
-    none."""
+    """Return whether better answers are known by design or from people; None if no better answers
+    are stored."""
     items = store.item_facts(name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     if not sources:

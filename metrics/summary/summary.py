@@ -107,8 +107,8 @@ def _summary_with_protocol(
     unreadable: counting_rules.UnreadableRule,
     quick: bool,
 ) -> Json:
-    """Compute all measures; if the study has its own counting rule, also the measures by that
-    rule."""
+    """Compute all measures; if the study's counting rule is not the default, also the measures by
+    that rule."""
     result = _pooled_summary(frame, rng, planned, quick)
     if (combine, unreadable) != win_rates.DEFAULT_RULES:
         result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
@@ -211,10 +211,8 @@ def _leaderboard_section(
 
 
 def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
-    """Return judge -> prompt -> all position measures, the position term and the tests.
-
-    Pass/fail verdicts have no position and are left out.
-    """
+    """Return judge -> prompt -> all position measures, the position term and the tests. Pass/fail
+    verdicts have no position and are left out."""
     frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
     cells = position_measures.position_profile(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = GroupedFrame(frame, ["judge", "prompt"])
@@ -257,8 +255,8 @@ def _option_counts(rows: pd.DataFrame) -> list[int]:
 
 
 def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.OrderTest]:
-    """Run the within-item permutation test for each N above two; for pairs it equals the sign
-    test."""
+    """Run the within-item permutation test for each number of options above two; for pairs the test
+    equals the sign test."""
     return {
         f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
         for n in _option_counts(rows)
@@ -268,17 +266,14 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Split the entropy of the verdict V into E[H(V | order)] and I(V; order), which is due to the
-    order.
-
-    Empty unless every order was repeated.
-    """
+    order. Empty unless every order was repeated."""
     parts = split_entropy_by_order(rows)
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 
 
 def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate position and label effects if labels were crossed, and logit terms if there are
-    probabilities."""
+    """Estimate position and label effects if labels were crossed, and content and position terms
+    (in logits) if there are label probabilities."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
     split = label_effect.probability_split(rows)
@@ -315,8 +310,7 @@ def _contrast_entry(one: Contrast) -> Json:
 
 
 def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
-    """Count planned calls, calls made, noise-floor repeats among them, items, and calls by
-    status."""
+    """Count planned calls, calls made, noise-floor repeats, items, and calls by status."""
     found = frame["status"].value_counts()
     return {
         "planned": len(frame) if planned is None else planned,

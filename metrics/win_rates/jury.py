@@ -31,7 +31,8 @@ class JuryResult:
     coverage: Estimate
     bounds: dict[str, Estimate]
     cases: pd.DataFrame
-    """One row per case; `pick` is a slot of its `shown`, TIE or UNDECIDED."""
+    """One row per case; `pick` is the slot of the jury's choice in the row's `shown`, or TIE or
+    UNDECIDED."""
 
 
 def decide_jury(
@@ -97,7 +98,7 @@ def _win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate]:
 def _win_rate_bounds(
     cases: pd.DataFrame, decided: row_selection.Mask, names: list[str]
 ) -> dict[str, Estimate]:
-    """Compute the win rates if every undecided case were lost, and if every one were won."""
+    """Compute the win rates with all undecided cases lost, and with all of them won."""
     _, who, points = appearance_points(cases.loc[decided], names)
     _, open_for, _ = appearance_points(cases.loc[~decided], names)
     won = np.bincount(who, points, minlength=len(names))

@@ -58,10 +58,8 @@ LONGER_SHARE = Measure("longer", "share", _longer_tally, empty=NO_LENGTHS_NOTE)
 
 
 def length_preference(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of decisive verdicts for the longer answer, in complete order sets.
-
-    Pairs of equal length are left out.
-    """
+    """Estimate the share of decisive verdicts for the longer answer, in complete order sets. Pairs
+    of equal length are left out."""
     return estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
 
 
@@ -81,8 +79,8 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
 
 
 def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
-    """Return the contestant's outcome, its length minus the other's, and the item, of each of its
-    verdicts."""
+    """Return, for each verdict on a contestant: the contestant's outcome, the length of its answer
+    minus that of the other answer, and the item."""
     rows = row_selection.select_rows(rows, (rows["first"] == name) | (rows["second"] == name))
     first = (rows["first"] == name).to_numpy()
     pick = rows["pick"].to_numpy()

@@ -20,8 +20,8 @@ from studies.domain import Estimate
 def live_win_rates(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate each contestant's mean points per item with bounds valid at every look, best first.
 
-    Rows are in the order of arrival; of several readings of one order the first counts.
-    Contestants without a vote are left out.
+    Rows are in the order of arrival; of several verdicts in one order the first counts. Contestants
+    without a vote are left out.
     """
     rows = row_selection.select_picks(frame)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)

@@ -13,10 +13,8 @@ from studies.domain import Estimate
 
 
 def merge_both_orders(machines: pd.DataFrame) -> pd.DataFrame:
-    """Merge the verdicts of both orders: a win in both is a win, anything else a tie.
-
-    Only comparisons planned in more than one order are included.
-    """
+    """Merge the verdicts of both orders: a win in both is a win, anything else a tie. Only
+    comparisons planned in more than one order are included."""
     several = row_selection.select_rows(machines, machines["orders"] > 1)
     return outcome_rows(several, "strict", "exclude")[[*machines.columns]]
 

@@ -36,8 +36,8 @@ UNIT: Final = "difference of shares"
 
 @dataclass(frozen=True)
 class OwnFamilyExcess:
-    """Win rates of one family by its own judge (`own`) and by outsiders (`others`), on the same
-    items.
+    """Win rates of one family by a judge of this family (`own`) and by outsiders (`others`), on the
+    same items; `excess` is their difference.
 
     `bounds` are the smallest and largest excess over all possible verdicts of the unusable replies;
     they do not include sampling error.
@@ -50,8 +50,8 @@ class OwnFamilyExcess:
     excess: Estimate
     bounds: Estimate
     people_excess: Estimate
-    """Difference P(judge picks own family | people do) − P(judge picks other | people do), minus
-    the same difference for outsiders."""
+    """P(judge agrees with people | people prefer the family's answer) − P(judge agrees | people
+    prefer the other answer), minus the same difference for outsiders."""
 
 
 def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
@@ -79,12 +79,15 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
 
 def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
     """Estimate a judge's `self_preference` minus the mean preference of outsiders for the same
-    family.
-
-    Both are on the same items; an outsider is a judge of another family.
-    """
+    family. Both are on the same items; an outsider is a judge of another family."""
     parts, judge, item, family = people.for_family(own)
-    outsiders = sorted(set(judge[family != own]))
+    beside = (family != own) & np.isin(item, item[judge == name])
+    outsiders = sorted(
+        one
+        for one in set(judge[beside])
+        # Both shares need a denominator: columns 1 and 3, as in `statistic`.
+        if parts[beside & (judge == one)][:, [1, 3]].sum(axis=0).all()
+    )
     panel = [name, *outsiders]
     kept = np.isin(judge, panel)
     both = np.intersect1d(item[kept & (judge == name)], item[kept & (judge != name)])
@@ -116,16 +119,17 @@ def _excess(
     name: str,
     own: str,
 ) -> OwnFamilyExcess:
-    outsiders = sorted(set(judge[counted & (family != own)]))
-    panel = [name, *outsiders]
     item = row_selection.item_codes(rows)
+    points, read = _points_for_own(rows, own_first)
+    beside = counted & (family != own) & np.isin(item, item[counted & (judge == name)])
+    outsiders = sorted(set(judge[beside & read]))
+    panel = [name, *outsiders]
     kept = counted & np.isin(judge, panel)
     both = np.intersect1d(item[kept & (judge == name)], item[kept & (judge != name)])
     kept &= np.isin(item, both)
     none = unknown_estimate(NO_OUTSIDER_NOTE, UNIT)
     if not outsiders or not kept.any():
         return OwnFamilyExcess(name, own, none, none, none, none, none)
-    points, read = _points_for_own(rows, own_first)
     place = np.searchsorted(np.array(outsiders), judge[kept])
     seat = np.where(judge[kept] == name, 0, 1 + np.minimum(place, len(outsiders) - 1))
     sums = _sums_by_seat(points[kept], read[kept], seat, len(panel), item[kept])
@@ -148,8 +152,8 @@ def _excess(
 def _points_for_own(
     rows: pd.DataFrame, own_first: row_selection.Mask
 ) -> tuple[Floats, row_selection.Mask]:
-    """Return the points of the own family's answer in each row, and whether the verdict was
-    read."""
+    """Return the points of the answer of the judge's family in each row, and whether the verdict
+    was read."""
     pick = rows["pick"].to_numpy()
     read = row_selection.evidence_mask(rows) & (pick != NO_PICK)
     points = np.where(pick == TIE, 0.5, (pick == 0) == own_first).astype(np.float64)
@@ -159,8 +163,8 @@ def _points_for_own(
 def _sums_by_seat(
     points: Floats, read: row_selection.Mask, seat: Ints, seats: int, item: Ints
 ) -> Floats:
-    """Return, by item, the points, verdicts and missing verdicts of each judge, in adjacent
-    columns."""
+    """Return, by item, the points, verdicts and missing verdicts of each judge, as three blocks of
+    one column per judge; `seat` is the judge of each row."""
     line = np.arange(len(points))
     columns = np.zeros((len(points), 3 * seats))
     columns[line, seat] = points
@@ -181,7 +185,8 @@ def _rate_gap(totals: Floats) -> Floats:
 
 
 def _missing_bounds(sums: Floats) -> Estimate:
-    """Compute the smallest and largest excess over all possible values of the missing verdicts."""
+    """Compute the smallest and largest own − others over all possible values of the missing
+    verdicts."""
     totals = sums.sum(axis=0)
     seats = len(totals) // 3
     won, read, gone = totals[:seats], totals[seats : 2 * seats], totals[2 * seats :]

@@ -38,10 +38,7 @@ class StudySize:
 
     def levels(self) -> dict[str, float]:
         """Return the numbers of items, judges, prompts, orders and replies per cell, by name of the
-        source of variance.
-
-        Replies per cell are repeats times opponents.
-        """
+        source of variance. Replies per cell are repeats times opponents."""
         return {
             ITEM: self.items,
             JUDGE: self.judges,
@@ -53,11 +50,8 @@ class StudySize:
 
 @dataclass(frozen=True, slots=True)
 class PlannedWidth:
-    """Half-width of a 95 % interval.
-
-    `at_best` is true if the variance of a part of the plan (such as several judges) is unknown, so
-    that the interval may be wider.
-    """
+    """Half-width of a 95 % interval. `at_best` is true if the variance of a part of the plan (such
+    as several judges) is unknown, so that the interval may be wider."""
 
     half: float
     at_best: bool = False
@@ -81,9 +75,9 @@ def assumed_components(size: StudySize, correlation: float) -> VarianceComponent
 def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWidth:
     """Return the expected half-width for a study of this size.
 
-    If several judges, prompts or orders are planned but the components come from one only, their
-    verdicts are taken as independent. If repeats were not measured, all variance of single cells is
-    taken as noise. Both assumptions give the narrowest possible interval.
+    If several judges, prompts or orders are planned but the components come from a single one,
+    their verdicts are taken as independent. If repeats were not measured, all variance of single
+    cells is taken as noise. Both assumptions give the narrowest possible interval.
     """
     known, at_best, shrink = components, False, 1.0
     levels = size.levels()
@@ -106,11 +100,12 @@ def detectable_win_rate(half: float) -> float:
 
 
 def variance_sources(components: VarianceComponents, size: StudySize) -> dict[str, float]:
-    """Return the share of items, orders, judges, prompts and repeats in the variance of the win
-    rate.
+    """Return source (items, orders, judges, prompts or repeats) -> its share in the variance of the
+    win rate.
 
-    The interaction of items with one of the others (such as items × judges) counts for that one.
-    Interactions of more than two count for repeats, as more repeats would reduce them.
+    An interaction of items with one further source counts for that source: items × judges for
+    judges. Interactions of items with several sources count for repeats, as more repeats would
+    reduce them.
     """
     levels = size.levels()
     found: dict[str, float] = {}

@@ -25,7 +25,8 @@ from studies.frames.frame import NO_PICK
 
 FACETS: Final = (ITEM, "judge", "prompt", "order")
 MIN_GRID_ITEMS: Final = 5
-"""Fewest items with every judge, prompt and order for which components are reported."""
+"""Minimum number of items judged by every judge with every prompt in every order; with fewer, no
+variance components are reported."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,7 @@ class _GridCells:
         self.shape = (*(len(names) for names, _ in parts), len(used))
 
     def means(self, points: Floats, counted: row_selection.Mask) -> tuple[Floats, Floats]:
-        """Return mean points and number of verdicts of each cell; the mean of an empty cell is
-        0."""
+        """Return mean points (0 without verdicts) and number of verdicts of each cell."""
         flat = np.ravel_multi_index([code[counted] for code in self.codes], self.shape)
         size = int(np.prod(self.shape))
         n = np.bincount(flat, minlength=size).astype(np.float64)
@@ -113,9 +113,7 @@ def _within_variance(points: Floats, rows: pd.DataFrame) -> float | None:
 
 def _narrowing(components: VarianceComponents) -> dict[str, float]:
     """Share by which the interval narrows if a facet (items, judges, prompts, repeats) is doubled.
-
-    Judges or prompts are left out if there is only one, as their variance is unknown.
-    """
+    Judges or prompts are left out if there is only one, as their variance is unknown."""
     several = [name for name in FACETS[1:3] if components.facets[name] > 1]
     found = {name: components.narrowing(name) for name in (ITEM, *several)}
     if components.repeat is None:

@@ -128,8 +128,7 @@ def _case_means(
 
 
 def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWinRate:
-    """Compute the corrected win rate from the mean vote and mean verdict of each case (nan:
-    none)."""
+    """Compute the corrected win rate from each case's mean vote and verdict (nan: none)."""
     voted, judged = np.isfinite(votes), np.isfinite(verdicts)
     both = voted & judged
     people = proportion(votes[voted], item[voted], note="" if voted.any() else NO_VOTES_NOTE)
@@ -175,10 +174,8 @@ def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
 def _item_influence(
     cases: _ContestantCases, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Return the influence of each item on two quantities that the correction combines.
-
-    They are people's mean, and the difference of the judge's means on pairs with and without votes.
-    """
+    """Return the influence of each item on two quantities that the correction combines. They are
+    people's mean, and the difference of the judge's means on pairs with and without votes."""
     votes = np.where(both, cases.votes, 0.0)
     verdicts = np.where(both | rest, cases.verdicts, 0.0)
     own = both * (votes - votes[both].mean()) / both.sum()
@@ -191,10 +188,8 @@ def _item_influence(
 def _corrected_interval(
     influence: Floats, centre: float, items: int
 ) -> tuple[float | None, float | None]:
-    """Wilson interval at the effective n that corresponds to the variance of `influence`.
-
-    The estimated weight takes one degree of freedom.
-    """
+    """Wilson interval at the effective n that corresponds to the variance of `influence`. The
+    estimated weight takes one degree of freedom."""
     spare = items - 2
     if spare < 1:
         return None, None
@@ -213,10 +208,8 @@ def _is_narrower(corrected: Estimate, people: Estimate) -> bool:
 
 
 def _vote_multiple(people: Estimate, corrected: Estimate) -> float | None:
-    """Number of votes needed without the judge, divided by the number now.
-
-    It is (width of the interval from votes alone / corrected width)².
-    """
+    """Number of votes needed without the judge, divided by the number now. It is (width of the
+    interval from votes alone / corrected width)²."""
     if people.low is None or people.high is None or corrected.low is None or corrected.high is None:
         return None
     width = corrected.high - corrected.low

@@ -23,7 +23,7 @@ from metrics.remedies.rule_names import rule_number
 from studies.frames.frame import TIE
 from studies.spec.combine_rules import RemedyName, parse_remedy
 
-_ALONE: Final = {"jury-both": "majority"}
+_SINGLE_JUDGE_RULES: Final = {"jury-both": "majority"}
 """Rule of a jury -> counting rule for single judges, used if fewer than two judges of the jury have
 verdicts; "pooled" for other rules."""
 
@@ -39,7 +39,7 @@ def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
     if remedy is None:
         return combine
     if remedy.is_jury and len(_members(frame, remedy)) < 2:
-        return _ALONE.get(remedy.id, "pooled")
+        return _SINGLE_JUDGE_RULES.get(remedy.id, "pooled")
     if remedy.prompt and remedy.prompt not in _present(frame, "prompt"):
         return "majority" if remedy.id.endswith("+pool") else "pooled"
     return combine
@@ -66,12 +66,12 @@ def _own_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]
         grid = build_order_grid(cell)
         if not grid.cells:  # votes of people: no judge to correct
             continue
-        yield from _outcome_parts(cell, _own_scores(grid, remedy.id))
+        yield from _outcome_parts(cell, _one_judge_scores(grid, remedy.id))
 
 
-def _own_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
-    """Return the scores of the comparisons by a remedy over one judge, one array for each equally
-    probable outcome."""
+def _one_judge_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
+    """Return the scores by which a remedy over one judge decides: an array over comparisons for
+    each equally probable outcome."""
     verdicts = grid.verdicts[0]
     if id == "calibrated":
         return _calibrated(grid)
@@ -79,7 +79,7 @@ def _own_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
         return [_with_margin(grid, rule_number(id))]
     repeats = verdicts[:, None] if grid.repeats is None else grid.repeats[0]
     sums = _sum_known(repeats[:, : int(rule_number(id))], axis=1)
-    return [_both(sums)] if id.endswith("-both") else list(sums)
+    return [_sum_of_orders(sums)] if id.endswith("-both") else list(sums)
 
 
 def _calibrated(grid: OrderGrid) -> Sequence[Floats]:
@@ -91,14 +91,14 @@ def _calibrated(grid: OrderGrid) -> Sequence[Floats]:
 
 
 def _with_margin(grid: OrderGrid, margin: float) -> Floats:
-    hard = _both(grid.verdicts[0])
+    hard = _sum_of_orders(grid.verdicts[0])
     if grid.graded is None:
         return hard
     decided = decision_rules.graded_with_margin(grid.graded[0], margin)
     return np.where(np.isnan(decided.sign), hard, decided.sign)
 
 
-def _both(verdicts: Values) -> Floats:
+def _sum_of_orders(verdicts: Values) -> Floats:
     """Return the sum of the verdicts in both orders; if no comparison has both orders, the verdict
     in its only order."""
     if not np.isfinite(verdicts).all(axis=0).any():
@@ -125,8 +125,7 @@ def _present(rows: pd.DataFrame, column: str) -> set[str]:
 
 
 def _jury_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
-    """Yield the outcomes of a jury, for each prompt and, if the rows have a column `cell`, for each
-    cell."""
+    """Yield the outcomes of a jury for each prompt and, if there is a column `cell`, each cell."""
     members = _members(rows, remedy)
     rows = row_selection.select_judges(rows, members)
     if remedy.id == "round-robin":
@@ -158,11 +157,12 @@ def _named(rows: pd.DataFrame, judge: str) -> pd.DataFrame:
 
 
 def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.DataFrame]:
-    """Yield, for each array of scores, rows whose `pick` is the decision of the score.
+    """Yield, for each array of scores, one row per comparison; its `pick` is the contestant that
+    the score favours, or a tie.
 
-    The rows for the k-th array are in the k-th order, if the comparison has a row in that order. A
-    score is positive for the contestant that is first by name; comparisons with the score nan have
-    no row.
+    The rows of the arrays are in the two orders by turns, if the comparison has a row in that
+    order. A score is positive for the contestant that is first by name; comparisons with the score
+    nan have no row.
     """
     place = _rows_by_order(rows)
     turned = pair_orders(rows)[1]
@@ -175,10 +175,8 @@ def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.
 
 
 def _rows_by_order(rows: pd.DataFrame) -> Ints:
-    """Return the position of one row of each comparison in each order, [order, comparison].
-
-    If a comparison has no row in an order, the position is that of its row in the other order.
-    """
+    """Return the position of one row of each comparison in each order, [order, comparison]. If a
+    comparison has no row in an order, the position is that of its row in the other order."""
     case, cases = row_selection.group_codes(rows, COMPARISON)
     place = np.full((2, cases), -1, np.int64)
     backwards = np.arange(len(rows))[::-1]

@@ -33,8 +33,8 @@ RIDGE = 1e-6
 
 
 def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selection.Mask]:
-    """Return two masks of rows: the first answer is of the judge's own family; the second answer
-    is."""
+    """Return two masks: rows whose first answer is of the judge's own family, and rows whose second
+    answer is."""
     if not {"family", "family_0", "family_1"} <= set(rows.columns):
         none = np.zeros(len(rows), bool)
         return none, none
@@ -58,11 +58,12 @@ class VerdictsBesidePeople:
     def for_family(
         self, family: str
     ) -> tuple[row_selection.Mask, NDArray[Any], Ints, NDArray[Any]]:
-        """Return counts, judge, item and judge's family of the verdicts on pairs with one answer of
-        a family.
+        """Return counts, judge, item and judge's family of each verdict on a pair with exactly one
+        answer of `family`.
 
-        The four columns of counts: people pick own and the judge agrees; people pick own; people
-        pick the other and the judge agrees; people pick the other.
+        The four columns of counts: people prefer the family's answer and the judge agrees; people
+        prefer the family's answer; people prefer the other answer and the judge agrees; people
+        prefer the other answer.
         """
         first, second = (
             (self.rows[name].astype(str) == family).to_numpy() for name in ("family_0", "family_1")
@@ -98,9 +99,9 @@ def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
 def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate the bias of every judge for its own family, relative to the people's majority.
 
-    Counts verdicts on pairs with exactly one answer of the judge's family of which people prefer
-    one; a tie picks neither. Positive values mean that the judge agrees with people more often when
-    they prefer its own family.
+    Counts verdicts on pairs with exactly one answer of the judge's family, if people prefer one of
+    the two answers; a tie picks neither. Positive values mean that the judge agrees with people
+    more often when they prefer its own family.
     """
     people = verdicts_beside_people(frame)
     if "family" not in people.rows:
@@ -136,9 +137,10 @@ def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
 def own_family_term(frame: pd.DataFrame) -> Estimate:
     """Estimate the own-family term γ_self, in logits, of a Bradley–Terry model with position terms.
 
-    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own first − own second), with
-    strengths θ common to all judges and an interval clustered by item. It is not adjusted for
-    quality. It needs two judges, one of them of a family that wrote none of the answers.
+    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own_first − own_second), with
+    strengths θ common to all judges and an interval clustered by item; own_first is 1 if the first
+    answer is of the judge's family, else 0. The term is not adjusted for quality. It needs two
+    judges, one of them of a family that wrote none of the answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     first, second = _own_family_masks(rows)

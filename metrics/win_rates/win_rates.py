@@ -32,9 +32,7 @@ def appearance_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind = "verdict"
 ) -> tuple[Ints, Ints, Floats]:
     """Return row, contestant and points of every answer shown: 1 if picked, 1/N if tied, else 0.
-
-    With `outcome="probability"` the points are the label probabilities, if there are any.
-    """
+    With `outcome="probability"` the points are the label probabilities, if there are any."""
     if len(rows) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     placed = row_selection.slot_contestants(rows, names)
@@ -166,10 +164,8 @@ def head_to_head(
     unreadable: UnreadableRule = "exclude",
     ties: TieRule = "half",
 ) -> dict[str, dict[str, Estimate]]:
-    """Return contestant a -> contestant b -> win rate of a against b, in pairs.
-
-    Contestants that were never compared have no entry.
-    """
+    """Return contestant a -> contestant b -> win rate of a against b, in pairs. Contestants that
+    were never compared have no entry."""
     frame = row_selection.select_pairs(_comparison_rows(frame))
     names = row_selection.contestants(frame)
     rows = _apply_tie_rule(outcome_rows(frame, combine, unreadable), ties)
@@ -222,10 +218,8 @@ def win_loss_record(
 
 
 def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Bounds of each win rate if all missing verdicts were lost (low) or won (high).
-
-    They are not confidence intervals: they do not include sampling error.
-    """
+    """Bounds of each win rate if all missing verdicts were lost (low) or won (high). They are not
+    confidence intervals: they do not include sampling error."""
     rows = _comparison_rows(frame)
     rows = row_selection.select_rows(rows, ~rows["noise"])
     names = row_selection.contestants(rows)

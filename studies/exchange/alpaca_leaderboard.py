@@ -22,7 +22,7 @@ LEADERBOARD_COLUMNS: Final = (
     "", "win_rate", "standard_error", "n_wins", "n_wins_base", "n_draws", "n_total",
     "discrete_win_rate", "mode", "avg_length",
 )  # fmt: skip
-"""The first column holds the model and has no name, as in AlpacaEval's files."""
+"""Column names. The first, of the column with the models, is empty as in AlpacaEval's files."""
 LEADERBOARD_MODE: Final = "community"
 
 
@@ -77,7 +77,7 @@ def leaderboard_rows(
 
 
 def _is_pair_verdict(judgement: Judgement) -> bool:
-    """Whether a judgement is a usable verdict on two different answers and not a noise-floor
+    """Whether a judgement is a usable verdict on two different answers and no noise-floor
     repeat."""
     verdict, ask = judgement.verdict, judgement.ask
     usable = judgement.status in USABLE_STATUSES

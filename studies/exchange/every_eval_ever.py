@@ -1,7 +1,7 @@
 """Export to Every Eval Ever: a zip archive with one JSON record per model.
 
 The paths in the archive are those of the shared database. A result is the win rate (ties as half)
-or the mean score of a model by one judge and prompt. The standard error treats items as clusters.
+or the mean score of a model by one judge and prompt; its standard error is clustered by question.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from studies.spec.study import Study
 UNKNOWN: Final = "unknown"
 _UNSAFE: Final = re.compile(r"[^\w.-]+")
 Cell = tuple[str, str, str]
-"""Judge, prompt and kind of result."""
+"""(judge, prompt, kind of result), where the kind is "win rate" or "score"."""
 
 
 @dataclass(slots=True)
 class _Scores:
-    """Scores of one model by one judge and prompt, with the question of each score."""
+    """Scores of one model by one judge with one prompt, and the question of each score."""
 
     values: list[float] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class _Scores:
 def write_records(
     study: Study, items: Mapping[str, Item], judgements: Iterable[Judgement], path: Path
 ) -> int:
-    """Write the records of all models and return their number."""
+    """Write one record per model to a zip archive at `path`; return the number of records."""
     scores = _collect_scores(items, judgements)
     if not scores:
         raise StudyError(
@@ -94,8 +94,8 @@ def _collect_scores(
 
 
 def _points(judgement: Judgement) -> list[tuple[str, str, float]]:
-    """Return (model, kind, value) for each answer: points of a comparison, or the score of one
-    answer."""
+    """Return (model, kind, value) for each answer shown: kind "win rate" with 1 for the winner, 0
+    for a loser and an equal share for a tie, or kind "score" for an answer judged alone."""
     verdict, shown = judgement.verdict, judgement.ask.shown
     if verdict is None:
         return []
@@ -188,8 +188,7 @@ def _model_info(model: str) -> dict[str, str]:
 
 
 def _file_name(study: Study, model: str) -> str:
-    """Return the record's path in the shared database:
-    data/<benchmark>/<developer>/<model>/<uuid>.json."""
+    """Return the record's path in the archive: data/<benchmark>/<developer>/<model>/<uuid>.json."""
     developer, _, name = _model_info(model)["id"].partition("/")
     parts = (_UNSAFE.sub("_", part).strip(".") or "_" for part in (study.name, developer, name))
     return f"data/{'/'.join(parts)}/{uuid.uuid4()}.json"

@@ -48,8 +48,7 @@ from studies.store.store import Store
 
 _ROWS_PER_BATCH: Final = 5_000
 UNKNOWN_ORDER: Final = "unknown"
-"""Value of the column `order` of battles if the order shown is unknown; the models are then
-in alphabetical order."""
+"""Value of `order` in exported battles whose order is unknown; models are then listed by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +126,8 @@ def _write_yaml(store: Store, study: str, path: Path) -> int:
 
 
 def _local_source_note(source: str) -> str:
-    """Return a comment that the data source is a local file, for users on other machines; an empty
-    text for other sources."""
+    """Return a comment that the data source is a local file of this machine; "" for other
+    sources."""
     if source == PROBE_SOURCE or source.startswith("hub:") or "${" in source:
         return ""
     return (
@@ -256,8 +255,7 @@ def _game_winner(judgement: Judgement | None, pair: tuple[str, ...]) -> str:
 
 
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
-    """Write only the pair that was compared most often, because an LLM Comparator file contains one
-    pair."""
+    """Write the pair that was compared most often; an LLM Comparator file has only one pair."""
     met = Counter(tuple(sorted(j.ask.shown)) for j in _pair_verdicts(store, study))
     if not met:
         raise StudyError(
@@ -270,7 +268,7 @@ def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
 def write_comparator(store: Store, study: str, pair: tuple[str, ...], path: Path) -> int:
     """Write the verdicts on one pair in LLM Comparator's format.
 
-    Scores are from -1.5 to 1.5 and positive if A is better, whichever answer was shown first.
+    Scores are from -1.5 to 1.5; positive means that `pair[0]` is better, whichever was shown first.
     """
     ratings: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for judgement in _pair_verdicts(store, study):

@@ -1,7 +1,7 @@
 """Injection flags for exported judgements: the suspect texts and the rules that found them.
 
-Flags are computed from the texts shown and can be recomputed from the items, perhaps with better
-rules. Therefore the flags are in an exported file for its readers, and an import ignores them.
+An import ignores the flags of a file and computes them again from the items, perhaps with newer
+rules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_suspects
 
 
 class InjectionFlags:
-    """Injection suspects of one study, with a lookup by ask."""
+    """Injection suspects of one study; methods return those shown in an ask or a judgement."""
 
     def __init__(self, store: Store, study: str) -> None:
         named = [item for item, facts in store.item_facts(study).items() if facts["suspects"]]
@@ -31,8 +31,7 @@ class InjectionFlags:
         ]
 
     def flagged_row(self, judgement: Judgement) -> dict[str, Any]:
-        """Convert a judgement to a dictionary, with its injection flag and the rules that set
-        it."""
+        """Convert a judgement to a dictionary with its injection flag and the rules that set it."""
         found = self.suspects_shown(judgement.ask)
         listed = [{"where": one.where, "rules": list(one.rules)} for one in found]
         return {**asdict(judgement), SUSPECT_COLUMN: bool(found), SUSPECTS_FIELD: listed}

@@ -33,7 +33,7 @@ def save_recorded_once(
     path: Path,
     prompts: tuple[PromptText, ...] = (),
 ) -> bool:
-    """Save a recorded study; returns False if a file with the same hash is already saved."""
+    """Save a recorded study; return False if it was already saved from a file with this content."""
     sha = hashlib.sha256(path.read_bytes()).hexdigest()
     if store.plan_sha(study.name) == sha:
         return False
@@ -68,7 +68,7 @@ def import_verdicts(
 
 
 def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedSource) -> None:
-    """Save loaded verdicts, and the votes of their items, as a study."""
+    """Save imported verdicts, and the human votes in their items, as a study."""
     study = Study(name, loaded.pin_revision(spec))
     if store.has_live_asks(name):
         raise StudyError(
@@ -108,8 +108,8 @@ def recorded_beside_asks(
     recorded: Sequence[Judgement],
     asks: Sequence[Ask],
 ) -> list[Judgement]:
-    """Return the recorded judgements of a study that also calls judges: the verdicts of its file,
-    stored verdicts from the same source, and the votes of its items."""
+    """Return the recorded judgements of a study that also calls judges: the verdicts in its file,
+    stored verdicts from the same source, and the votes in its items."""
     found = {j.ask.key: j for j in _stored_verdicts(store, study, {item.id for item in items})}
     found |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
     compared = [*asks, *(j.ask for j in found.values())]
@@ -118,8 +118,7 @@ def recorded_beside_asks(
 
 
 def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgement]:
-    """Return the stored verdicts from the study's source; the uploaded file itself may have been
-    deleted."""
+    """Return the stored verdicts from the study's source, whose file may since be deleted."""
     if study.name not in {line.name for line in store.studies()}:
         return []
     if store.study(study.name).data.source != study.data.source:
@@ -133,7 +132,7 @@ def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgem
 
 
 def name_from_source(source: str, folder: Path = Path()) -> str:
-    """Return the default name of a study: the file name without its suffix."""
+    """Return the default name of a study: its file's name without suffix, or its Hub repository."""
     if source.startswith(HUB_PREFIX):
         return source.partition("@")[0].removeprefix(HUB_PREFIX)
     name = (folder / source).expanduser().resolve().name

@@ -1,7 +1,7 @@
 """Bulk import of result files (shards): columns from Arrow to SQLite, without an object per row.
 
-An existing answer is kept, so a shard may be imported twice, late, or from a worker that was
-assumed to be dead. Only a result with the status `error` is replaced by an answer.
+A stored result is kept unless its status is `error`, so a shard may be imported twice, late, or
+from a worker that was assumed to be dead.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ShardImport:
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     already_answered: int = 0
-    """Number of rows whose ask already had an answer in the store."""
+    """Number of rows whose ask already had a result in the store."""
     unknown: int = 0
     """Number of rows whose ask is in no plan of this store."""
     attempts: int = 0
@@ -62,7 +62,7 @@ class ShardImport:
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
-    """Import the answers to asks that are in a plan of this store."""
+    """Import the results of asks that are in a plan of this store."""
     total = ShardImport()
     for path in shards:
         total.files += 1
@@ -76,9 +76,9 @@ def save_shards(
 ) -> None:
     """Save the shards of a folder as a recorded study, completely or not at all.
 
-    Rows are first collected in a temporary table and then written in one transaction, each table
-    sorted by its key; written in the order of the shards, nearly every row would change a different
-    page of the file.
+    Rows are first collected in a temporary table and then written in one transaction, sorted by
+    key; in the order of the shards, nearly every row would change a different page of the store's
+    file.
     """
     positions = count(2**40)  # rows without a position come after all others
     with _IMPORT_LOCK:
@@ -106,11 +106,7 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Add the attempts of a batch to the store; an attempt that is already stored is not added
-    again.
-
-    Returns the number of attempts added and their dollars.
-    """
+    """Store the attempts in a batch that are not stored yet; return their number and dollars."""
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
         return 0, 0.0
@@ -131,7 +127,7 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
 def _with_recorded_keys(
     rows: Iterator[tuple[Any, ...]], source: str, positions: Iterator[int]
 ) -> list[tuple[Any, ...]]:
-    """Return the rows with keys of recorded verdicts and with positions in the plan."""
+    """Return the rows, each with the key of a recorded verdict and with a position in the plan."""
     found, keys = [], RecordedKeyMaker(source)
     for row in rows:
         (_, item, judge, prompt, shown, labels, repeat, *rest, position, settled) = row
@@ -142,8 +138,7 @@ def _with_recorded_keys(
 
 
 class RecordedKeyMaker:
-    """Faster version of studies.recorded_keys.recorded_key, which caches JSON parts that asks
-    share."""
+    """Faster version of `studies.recorded_keys.recorded_key` that caches repeated parts of keys."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -169,12 +164,11 @@ class RecordedKeyMaker:
 
 
 _IMPORT_LOCK: Final = threading.Lock()
-"""Lock that allows the import of one folder at a time, because all imports share the writer's
-temporary table."""
+"""Lock for one import of a folder at a time, because all imports share one temporary table."""
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Convert a batch to rows of the store; raise SourceError if it has no judgements."""
+    """Convert a batch to rows of the store; raise SourceError if the file has no judgements."""
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
@@ -239,7 +233,7 @@ def _fill_integers(column: pa.Array, default: int) -> list[Any]:
 def _pick_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
     """Convert picks given as texts ("0", "1", "tie") to the store's codes.
 
-    A pick outside the slots shown is an error.
+    A pick that is not a position shown is an error.
     """
     tie = pc.equal(column, "tie")
     slot = pc.cast(pc.if_else(tie, None, column), pa.int64())

@@ -29,13 +29,13 @@ def frame_from_source(loaded: LoadedSource, study: str) -> pd.DataFrame:
 def frame_from_judgements(
     items: Iterable[Item], judgements: Sequence[Judgement], study: str
 ) -> pd.DataFrame:
-    """Build the frame of judgements on items, in the order given."""
+    """Build the frame of the judgements, in the given order; `items` are the items judged."""
     facts = {item.id: item_facts(item) for item in items}
     return frame_from_rows(_frame_rows(judgements), facts, study=study)
 
 
 def has_designed_answers(items: Iterable[Item]) -> bool:
-    """Whether better answers are known by the design of the data, not from votes."""
+    """Whether any item has a better answer that is known by design of the data, not from votes."""
     return any(one.judge == BY_DESIGN for item in items for one in item.human)
 
 

@@ -1,4 +1,4 @@
-"""Read the entries of a zip archive within limits, also those compressed with Zstandard.
+"""Read the entries of a zip archive within limits, also entries compressed with Zstandard.
 
 The sizes in an archive's table of contents can be false, so each entry is also limited while it is
 unpacked.
@@ -83,8 +83,7 @@ class ZipArchive:
 
 @contextmanager
 def open_archive(path: Path, limits: ReadLimits) -> Iterator[ZipArchive]:
-    """Open a zip archive after checking its stated sizes, so that a zip bomb is refused before
-    unpacking."""
+    """Open a zip archive; refuse one whose stated sizes exceed the limits (a zip bomb)."""
     try:
         with path.open("rb") as file, zipfile.ZipFile(path) as archive:
             check_sizes(archive.infolist(), path.name, limits)
@@ -96,8 +95,8 @@ def open_archive(path: Path, limits: ReadLimits) -> Iterator[ZipArchive]:
 
 
 def check_sizes(entries: list[zipfile.ZipInfo], name: str, limits: ReadLimits) -> None:
-    """Raise SourceError if the stated unpacked size, or its ratio to the packed size, exceeds the
-    limits."""
+    """Raise SourceError if the stated unpacked size, or its ratio to the packed size, is too
+    high."""
     packed = max(sum(entry.compress_size for entry in entries), 1)
     unpacked = sum(entry.file_size for entry in entries)
     limits.check_archive(unpacked, packed, name)

@@ -17,8 +17,7 @@ from studies.files.read_limits import current_limits
 from studies.settings import is_public
 
 HEADER_BYTES: Final = 1 << 18
-"""Number of bytes read to find width and height; in a JPEG they come after the camera's
-metadata."""
+"""Number of bytes read to find width and height, which a JPEG states after its metadata."""
 
 
 class ImageSize(NamedTuple):
@@ -59,7 +58,7 @@ def _webp_size(head: bytes) -> ImageSize | None:
 
 
 def _jpeg_size(head: bytes) -> ImageSize | None:
-    """Skip the segments of a JPEG by their length fields until the frame header."""
+    """Read the size of a JPEG from its frame header, found by skipping the segments before it."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         mark, length = head[at + 1], struct.unpack(">H", head[at + 2 : at + 4])[0]

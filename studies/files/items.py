@@ -50,8 +50,7 @@ def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item
 
 
 def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the null fields of a Parquet row, whose structs have every key that occurs in the
-    column."""
+    """Drop null fields: a struct in Parquet has all keys of its column, null where absent."""
     return {
         name: inner for name, value in values.items() if (inner := drop_nulls(value)) is not None
     }
@@ -101,8 +100,7 @@ def parse_item(values: Mapping[str, Any], where: str) -> Item:
 def parse_stored_item(values: Mapping[str, Any], where: str = "store") -> Item:
     """Parse an item of the store.
 
-    Items of imported verdicts may have an id, perhaps a category, and empty texts, which
-    `parse_item` would refuse.
+    Items of imported verdicts may have empty texts, which `parse_item` would refuse.
     """
     if values.get("responses") and values.get("instruction"):
         return parse_item(values, where)

@@ -16,7 +16,7 @@ from studies.settings import MAX_FILE_MB, is_public
 MEGABYTE: Final = 1 << 20
 MAX_BLANK_LINES: Final = 100_000
 _RATIO_FREE_BYTES: Final = 16 * MEGABYTE
-"""Unpacked bytes up to which any compression ratio is allowed; a short text of blanks can shrink to
+"""Unpacked bytes up to which any compression ratio is allowed: a short text of blanks can shrink to
 a thousandth."""
 
 
@@ -27,37 +27,35 @@ class ReadLimits:
     file_bytes: int
     """Maximum size of a file, checked before the file is read; EVENHAND_MAX_FILE_MB sets it."""
     unpacked_bytes: int
-    """Size of a compressed file once it is unpacked."""
+    """Maximum size of a compressed file once it is unpacked."""
     ratio: int
-    """Maximum ratio of the unpacked size of a gzip to its size on disk; not checked below a few
-    megabytes."""
+    """Maximum ratio of a gzip file's unpacked size to its size on disk; not checked up to 16 MB
+    unpacked."""
     rows: int
     columns: int
     values: int
-    """Number of values of a Parquet file; each element of a list counts."""
+    """Maximum number of values in a Parquet file; each element of a list counts."""
     nested_texts: int
-    """Maximum number of texts inside lists in one row group of a Parquet file, checked if the size
-    of the texts is unknown before reading."""
+    """Maximum number of texts inside lists in one row group of a Parquet file, if their size is
+    unknown before reading."""
     archive_bytes: int
-    """Maximum size of all entries of a zip archive once unpacked; the entries are read one at a
-    time."""
+    """Maximum size of all entries of a zip archive together, once unpacked."""
     entry_bytes: int
-    """Size of one entry of a zip archive once unpacked."""
+    """Maximum size of one entry of a zip archive once unpacked."""
     line_bytes: int
-    """Size of one line or cell; large enough for an image in base64."""
+    """Maximum size of one line or cell; large enough for an image in base64."""
     depth: int
-    """Nesting depth of lists and objects in JSON."""
+    """Maximum nesting depth of lists and objects in JSON."""
     pixels: int
-    """Width times height of an image."""
+    """Maximum width times height of an image."""
     picture_bytes: int
     contestants: int
-    """Maximum number of contestants of one study; the head-to-head table grows with the square of
-    this number."""
+    """Maximum number of contestants of a study; the head-to-head table grows with its square."""
     judges: int
-    """Maximum number of pairs of judge and prompt, without people; the agreement table grows with
-    the square of this number."""
+    """Maximum number of pairs of judge and prompt, people not counted; the agreement table grows
+    with its square."""
     categories: int
-    """Categories of one study; each is a column of the tables by judge."""
+    """Maximum number of categories of one study; each is a column of the tables by judge."""
 
     def check_bytes(self, size: int, name: str) -> None:
         if size > self.file_bytes:
@@ -67,7 +65,7 @@ class ReadLimits:
             )
 
     def check_unpacked(self, size: int, packed: int, name: str) -> None:
-        """Check the bytes unpacked so far; `packed` is the size of a gzip file on disk, else 0."""
+        """Check the bytes unpacked so far; `packed` is the gzip file's size, 0 without gzip."""
         if size > max(self.unpacked_bytes, self.file_bytes):
             raise unpacked_too_large(name)
         if packed:

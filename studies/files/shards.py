@@ -23,8 +23,7 @@ from studies.errors import SourceError
 from studies.files.judgement_schema import JUDGEMENT_SCHEMA, parquet_row
 
 ITEMS_FILE: Final = "items.jsonl"
-"""Name of the file with the items that the shards in the same folder refer to; the file may be
-missing."""
+"""Name of the file with the items of the shards in the same folder; the file may be missing."""
 ROWS_PER_BATCH: Final = 20_000
 _REQUIRED_COLUMNS: Final = frozenset({"ask", "status", "reply", "verdict", "usage"})
 _ATTEMPT_TYPE: Final = pa.struct(
@@ -46,7 +45,7 @@ SHARD_SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class CallAttempt:
-    """One call, recorded for its cost; owner, ask and start time identify it."""
+    """One attempt at a call, recorded for its cost and identified by owner, ask and start time."""
 
     owner: str
     started: float
@@ -104,7 +103,7 @@ def find_shards(folder: Path) -> list[Path]:
 
 
 def matches_folder(folder: Path) -> str:
-    """Return the reason why a folder is recognised as a folder of shards; empty if it is not."""
+    """Return the reason why a folder is recognised as a shard folder; empty if it is not."""
     first = next((path for path in folder.rglob("*.parquet") if _is_shard(path)), None)
     return "" if first is None else f"{first.name} contains Evenhand's own judgements"
 
@@ -134,7 +133,7 @@ class ShardContents:
     rows: int
     items: tuple[str, ...]
     unknown_order: int
-    """Rows without a recorded order of the answers."""
+    """Number of rows without a recorded order of the answers."""
 
 
 def summarise_shards(folder: Path) -> ShardContents:
@@ -152,7 +151,7 @@ def summarise_shards(folder: Path) -> ShardContents:
 
 
 def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a shard in batches; columns that exported files lack are null."""
+    """Yield the rows of a shard in batches; columns that an exported file lacks are null."""
     for batch in _iterate_batches(path, None):
         for field in (
             SHARD_SCHEMA.field("position"),

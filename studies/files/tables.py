@@ -55,8 +55,7 @@ class SourceTable:
     """File and line of each row, for rows of several files."""
 
     def where(self, index: int) -> str:
-        """Return the location of a row for error messages: file and line, or file and row
-        number."""
+        """Return the location of a row for error messages: file, and line or row number."""
         if self.places:
             return self.places[index]
         if self.lines:
@@ -68,8 +67,7 @@ class SourceTable:
 
 
 def text_of(value: Any) -> str:
-    """Convert a cell to text: null becomes empty, a whole number is written without decimal
-    point."""
+    """Convert a cell to text; null becomes "", and a whole number has no decimal point."""
     if value is None or value != value:  # NaN differs from itself
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -165,7 +163,7 @@ def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
 def _read_pieces(
     path: Path, limits: ReadLimits, take: Callable[[BinaryIO], bytes]
 ) -> Iterator[bytes]:
-    """Yield a file in pieces, so that an oversized gzip file is detected while it is unpacked."""
+    """Yield the pieces that `take` reads from a file, gzipped or not; the total size is limited."""
     total = 0
     zipped = path.suffix.lower() == ".gz"
     packed = path.stat().st_size if zipped else 0
@@ -244,8 +242,8 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
 
 
 class _CountedLines:
-    """Iterator over lines with their numbers; if a row has several lines, the number is that of its
-    first line."""
+    """Iterator over the lines of a file; `number` is the current line, `row_start` the first line
+    of the current row."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
         self._lines = lines
@@ -297,8 +295,7 @@ def _refuse_json_list(line: bytes, name: str) -> None:
 
 
 def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
-    """Read a JSON file: a list of objects, a single object (some formats use one), or JSON
-    lines."""
+    """Read a JSON file: a list of objects, a single object, or JSON lines."""
     content = b"".join(_read_pieces(path, limits, lambda stream: stream.read(MEGABYTE)))
     if _is_json_lines(content):
         del content  # the lines are read again, one at a time

@@ -2,9 +2,9 @@
 
 `Ask.labels` lists the options of the verdict in the order offered, then the criteria of a rubric in
 the order listed. An option with a letter is stored as "B=4", a criterion as "criterion:Clarity";
-options and criteria contain neither sign. In a frame an option that is no number also has its rank
-on the prompt's scale, such as "good:3" (`with_ranks`), because the rank cannot be derived from the
-option's place in the request.
+options and criteria contain neither sign. In a frame, an option that is not a number is stored with
+its rank on the prompt's scale, such as "good:3" (`with_ranks`), because its position in the request
+does not determine its rank.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CRITERION_PREFIX: Final = "criterion:"
 LETTER_SIGN: Final = "="
 RANK_SIGN: Final = ":"
 LEVEL_PREFIX: Final = "level_"
-"""Prefix of the frame's columns with the levels of a rubric, numbered by the criterion's place."""
+"""Prefix of the frame's columns with a rubric's levels; `level_0` is of the first criterion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Arrangement:
     """Letter of each option; empty if replies name the options themselves instead of letters."""
     criteria: tuple[str, ...] = ()
     ranks: tuple[float, ...] = ()
-    """Rank of each named option on the scale, from 1 for the lowest; empty if the ranks are unknown
-    or the options are numbers."""
+    """Rank of each named option on the scale, 1 for the lowest; empty for numbers and unknown
+    ranks."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class Arrangement:
 
     @property
     def ascending_scores(self) -> tuple[float, ...]:
-        """Scores from the lowest to the highest; ranks from 1 for named levels."""
+        """Scores of the options, ascending; 1, 2, … for named options of unknown rank."""
         return tuple(sorted(self.scores)) or tuple(
             float(rank) for rank in range(1, len(self.options) + 1)
         )
@@ -99,7 +99,7 @@ def parse_arrangement(labels: tuple[str, ...]) -> Arrangement:
 
 
 def _split_letters(offered: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the letters (none without letters) and the options of option labels."""
+    """Split labels such as "B=4" into letters and options; no letters if a label has none."""
     parts = [label.partition(LETTER_SIGN) for label in offered]
     if parts and all(sign for _, sign, _ in parts):
         return tuple(letter for letter, _, _ in parts), tuple(option for *_, option in parts)
@@ -107,7 +107,7 @@ def _split_letters(offered: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, 
 
 
 def with_ranks(labels: tuple[str, ...], scale: Sequence[str]) -> tuple[str, ...]:
-    """Add to each named option its rank on the scale (listed from the lowest to the highest).
+    """Add to each named option its rank on `scale`, which is listed from the lowest to the highest.
 
     Labels stay unchanged if their options are numbers, pass and fail, or not those of the scale.
     """
@@ -119,6 +119,6 @@ def with_ranks(labels: tuple[str, ...], scale: Sequence[str]) -> tuple[str, ...]
 
 
 def rotations(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return as many orders as names, so that each name is at each place once; the given order
-    comes first."""
+    """Return all rotations of the names, so that each name is in each position once; the given
+    order comes first."""
     return [(*names[k:], *names[:k]) for k in range(len(names))]

@@ -27,8 +27,7 @@ _PICK_BY_WINNER: Final = {
 
 
 class CodedColumn(NamedTuple):
-    """A column of texts: the distinct texts in alphabetical order, and the index of each row's
-    text."""
+    """A column of texts as codes: the distinct texts, sorted, and the code of each row."""
 
     codes: Codes
     names: list[str]
@@ -38,8 +37,8 @@ class CodedColumn(NamedTuple):
 
 
 def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
-    """Convert battles (`model_a` shown first) to a frame; without an item column each row is an
-    item.
+    """Convert battles (`model_a` shown first) to a frame; without an item column, each row is an
+    item of its own.
 
     An unknown value of `winner` raises an error that names the row.
     """
@@ -169,7 +168,7 @@ def _code_column(table: pd.DataFrame, name: str, default: str) -> CodedColumn:
 
 
 def _join_pairs(left: Codes, right: Codes, names: Sequence[str]) -> CodedColumn:
-    """Join the names of both columns by SEP, as a coded column."""
+    """Join the two names of each row by SEP; return the result as a coded column."""
     codes, pairs = pd.factorize(left * max(len(names), 1) + right)
     joined = (divmod(int(pair), len(names)) for pair in pairs)
     texts = [SEP.join((names[one], names[other])) for one, other in joined]
@@ -184,8 +183,7 @@ def _constant(text: str, n: int) -> pd.Categorical:
 
 
 def _group_codes(*columns: npt.NDArray[np.generic]) -> Codes:
-    """Return integer codes of the rows; rows with equal values in all columns have the same
-    code."""
+    """Return a code for each row; rows with equal values in all columns have equal codes."""
     found = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         wide = column.astype(np.int64)
@@ -194,7 +192,7 @@ def _group_codes(*columns: npt.NDArray[np.generic]) -> Codes:
 
 
 def _count_orders(group: Codes, swapped: npt.NDArray[np.bool_]) -> npt.NDArray[np.int16]:
-    """Number of orders (1 or 2) in which the comparison of each row was shown."""
+    """Return, for each row, the number of orders (1 or 2) in which its comparison was shown."""
     groups = int(group.max(initial=-1)) + 1
     seen = np.zeros((2, groups), bool)
     seen[swapped.astype(np.int64), group] = True
@@ -203,7 +201,7 @@ def _count_orders(group: Codes, swapped: npt.NDArray[np.bool_]) -> npt.NDArray[n
 
 
 def _count_earlier(group: Codes) -> npt.NDArray[np.int16]:
-    """Number of earlier rows of the same group, for each row."""
+    """Return, for each row, the number of earlier rows in the same group."""
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(group)))

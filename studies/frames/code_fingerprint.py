@@ -36,8 +36,8 @@ def fingerprint(
 
 
 def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes]:
-    """Return module name -> source, for the roots and, recursively, their imports from the same
-    packages."""
+    """Return module name -> source code, for the root modules and, recursively, their imports from
+    the same packages."""
     packages = {root.__name__.partition(".")[0] for root in roots}
     found: dict[str, bytes] = {}
     waiting = [root.__name__ for root in roots]
@@ -63,7 +63,7 @@ def imported(source: bytes) -> Iterator[str]:
 
 
 def _submodules(module: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield, of the names imported from a package, the full names of those that are modules."""
+    """Yield the full names of those imported `names` that are modules of the package `module`."""
     if (spec := _spec(module)) is None or spec.submodule_search_locations is None:
         return
     yield from (whole for name in names if _spec(whole := f"{module}.{name}") is not None)

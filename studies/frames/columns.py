@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 SEP: Final = "\x1f"
-"""Separator of contestants (or labels) in one category; a control character that names cannot
-contain."""
+"""Separator of contestants (or labels) joined in one text; names cannot contain it."""
 
 ROWS_PER_CHUNK: Final = 50_000
 TEXT_COLUMNS: Final = ("item", "judge", "prompt", "shown", "labels", "status")
@@ -34,8 +33,24 @@ GROUP_COLUMNS: Final = (
     "judge", "prompt", "shown", "labels", "repeat", "noise", "orders", "status", "pick", "margin",
 )  # fmt: skip
 """Columns with few combinations of values, which the store returns as one JSON text per row."""
-GROUPED_ORDER: Final = ("item", "group", "scores", "probabilities", "seq")
-"""Order of the columns in rows whose GROUP_COLUMNS are joined as one JSON text."""
+ROW_SEP: Final = "\x1e"
+"""Separator of rows in a column's text; JSON texts never contain this control character."""
+
+
+class ColumnTexts(NamedTuple):
+    """Consecutive rows of a study's frame, with one text per column: joining values in SQLite is
+    faster than creating a Python object for each value."""
+
+    items: str
+    """Ids of the items as JSON texts, separated by ROW_SEP."""
+    groups: str
+    """Values of GROUP_COLUMNS as JSON lists, separated by ROW_SEP."""
+    seqs: str
+    """Sequence numbers (seq), separated by commas."""
+    scores: str
+    """JSON list with one element per row: a list of numbers, or null."""
+    probabilities: str
+    """JSON list with one element per row: a list of numbers, or null."""
 
 
 class TextColumn:
@@ -50,7 +65,7 @@ class TextColumn:
         self.take_coded(found, codes)
 
     def take_coded(self, texts: Iterable[str], codes: np.ndarray) -> None:
-        """Append rows that are given as indices of `texts`, in order of first appearance."""
+        """Append rows given as indices of `texts`, which are in order of first appearance."""
         known = self._known
         merged = [known.setdefault(str(text), len(known)) for text in texts]
         self._parts.append(np.asarray(merged, np.int32)[codes])
@@ -65,17 +80,25 @@ class TextColumn:
 
 
 class NumberListColumn:
-    """A column of JSON number lists (scores, label probabilities); empty in most studies."""
+    """A column of number lists given as JSON (scores, label probabilities); often empty."""
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
         self._any = False
 
     def take(self, texts: Sequence[str | None]) -> None:
-        table = np.full((len(texts), 0), np.nan, np.float32)
-        if any(texts):
+        """Append one row per text, which is a JSON list of numbers or None."""
+        found = any(texts)  # one call of the parser for all rows
+        self.take_lists(
+            json.loads(f"[{','.join(text or 'null' for text in texts)}]") if found else texts
+        )
+
+    def take_lists(self, lists: Sequence[Any]) -> None:
+        """Append one row per list of numbers, or None for a row without numbers."""
+        table = np.full((len(lists), 0), np.nan, np.float32)
+        if any(lists):
             self._any = True
-            table = _parse_number_lists(texts)
+            table = _number_table([row or [] for row in lists])
         self._parts.append(table)
 
     def table(self, width: int) -> np.ndarray | None:
@@ -103,17 +126,15 @@ class JudgementColumns:
             self._append_chunk(dict(zip(_COLUMN_ORDER, zip(*chunk, strict=True), strict=True)))
 
     @classmethod
-    def from_groups(
-        cls, chunks: Iterable[Sequence[tuple[Any, ...]]], no_pick: int
-    ) -> JudgementColumns:
-        """Read chunks of rows in GROUPED_ORDER.
+    def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
+        """Read the blocks of rows that the store yields.
 
         Texts that repeat in most rows are converted once per combination instead of once per row.
         """
         self = cls.__new__(cls)
         self._prepare(no_pick)
-        for chunk in chunks:
-            self._append_groups(dict(zip(GROUPED_ORDER, zip(*chunk, strict=True), strict=True)))
+        for block in blocks:
+            self._append_block(block)
         return self
 
     def _prepare(self, no_pick: int) -> None:
@@ -147,11 +168,11 @@ class JudgementColumns:
         self.scores.take(columns["scores"])
         self.probabilities.take(columns["probabilities"])
 
-    def _append_groups(self, columns: dict[str, tuple[Any, ...]]) -> None:
-        codes, found = pd.factorize(np.asarray(columns["group"], dtype=object))
-        values = zip(*map(json.loads, found), strict=True)
-        groups: dict[str, Sequence[Any]] = dict(zip(GROUP_COLUMNS, values, strict=True))
-        self.texts["item"].take(columns["item"])
+    def _append_block(self, block: ColumnTexts) -> None:
+        codes, values = _parse_distinct(block.groups)
+        groups = dict(zip(GROUP_COLUMNS, zip(*values, strict=True), strict=True))
+        item_codes, items = _parse_distinct(block.items)
+        self.texts["item"].take_coded(items, item_codes)
         for name, texts in groups.items():
             if name in self.texts:
                 self.texts[name].take_coded(texts, codes)
@@ -159,9 +180,9 @@ class JudgementColumns:
                 self._integers[name].append(np.asarray(texts, INTEGER_COLUMNS[name])[codes])
             else:
                 self._integers[name].append(self._fill_missing(name, texts)[codes])
-        self._integers["seq"].append(np.asarray(columns["seq"], INTEGER_COLUMNS["seq"]))
-        self.scores.take(columns["scores"])
-        self.probabilities.take(columns["probabilities"])
+        self._integers["seq"].append(np.fromstring(block.seqs, INTEGER_COLUMNS["seq"], sep=","))
+        self.scores.take_lists(json.loads(block.scores))
+        self.probabilities.take_lists(json.loads(block.probabilities))
 
     def _fill_missing(self, name: str, values: Sequence[Any]) -> np.ndarray:
         default = self._no_pick if name == "pick" else 0
@@ -169,18 +190,24 @@ class JudgementColumns:
 
 
 def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    """Join the parts of a column into one array; the list of parts then contains only this
-    array."""
+    """Join the parts of a column into one array, which then replaces the parts in the list."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
     return parts[0]
 
 
-def _parse_number_lists(texts: Sequence[str | None]) -> np.ndarray:
-    values = json.loads(f"[{','.join(text or '[]' for text in texts)}]")  # one call for all rows
-    sizes = np.fromiter(map(len, values), np.int64, len(values))
-    table = np.full((len(texts), int(sizes.max(initial=0))), np.nan, np.float32)
+def _parse_distinct(joined: str) -> tuple[np.ndarray, list[Any]]:
+    """Parse JSON texts joined by ROW_SEP; return the index of each row's value among the distinct
+    values, and these values in order of first appearance."""
+    codes, texts = pd.factorize(np.asarray(joined.split(ROW_SEP), dtype=object))
+    return codes, [json.loads(text) for text in texts]
+
+
+def _number_table(lists: Sequence[Sequence[float]]) -> np.ndarray:
+    """Return an array with one list per row; shorter lists are filled up with NaN."""
+    sizes = np.fromiter(map(len, lists), np.int64, len(lists))
+    table = np.full((len(lists), int(sizes.max(initial=0))), np.nan, np.float32)
     for size in np.unique(sizes[sizes > 0]):
         rows = np.flatnonzero(sizes == size)
-        table[rows, :size] = np.asarray([values[row] for row in rows], np.float32)
+        table[rows, :size] = np.asarray([lists[row] for row in rows.tolist()], np.float32)
     return table

@@ -45,8 +45,6 @@ RIGHT_COLUMN: Final = "right"
 unknown."""
 RIGHT_OPTIONS_COLUMN: Final = "right_options"
 """Column, for three options or more: number of right answers among the options, −1 if unknown."""
-FRAME_ROW_FIELDS: Final = 15
-"""Number of columns of `Store.frame_rows`."""
 
 
 def frame_from_rows(
@@ -58,8 +56,8 @@ def frame_from_rows(
     judge_families: Mapping[str, str] | None = None,
     scale_of: ScaleLookup | None = None,
 ) -> pd.DataFrame:
-    """Build the frame of a study from `Store.frame_rows`, or from columns made of them, and
-    `Store.item_facts`.
+    """Build the frame of a study from `Store.item_facts` and `Store.frame_rows` (or columns of
+    these rows).
 
     This function alone converts slots to contestants and back (columns `first`, `second`, `truth`).
     `scale_of` returns the options of a prompt from the lowest to the highest, from which named

@@ -26,17 +26,16 @@ options."""
 
 EXPECTED_LEVEL_PREFIX: Final = "expected_level_"
 LEVEL_SPREAD_PREFIX: Final = "expected_level_spread_"
-"""Prefixes of the columns with the expected level of the criterion at each place of a rubric, and
-with its standard deviation. The frame has them only if a rubric has probabilities of its levels."""
+"""Prefixes of the columns with the expected level of each criterion of a rubric, in the order
+listed, and with its standard deviation. Present only if a verdict has probabilities of levels."""
 
 CRITERION_LABEL_PREFIX: Final = "gold_level_"
-"""Prefix of the columns with the right level of the criterion at each place of a rubric: its label,
-or the mean of people's levels; NaN without either. The frame has them only if a rubric has a label
-or was filled in by a person."""
+"""Prefix of the columns with the right level of each criterion of a rubric, numbered in the order
+listed: its label, or the mean of people's levels; NaN without either. The frame has these columns
+only if a rubric has a label or was filled in by a person."""
 
 ScaleLookup = Callable[[str], Sequence[str]]
-"""Function from a prompt's name to the prompt's options, from the lowest to the highest; empty if
-they are unknown."""
+"""Function: name of a prompt -> its options, from the lowest to the highest; empty if unknown."""
 
 
 def ranked_labels(
@@ -68,16 +67,16 @@ def _needs_ranks(labels: str) -> bool:
 
 
 def arrangement_of(labels: object) -> Arrangement:
-    """Return the arrangement in a value of the column `labels`, for a verdict on one answer."""
+    """Parse a value of the frame's column `labels`, for a verdict on one answer."""
     return parse_arrangement(tuple(str(labels).split(SEP)))
 
 
 def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np.ndarray) -> None:
-    """Add the levels of a rubric and the expected scores of verdicts on one answer.
+    """Add columns with the levels of a rubric and the expected scores of verdicts on one answer.
 
-    Such a verdict may have more numbers than slots: the scores are the overall score and the level
-    of each criterion, the probabilities those of the options. They are removed from the columns of
-    the slots.
+    Such a verdict may have more numbers than the one slot shown: scores of the whole answer and of
+    each criterion, probabilities of all options. Numbers beyond the slot are removed from the slot
+    columns `score_…` and `p_…`.
     """
     single = (frame["options"] == 1).to_numpy()
     for prefix, first in (("score", 1), ("p", 0)):
@@ -104,10 +103,10 @@ def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np
 def _add_expected_scores(
     frame: pd.DataFrame, shares: np.ndarray, known: np.ndarray, parsed: Sequence[Arrangement]
 ) -> None:
-    """Add the expected score and its standard deviation, and for rubrics those of each level.
+    """Add columns with expected score and standard deviation, for rubrics also for each criterion.
 
-    `shares`: the probabilities of the options from the lowest to the highest; in a rubric those of
-    each criterion in turn. The levels of a rubric are taken as independent.
+    `shares` are the probabilities of the options from the lowest to the highest, in a rubric for
+    one criterion after the other. The levels of a rubric are taken as independent.
     """
     codes = frame["labels"].cat.codes.to_numpy()
     most = max((len(one.criteria) for one in parsed), default=0)
@@ -131,7 +130,7 @@ def _add_expected_scores(
 
 
 def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the pass/fail judgements, including those without a readable verdict."""
+    """Return a mask of the rows with pass/fail judgements, readable or not."""
     named = frame["labels"].cat
     wanted = np.asarray([arrangement_of(name).is_pass_fail for name in named.categories], bool)
     codes = named.codes.to_numpy()
@@ -143,7 +142,7 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
     """Return the right verdict on the single answer shown in each row, as a number; None if no
     answer has a right verdict.
 
-    `labels`: contestant -> label of each item, by item code. An answer without a label gets the
+    `labels[k]` maps contestants to labels, for item code k. An answer without a label gets the
     verdict of people: the majority of pass and fail, or the mean score. Pass/fail labels apply to
     pass/fail verdicts only, and scores to scores only, as 1 may mean pass or the lowest score.
     """
@@ -181,8 +180,8 @@ def _labels_of_rows(
 
 
 def _people_verdicts(frame: pd.DataFrame, voted: np.ndarray, passes: np.ndarray) -> np.ndarray:
-    """Return people's verdict on the answer of each row; NaN without votes, or if as many people
-    passed as failed it."""
+    """Return people's verdict on each row's answer; NaN without votes or if pass and fail are
+    even."""
     if "score_0" not in frame:
         return np.full(len(frame), np.nan)
     answer = (
@@ -206,12 +205,11 @@ def _people_rows(frame: pd.DataFrame) -> np.ndarray:
 def add_criterion_labels(
     frame: pd.DataFrame, labels: Sequence[Mapping[str, Mapping[str, float]]]
 ) -> None:
-    """Add the right level of the criterion at each place of a judge's rubric.
+    """Add columns with the right level of each criterion of a rubric: its label, or people's mean
+    level.
 
-    It is the criterion's label, or people's mean level.
-
-    `labels`: contestant -> criterion -> level of each item, by item code. Nothing is added if no
-    rubric has a label and no person filled one in.
+    `labels[k]` maps the contestants of the item with code k to criterion -> level. Nothing is added
+    if no rubric has a label and no person filled one in.
     """
     single = (frame["options"] == 1).to_numpy()
     voted = single & _people_rows(frame)
@@ -241,8 +239,8 @@ def add_criterion_labels(
 
 
 def _criterion_codes(frame: pd.DataFrame, places: int) -> tuple[np.ndarray, list[str]]:
-    """Return the code of the criterion at each place of each row (−1: none), and the names by
-    code."""
+    """Return, for each row, the codes of the criteria in the order listed (−1: none), and all
+    criteria's names by code."""
     labels = frame["labels"].cat
     parsed = [arrangement_of(name) for name in labels.categories]
     names = sorted({name for one in parsed for name in one.criteria})

@@ -1,4 +1,4 @@
-"""Truth that verdicts are compared with: the true winner of a comparison, the label of an answer.
+"""Truth with which verdicts are compared: better answers of comparisons, and labels of answers.
 
 The truth is given by the design of the data (gold), else by the majority of people.
 """
@@ -13,7 +13,7 @@ from typing import Literal
 from studies.domain import BY_DESIGN, FAIL, GOLD, PASS, UNRELATED, AnswerLabel, Preference
 
 TrueWinner = str | Literal["tie"] | None
-"""A contestant, "tie", or None if unknown."""
+"""The contestant with the better answer, "tie", or None if the truth is unknown."""
 
 
 def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinner:
@@ -33,10 +33,10 @@ def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinn
 
 
 def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> TrueWinner:
-    """Return the option that beats all others, even if pairs among the others are unknown.
+    """Return the option that beats all others, even if the winners among the others are unknown.
 
-    If there is no such option: None if a pair is unknown, else the only unbeaten option, or "tie"
-    if there is not exactly one unbeaten option.
+    Without such an option: None if the winner of any pair is unknown, else the only unbeaten
+    option, or "tie" if there are none or several.
     """
     if len(options) == 2:
         return better_answer(preferences, options[0], options[1])
@@ -57,12 +57,11 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
 
 
 def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> tuple[str, ...]:
-    """Return the right choices: the options that no other option beats, if at least one option is
-    beaten.
+    """Return the right choices: the option that beats all others, else all options not beaten.
 
-    Two answers can be equally good and better than all others; each of them is then a right choice.
-    The result is empty if no option is beaten, or if it is unknown which answer of a pair with an
-    unbeaten option is better.
+    Two answers can be equally good and better than all others; each is then a right choice. If no
+    option beats all others, the result is empty if the winner of any pair is unknown or if no
+    option is beaten.
     """
     single = best_answer(preferences, options)
     if single is None or single != "tie":
@@ -76,10 +75,10 @@ def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> t
 
 
 def _pairwise_vote(preference: Preference, x: str, y: str) -> str | None:
-    """Return one person's vote on two answers; None if the preference does not cover them.
+    """Return x, y or "tie", the outcome by one preference; None if it does not compare the two.
 
     An answer picked out of several beats each of the others. If it is unknown which answers were
-    shown, the vote counts for all answers.
+    shown, the pick beats all other answers of the item.
     """
     if preference.ranks:
         return _compare_ranks(preference.ranks.get(x), preference.ranks.get(y), x, y)
@@ -114,8 +113,8 @@ def right_verdicts(labels: Sequence[AnswerLabel]) -> dict[str, float | str]:
     """Return contestant -> right verdict on the contestant's answer, for all labelled answers.
 
     Gold labels take precedence over people's. If an answer has several pass/fail labels the
-    majority counts (no verdict if even), if it has several scores their mean. An answer with labels
-    of both kinds has no verdict.
+    majority counts (no verdict if even), if it has several scores their mean. An answer with both
+    pass/fail labels and scores has no verdict.
     """
     found: dict[str, float | str] = {}
     for contestant in dict.fromkeys(label.contestant for label in labels):

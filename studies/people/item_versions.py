@@ -23,7 +23,7 @@ from studies.files.upload_names import UPLOADS_FOLDER as UPLOADS_FOLDER
 
 IMAGES_FOLDER: Final = "images"
 DEFAULT_FILE_NAME: Final = "collected"
-"""Base name of a file that was started on the page."""
+"""Base name of a data file that was started on the page."""
 MAX_IMAGE_BYTES: Final = 10_000_000
 _IMAGE_SIGNATURES: Final = (
     (b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"),
@@ -58,7 +58,7 @@ def store_image(path: Path, uploads: Path) -> str:
 
 
 def _image_kind(content: bytes, path: Path) -> str:
-    """Return the image type by the first bytes of the content, not by the file name."""
+    """Return the image type found from the content's first bytes; the file name may be wrong."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp"
     for start, kind in _IMAGE_SIGNATURES:
@@ -87,14 +87,14 @@ def _relocate_image(image: str, beside: Path, uploads: Path) -> str:
 
 
 def version_number(source: str) -> int:
-    """Return the version of a file: 1 as uploaded, 2 for `items.v2.jsonl`, …; 0 for an empty
+    """Return the version in a file's name: 2 for `items.v2.jsonl`, 1 if it has none, 0 for an empty
     name."""
     found = _VERSION_SUFFIX.search(_file_stem(source))
     return int(found[1]) if found else 1 if source else 0
 
 
 def list_versions(source: str, folder: Path) -> list[str]:
-    """List all versions of a file in the uploads folder, oldest first."""
+    """List the paths of all versions of a file in the uploads folder, oldest first."""
     base = _base_name(source)
     found = [
         f"{UPLOADS_FOLDER}/{path.name}"
@@ -105,7 +105,7 @@ def list_versions(source: str, folder: Path) -> list[str]:
 
 
 def _file_stem(source: str) -> str:
-    """Return the file name without folder and suffix; for a Hub dataset, its name as a file
+    """Return the name of a file without folder and suffix, or of a Hub dataset, as a safe file
     name."""
     name = source.partition("@")[0] if source.startswith("hub:") else source
     name = PurePosixPath(name.removeprefix("hub:").replace(":", "-")).name
@@ -119,10 +119,10 @@ def _base_name(source: str) -> str:
 
 
 def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
-    """Write all items under the next free version number; return the path for a study's
+    """Write the items as the next version of a data file; return its path for a study's
     `data.source`.
 
-    Of two saves at the same time, the second takes the following number.
+    Of two saves at the same time, the second takes the following version number.
     """
     base = _base_name(source) if source else f"{secrets.token_hex(4)}-{DEFAULT_FILE_NAME}"
     text = "".join(json.dumps(dump_item(one), ensure_ascii=False) + "\n" for one in items)
@@ -145,7 +145,7 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
 
 
 def _link_file(partial: Path, wanted: Path) -> bool:
-    """Give the finished file its name by a hard link, in one step; False if the name is taken."""
+    """Name the finished file by a hard link, in one step; return False if the name is taken."""
     try:
         os.link(partial, wanted)
     except FileExistsError:
@@ -158,10 +158,9 @@ def _link_file(partial: Path, wanted: Path) -> bool:
 
 
 def _claim_and_replace(partial: Path, wanted: Path) -> bool:
-    """Create an empty file of this name and replace it by the finished file; return False if the
-    name is taken.
+    """Create an empty file `wanted` and replace it by the finished file; False if `wanted` exists.
 
-    This is used on disks without hard links.
+    Used on disks without hard links.
     """
     try:
         wanted.open("x").close()

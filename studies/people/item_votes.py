@@ -32,7 +32,7 @@ def votes_as_judgements(
     asks: Iterable[Ask] = (),
     besides: Iterable[Judgement] = (),
 ) -> list[Judgement]:
-    """Convert the votes of items to judgements of the study `source`.
+    """Convert the votes in items to judgements of the study `source`.
 
     With `asks`, only votes that can be compared with a judge are converted: votes on exactly the
     answers of an ask, and choices among these answers that follow from a ranking or from a pick out
@@ -58,13 +58,13 @@ def has_votes(items: Iterable[Item]) -> bool:
 
 
 def is_item_vote(judgement: Judgement) -> bool:
-    """Whether a judgement was converted from an item's vote, which has no time, unlike a vote on
-    the page."""
+    """Whether a judgement was converted from an item's vote, which unlike a page vote has no
+    time."""
     return judgement.rule == VOTE_PROMPT and not judgement.time
 
 
 def _comparisons_by_item(asks: Iterable[Ask]) -> dict[str, set[OptionSet]]:
-    """Return item -> sets of answers that are compared with each other."""
+    """Return item -> sets of answers that are compared with each other in the asks."""
     found: dict[str, set[OptionSet]] = defaultdict(set)
     for ask in asks:
         if len(ask.shown) > 1:
@@ -87,10 +87,9 @@ def _judgements_of_vote(
 def _judgement_on(
     item: Item, preference: Preference, judge: str, shown: tuple[str, ...], known: bool
 ) -> Iterator[Judgement]:
-    """Yield the judgement that a vote implies for the answers shown; nothing if the vote implies no
-    choice among them.
+    """Yield the judgement that a vote implies for the answers `shown`, if it implies a choice.
 
-    For example, a pick out of three answers does not rank the other two.
+    For example, a pick out of three answers implies no choice between the other two.
     """
     picked = _pick_among(preference, shown)
     if picked is None or len(shown) < 2:
@@ -110,7 +109,7 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
 
 
 def _number_repeats(votes: list[Judgement]) -> Iterator[Judgement]:
-    """Yield the votes with repeat numbers and with the number of orders that the person saw."""
+    """Yield the votes, with repeat numbers and the number of orders in which the person voted."""
     repeats: dict[tuple[object, ...], int] = defaultdict(int)
     orders: dict[tuple[str, str, OptionSet], set[tuple[str, ...]]] = defaultdict(set)
     for vote in votes:

@@ -44,16 +44,14 @@ class NewItem:
 
     instruction: str
     images: Sequence[Path] = ()
-    """Paths of the uploaded image files."""
     addresses: Sequence[str] = ()
-    """https:// addresses of images, which are passed on to judges with vision and never fetched
-    here."""
+    """https:// addresses of images, which are sent to judges and never downloaded by Evenhand."""
     licence: str = ""
     category: str = ""
     reference: str = ""
     caption: str = ""
     responses: Mapping[str, str] = field(default_factory=dict)
-    """Answers by contestant; empty ones are left out of comparisons."""
+    """Contestant -> answer; empty answers are left out of comparisons."""
     id: str = ""
     by: str = ""
 
@@ -73,8 +71,8 @@ def add_item(
 ) -> SavedVersion:
     """Save a new version of a data file with one more item.
 
-    `items` are all items of `source` ("" for a new file). `folder` contains the uploads folder. The
-    image paths of the items are relative to `beside`.
+    `items` are all items of the file `source` ("" for a new file), `folder` contains the uploads
+    folder, and `beside` is the folder to which the image paths of `items` are relative.
     """
     _check_new_item(new, items)
     uploads = folder / UPLOADS_FOLDER
@@ -203,7 +201,7 @@ def parse_responses(answers: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _all_responses(new: NewItem, items: Sequence[Item]) -> dict[str, str]:
-    """Return the typed answers, and an empty answer for every other contestant of the file."""
+    """Return contestant -> typed answer, "" for the file's contestants without a typed answer."""
     typed = parse_responses(new.responses.items())
     empty = dict.fromkeys(sorted({name for one in items for name in one.responses}), "")
     if not typed and not empty:

@@ -31,7 +31,7 @@ OPEN_BALLOT_SECONDS: Final = 30 * 60.0
 
 
 class VoterProgress(NamedTuple):
-    """Progress of a voter: ballots voted, ballots skipped, and ballots in total."""
+    """Progress of a voter: numbers of ballots voted, skipped, and expected in total."""
 
     voted: int
     skipped: int
@@ -49,11 +49,11 @@ class BallotPicker:
     pool: Sequence[VotableComparison]
     """Comparisons selected by the voting rules."""
     votable: frozenset[ComparisonKey]
-    """All comparisons that can be voted on in the study's voting mode."""
+    """All comparisons that people can vote on in this voting mode; `pool` is a part of them."""
     ballots: Sequence[Ballot]
     """Ballots of all voters."""
     voted_elsewhere: set[ComparisonKey]
-    """Comparisons with a vote of this person in the plan (cast here or from the data)."""
+    """Comparisons with a vote of this person in the plan, from the page or from the data."""
     now: float
 
     @property
@@ -65,16 +65,16 @@ class BallotPicker:
         return [ballot for ballot in self.own_ballots if ballot.chosen != "repeat"]
 
     def outdated_ballots(self) -> list[Ballot]:
-        """List the open ballots whose comparison is no longer in the study in its present voting
-        mode."""
+        """List this voter's open ballots whose voting mode has changed or whose comparison was
+        removed from the study."""
         opened = [ballot for ballot in self.own_ballots if ballot.state == "open"]
         return [
             b for b in opened if b.mode != self.mode or ballot_comparison(b) not in self.votable
         ]
 
     def next_ballot(self) -> Ballot | None:
-        """Return the voter's open ballot, else a repeat if a repeat is due, else a new ballot; None
-        if no ballot is left."""
+        """Return the voter's open ballot, else a repeat if due, else a new ballot; None if there is
+        none of these."""
         opened = next((ballot for ballot in self.own_ballots if ballot.state == "open"), None)
         ballot = opened or self._repeat() or self._new()
         return replace(ballot, seen=self.now) if ballot else None
@@ -102,18 +102,14 @@ class BallotPicker:
         return self._make_ballot(unit.item, self._order(unit), self.rules.choose)
 
     def _available(self) -> list[VotableComparison]:
-        """List the comparisons that this voter has not seen and that need more votes.
-
-        The method `_new` takes the comparison with the fewest votes; of several, the one with the
-        highest weight, then the one with the smallest hash.
-        """
+        """List the comparisons that this voter has not seen and that need more votes."""
         seen = {ballot_comparison(ballot) for ballot in self.own_ballots} | self.voted_elsewhere
         counts = self._vote_counts()
         needed = (unit for unit in self.pool if counts[unit.comparison] < self.rules.votes)
         return [unit for unit in needed if unit.comparison not in seen]
 
     def _vote_counts(self) -> Counter[ComparisonKey]:
-        """Count the votes on each comparison; a recent open ballot counts as a vote."""
+        """Count the votes on each comparison; a recently shown open ballot counts as a vote."""
         return Counter(
             ballot_comparison(b)
             for b in self.ballots
@@ -125,16 +121,16 @@ class BallotPicker:
         )
 
     def _tie_break(self, unit: VotableComparison) -> bytes:
-        """Return a seeded hash by which comparisons are sorted in random order; this is faster than
-        a random generator for each comparison."""
+        """Return a hash, seeded by study and voter, that puts comparisons in random order; faster
+        than a random generator for each comparison."""
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
     def _order(self, unit: VotableComparison) -> tuple[str, ...]:
-        """Choose a balanced order among the rotations of a seeded shuffle.
+        """Choose an order of the answers among the rotations of a seeded shuffle.
 
-        The criteria, one after the other: the order this voter has seen least often; the order
-        whose contestants this voter has seen least often in these positions; the order that all
-        voters together have seen least often for this item; the first rotation of the shuffle.
+        The order is the one that this voter has seen least often; of several, the one whose
+        contestants this voter has seen least often in these positions, then the one that all voters
+        have seen least often for this item, then the first rotation.
         """
         shuffled = self._rng("order", unit.item, *unit.names).sample(unit.names, len(unit.names))
         rotations = [tuple(shuffled[k:] + shuffled[:k]) for k in range(len(shuffled))]
@@ -152,8 +148,8 @@ class BallotPicker:
     # ---- repeats in another order --------------------------------------------------------------
 
     def _repeat(self) -> Ballot | None:
-        """Return an earlier comparison of this voter to be shown again; None if no repeat is due or
-        the comparison was shown too recently."""
+        """Return a ballot that repeats one of this voter's comparisons in another order; None if no
+        repeat is due or all candidates were shown too recently."""
         if self.mode in SINGLE_MODES:
             return None
         repeated = {
@@ -189,8 +185,7 @@ class BallotPicker:
 
 
 def rotate_order(shown: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the order with every answer moved to another position: two answers swapped, more than
-    two rotated by one."""
+    """Return the order with each answer moved by one position; two answers are swapped."""
     return shown[1:] + shown[:1]
 
 

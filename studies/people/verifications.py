@@ -10,15 +10,14 @@ from studies.store.queries.item_queries import checks_in_items, item_ids
 from studies.store.store import Store
 
 ChecksByItem = dict[str, tuple[AnswerCheck, ...]]
-"""Item -> its checks: the last check of each person on each answer, with persons' names without
-prefix."""
+"""Item -> each person's last check of each answer; persons' names are without `human:`."""
 
 
 def current_checks(store: Store, study: str) -> ChecksByItem:
-    """Return the valid checks of a study; a check on the page replaces the person's earlier one.
+    """Return the verifications of a study; a check on the page replaces the person's earlier check.
 
-    The result is cached until a new verification or until the study is saved; callers must not
-    change it.
+    The result is cached until the next verification or save of the study; callers must not change
+    it.
     """
     saved, stamp = store.version(study)[0], verification_stamp(store.read_connection, study)
     return store.memoised(
@@ -27,10 +26,7 @@ def current_checks(store: Store, study: str) -> ChecksByItem:
 
 
 def _merge_checks(store: Store, study: str, saved: str) -> ChecksByItem:
-    """Merge the checks of the data file with those of the page.
-
-    Checks of removed items stay stored but are not counted.
-    """
+    """Merge the checks in the data file with those on the page, without checks of removed items."""
     from_data = store.memoised(
         study, ("checks in items",), lambda: checks_in_items(store, study), saved
     )

@@ -15,20 +15,19 @@ from studies.store.queries.plan_queries import machine_comparisons, machine_verd
 from studies.store.store import Store
 
 ComparisonKey = tuple[str, tuple[str, ...]]
-"""An item, and the contestants compared on it in alphabetical order."""
+"""(item, contestants compared, in alphabetical order)."""
 _TIE: Final = "tie"
 
 
 @dataclass(frozen=True, slots=True)
 class VotableComparison:
-    """A comparison that people can vote on; `names` are in alphabetical order, not in the order
-    shown."""
+    """A comparison that people can vote on; `names` are the contestants in alphabetical order."""
 
     item: str
     names: tuple[str, ...]
     weight: int = 0
-    """Number of raters (pairs of judge and prompt) whose pick changes with the order, or who are
-    outvoted by the other raters."""
+    """Number of raters (judge and prompt) whose pick changes with the order, or who are outvoted by
+    the other raters, as the voting rules select."""
 
     @property
     def comparison(self) -> ComparisonKey:
@@ -85,10 +84,8 @@ def _contestants_by_item(store: Store, study: str) -> dict[str, set[str]]:
 
 
 def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable[VotableComparison]:
-    """Yield the answers to verify: the references, or the contestants' answers.
-
-    The contestants' answers if the rules choose them or if there is no reference.
-    """
+    """Yield the answers to verify: the references if `whom` is "reference" and any item has one,
+    else the contestants' answers."""
     references = any(REFERENCE in names for names in answered.values())
     for item, names in answered.items():
         for name in sorted(names):
@@ -100,7 +97,7 @@ def _single_answers(
     answered: Mapping[str, set[str]], contestants: set[str]
 ) -> Iterable[VotableComparison]:
     """Yield the answers that voters pass, fail or score: those of the study's contestants, or of
-    all contestants if the study names none."""
+    all if the study names none."""
     for item, names in answered.items():
         for name in sorted(names - {REFERENCE}):
             if not contestants or name in contestants:
@@ -110,7 +107,7 @@ def _single_answers(
 def _planned_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """List the comparisons that judges are called for, so that votes can be compared with verdicts.
+    """List the comparisons in the judges' plan, so that votes can be compared with verdicts.
 
     Answers to another question (`@unrelated`) are left out of the comparisons shown to voters.
     """
@@ -127,8 +124,8 @@ def _planned_comparisons(
 def _possible_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """List all comparisons of the study's contestants, for a voting mode in which no judge is
-    called."""
+    """List all comparisons of the study's contestants, for a plan without comparisons that fit the
+    voting mode."""
     wanted = set(store.study(study).contestants)
     found: list[ComparisonKey] = []
     for item, names in answered.items():
@@ -148,8 +145,8 @@ def disagreement_weights(
 ) -> dict[ComparisonKey, int]:
     """Return comparison -> weight; comparisons of weight 0 are left out.
 
-    flipped: number of raters (judge and prompt) whose pick changes with the order. split: number of
-    raters that are outvoted by the others.
+    For `choose="flipped"` the weight is the number of raters (judge and prompt) whose pick changes
+    with the order; for "split" the number of raters outvoted by the others.
     """
     # Human votes do not change the weights, so the version is that of the judges' verdicts.
     judged = (store.plan_sha(study), *machine_verdict_stamp(store, study))
@@ -192,6 +189,6 @@ def _picks_by_order(
 
 
 def _most_frequent_pick(picks: Counter[str]) -> str:
-    """Return the most frequent pick; "tie" if two are equally frequent."""
+    """Return the most frequent pick; "tie" if two picks are equally frequent."""
     (first, most), *rest = picks.most_common(2)
     return _TIE if rest and rest[0][1] == most else first

@@ -49,12 +49,12 @@ back."""
 
 
 class StaleBallot(StudyError):
-    """Raised if the same voter changed the ballot in another window."""
+    """Raised if the same voter has changed the ballot in another window."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoteSession:
-    """One person who votes on one study by its voting rules."""
+    """One person's voting on one study."""
 
     store: Store
     study: str
@@ -64,14 +64,14 @@ class VoteSession:
     pool: Sequence[VotableComparison]
     """Comparisons selected by the voting rules."""
     votable: frozenset[ComparisonKey]
-    """All comparisons that can be voted on in the study's voting mode."""
+    """All comparisons that people can vote on in this voting mode; `pool` is a part of them."""
     clock: Callable[[], float] = time.time
 
     # ---- next ballot ---------------------------------------------------------------------------
 
     def next(self) -> Ballot | None:
-        """Return the voter's open ballot, else a repeat or a new ballot; None if no ballot is
-        left."""
+        """Return the voter's open ballot, else a repeat or a new ballot; None if there is none of
+        these."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             for outdated in self._ballot_picker(connection).outdated_ballots():
@@ -111,11 +111,10 @@ class VoteSession:
         comment: str = "",
         criteria: tuple[str, ...] = (),
     ) -> Ballot:
-        """Store a new or changed vote; `criteria` are those of a rubric, in the order of its
-        levels.
+        """Store a new or changed vote; `criteria` are in the order of the verdict's rubric levels.
 
-        `stamp` is the value of the ballot's time `done` when the ballot was shown. If the ballot
-        was voted on in another window since then, StaleBallot is raised.
+        `stamp` is the ballot's time `done` when the page showed the ballot. If the ballot was voted
+        on in another window since then, StaleBallot is raised.
         """
 
         def work(connection: sqlite3.Connection) -> Ballot:
@@ -144,8 +143,7 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def check(self, position: int, stamp: float, check: AnswerCheck, comment: str = "") -> Ballot:
-        """Store a person's check of a single answer; as it compares nothing, it is not a
-        judgement."""
+        """Store this voter's verification of a single answer, which is not a judgement."""
 
         def work(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
@@ -200,13 +198,13 @@ class VoteSession:
         return next((ballot for ballot in mine if ballot.position == position), None)
 
     def previous_ballot(self, position: int) -> Ballot | None:
-        """Return the voter's ballot before a position; None at the first."""
+        """Return the voter's ballot before the one at `position`; None if that is the first."""
         return self._show_ballot(lambda place: place < position)
 
     def following_ballot(self, position: int) -> Ballot | None:
-        """Return the voter's next voted or skipped ballot after a position.
+        """Return the voter's next ballot after `position`; None if it is open or there is none.
 
-        None if there is no such ballot; then the ballot that `next` returns is to be shown.
+        The page then shows the ballot that `next` returns.
         """
         mine = [
             b
@@ -218,8 +216,8 @@ class VoteSession:
         return self._show_ballot(lambda place: place == mine[0].position)
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
-        """Return the voter's last ballot at one of the wanted positions, and store that it is shown
-        now."""
+        """Return the voter's last ballot for whose position `wanted` is true; store that it is
+        shown now."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)
@@ -280,7 +278,7 @@ def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) ->
 
 @dataclass(frozen=True, slots=True)
 class VoterSummary:
-    """Line of the list of voters: numbers of ballots and time of the last action."""
+    """A voter in the list of voters: numbers of ballots, and time of the last action."""
 
     voter: str
     voted: int

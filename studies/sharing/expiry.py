@@ -32,7 +32,7 @@ class ExpiredCounts(NamedTuple):
 
 
 def remove_expired(store: Store, days: float, now: float | None = None) -> ExpiredCounts:
-    """Delete studies and folders unused for `days`; `store` must be the unrestricted store."""
+    """Delete studies and uploads unused for `days`; `store` must be the unrestricted store."""
     before = (time.time() if now is None else now) - days * DAY_SECONDS
     expired = [name for name in unused_studies(store, before) if not has_live_run(store, name)]
     for name in expired:
@@ -44,7 +44,8 @@ def remove_expired(store: Store, days: float, now: float | None = None) -> Expir
 
 
 def _remove_folders(folder: Path, owners: set[str], before: float) -> int:
-    """Delete the folders of visitors who own no study and uploaded nothing since `before`."""
+    """Delete the folders of visitors who own no study and uploaded nothing since `before`; return
+    how many."""
     if not folder.is_dir():
         return 0
     unused = [one for one in folder.iterdir() if one.name not in owners]

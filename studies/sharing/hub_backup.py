@@ -34,7 +34,7 @@ SNAPSHOT_FILE: Final = "evenhand.db"
 SNAPSHOT_INTERVAL: Final = 300.0
 """Seconds between two snapshots while the store changes."""
 POLL_INTERVAL: Final = 5.0
-"""Seconds between two checks for paused or ended runs, which cause a snapshot at once."""
+"""Seconds between two checks for paused or ended runs, after which a snapshot is made at once."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -45,8 +45,7 @@ def hub_api(token: str | None) -> HfApi:
 
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
-    """Download the last snapshot to `path`; return False if there is no snapshot or if a store
-    already exists at `path`.
+    """Download the last snapshot to `path`; return False if there is no snapshot or `path` exists.
 
     An unreachable Hub is an error, because with an empty store all judgements would be paid for
     again.
@@ -103,8 +102,8 @@ def save_snapshot(store: Store, repo: str, token: str | None) -> None:
 
 
 class BackupThread:
-    """Thread that uploads a changed store every few minutes, when a run pauses or ends, and at the
-    end.
+    """Thread that uploads a changed store every few minutes, when a run pauses or ends, and when
+    the process ends.
 
     Errors are logged and not raised; the next check tries again.
     """

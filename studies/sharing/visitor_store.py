@@ -2,9 +2,9 @@
 
 Reads: on the connections of this store the names `studies`, `runs`, `requests` and `replies` are
 views of the rows that the visitor may see, so every query is restricted, also future ones. Writes:
-triggers on the writer's connection refuse changes to studies of other owners. Judgements are stored
-once per ask for all studies; the keys of asks to an endpoint are salted by owner, so that no
-visitor reads replies that another one paid for. Only runs write rows that several studies use.
+triggers on the writer's connection refuse changes to studies of other owners. A judgement is stored
+once for all studies with its ask; the keys of asks to an endpoint are salted by owner, so that no
+visitor reads replies that another visitor paid for. Only runs write rows that several studies use.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class VisitorStore(Store):
         return bool(current_visitor().owner) and owner_of(self, name) == current_visitor().owner
 
     def is_ownerless(self, name: str) -> bool:
-        """Whether a study has no owner, as it came with the Space; all visitors may read it."""
+        """Whether a study has no owner (it came with the Space); all visitors may read it."""
         return owner_of(self, name) == ""
 
     def require_readable(self, name: str) -> None:
@@ -98,8 +98,7 @@ class VisitorStore(Store):
     def name_for_owner(self, name: str) -> str:
         """Return the name under which this visitor saves a study.
 
-        If another visitor's study already has the name, a suffix is added that is always the same
-        for this visitor.
+        If another visitor's study has the name, a suffix that identifies this visitor is added.
         """
         mark = current_visitor().owner[:6]
         marked = f"{name} ({mark})"
@@ -109,24 +108,23 @@ class VisitorStore(Store):
         return marked if taken or self.owns(marked) else name
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study of this visitor; names of all visitors' studies count as taken."""
+        """Rename a study of this visitor; a name is taken if any visitor's study has it."""
         self.require_owner(name)
         self._cache.drop(name)
         self._unrestricted.rename_study(name, other)
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
-        """Return the stored prompt text of an ownerless study, else None.
+        """Return the stored text of a prompt of an ownerless study; None for other studies.
 
-        For other studies the stored text is not used, since a visitor's own prompt may have the
-        same name.
+        For other studies, the text could be another visitor's prompt of the same name.
         """
         return super().recorded_prompt(study, name) if self.is_ownerless(study) else None
 
     # ---- links -----------------------------------------------------------------------------
 
     def share(self, name: str, *, votes: bool = False) -> str:
-        """Create and return a link token for reading this study and, with `votes`, for voting on
-        it.
+        """Create a link for reading this study and, with `votes`, for voting on it; return its
+        token.
 
         The store keeps only the token's hash.
         """
@@ -142,7 +140,7 @@ class VisitorStore(Store):
         return int(self.writer.run(lambda c: delete_links(c, name)))
 
     def count_links(self, name: str) -> int:
-        """Number of links of a study that this visitor owns."""
+        """Return the number of links of a study that this visitor owns."""
         self.require_owner(name)
         return count_links(self._unrestricted, name)
 
@@ -170,8 +168,7 @@ class VisitorStore(Store):
 
 
 class _VisitorWriter(StoreWriter):
-    """Writer that runs each write as the visitor who queued it, because the writer's thread itself
-    has no visitor."""
+    """Writer that runs each write as the visitor who queued it, since its thread has no visitor."""
 
     def run(self, work: WriteFunction) -> Any:
         visitor = current_visitor()

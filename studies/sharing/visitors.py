@@ -1,7 +1,7 @@
 """Visitors of a shared page, identified by a secret that only their browser has.
 
-The store contains only hashes of the secrets, so its content does not allow impersonating a
-visitor. The visitor is set once per call (`as_visitor`) and read by the restricted store
+The store contains only hashes of the secrets, with which a visitor cannot be impersonated. The
+visitor is set once per call (`as_visitor`) and read by the restricted store
 (studies/sharing/visitor_store.py), so a handler without checks shows only permitted studies.
 """
 
@@ -21,7 +21,7 @@ MIN_SECRET_CHARS: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Hashes of the visitor's secret and of the link token; if both are empty, only ownerless
+    """Hashes of the browser's secret and of the link token; if both are empty, only ownerless
     studies are visible."""
 
     owner: str = ""
@@ -47,8 +47,7 @@ def as_visitor(visitor: Visitor) -> Iterator[None]:
 
 
 def visitor_from_secret(secret: object, token: object = "") -> Visitor:
-    """Return the visitor with this secret and link token; invalid values of any type give empty
-    hashes."""
+    """Return the visitor with this secret and link token; an invalid value gives an empty hash."""
     return Visitor(_hash_secret("owner", secret), _hash_secret("share", token))
 
 
@@ -57,8 +56,8 @@ def new_secret() -> str:
 
 
 def _hash_secret(kind: str, value: object) -> str:
-    """Hash a secret together with its kind, so that the hashes of a link token and an owner's
-    secret differ."""
+    """Hash a secret with its kind, so that equal texts of an owner's secret and a link token have
+    different hashes."""
     if not isinstance(value, str) or not MIN_SECRET_CHARS <= len(value) <= 200:
         return ""
     return hashlib.sha256(f"{kind}:{value}".encode("utf-8", "replace")).hexdigest()

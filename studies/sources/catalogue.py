@@ -31,7 +31,7 @@ class CatalogueEntry:
     splits: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
-    """Columns to download if the other columns are large; empty for all columns."""
+    """Columns to download, for a data set whose other columns are large; empty for all columns."""
 
     @property
     def summary(self) -> str:
@@ -66,18 +66,17 @@ def _parse_entry(reader: FieldReader) -> CatalogueEntry:
 
 @cache
 def all_sets() -> tuple[CatalogueEntry, ...]:
-    """All data sets of the catalogue."""
     return _read_catalogue(CATALOGUE_FILE)
 
 
 def hub_sets() -> tuple[CatalogueEntry, ...]:
-    """Data sets that can be opened as `hub:…`."""
+    """Return the data sets that can be opened as `hub:…`."""
     return tuple(entry for entry in all_sets() if entry.hub)
 
 
 def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
-    """Return the catalogue entry of a Hub dataset, matched by repository and config or file, else
-    by repository alone."""
+    """Return the catalogue entry of a Hub dataset: the one for its config or file, else the one for
+    the repository."""
     wanted = (f"{repo}:{config}", repo) if config else (repo,)
     for hub in wanted:
         for entry in hub_sets():

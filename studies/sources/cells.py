@@ -19,7 +19,7 @@ PERSON_NAME: Final = re.compile(
     r"([_: ]?\d|[_:]|s?$)",
     re.IGNORECASE,
 )
-"""Pattern of the names that files give to judges who are people."""
+"""Pattern of judge names in data files that stand for people, such as `annotator_1`."""
 
 BATTLE_WINNERS: Final[dict[str, Pick]] = {
     "model_a": 0,
@@ -42,7 +42,7 @@ def required_text(row: Row, column: str, where: str) -> str:
 
 
 def first_text(row: Row, *columns: str) -> str:
-    """Return the text of the first of these columns that is not empty; empty if all are."""
+    """Return the text of the first of these columns that is not empty; "" if all are empty."""
     for column in columns:
         if text := text_of(row.get(column)):
             return text
@@ -50,7 +50,7 @@ def first_text(row: Row, *columns: str) -> str:
 
 
 def parse_winner(row: Row, column: str, words: Mapping[str, Pick], where: str) -> Pick:
-    """Look up the winner among the words that the format uses; None for an empty cell.
+    """Return the pick that `words` gives for the winner in a cell; None for an empty cell.
 
     An unknown word is an error, because a guess would count as a verdict.
     """
@@ -105,7 +105,7 @@ def add_verdict(
     pick: Pick,
     **more: Any,
 ) -> None:
-    """Add a verdict; if the judge is a person, add it as a vote of the item too."""
+    """Add a verdict; if the judge is a person, also add it to the item as a vote."""
     name = judge.removeprefix(HUMAN_PREFIX)
     if judge.startswith(HUMAN_PREFIX) or is_person(judge):
         facts = {key: more[key] for key in ("known", "margin", "reply", "time") if key in more}
@@ -131,8 +131,7 @@ def parse_conversation(value: Any) -> list[dict[str, str]]:
 
 
 def parse_texts(value: Any) -> list[str]:
-    """Parse a list of texts, or a JSON text of such a list (as in Kaggle's files); nulls become
-    empty."""
+    """Parse a list of texts, or its JSON text (as in Kaggle's files); nulls become ""."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
@@ -144,7 +143,7 @@ def parse_texts(value: Any) -> list[str]:
 
 
 def join_turns(questions: Sequence[str], answers: Sequence[str]) -> tuple[str, str]:
-    """Join several turns into one question text and one answer text."""
+    """Join the turns of a conversation into one question text and one answer text."""
     if len(questions) <= 1:
         return "".join(questions), "".join(answers[:1])
     question = "\n\n".join(f"Turn {k}: {text}" for k, text in enumerate(questions, 1))

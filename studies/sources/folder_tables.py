@@ -16,15 +16,15 @@ FOLDER_FORMATS: Final = {
     "arena-hard": arena_hard.matches_table,
     "judgebench": judgebench.matches_table,
 }
-"""Formats whose files are read from a folder. For AlpacaEval these are the annotations, which
-contain the outputs."""
+"""Format -> function that recognises its files, for formats whose files are joined when a folder is
+read; for AlpacaEval only files of annotations, which contain the outputs."""
 _PLACES: Final = ("*", "*/*", "*/*/*")
 MAX_FILES: Final = 5_000
 
 
 def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable] | None:
-    """Return the format and the joined rows of the files in a folder; None if the folder has no
-    files of these formats."""
+    """Return the format and the joined rows of a folder's files; None if no file has one of
+    FOLDER_FORMATS."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
     for path in _table_files(folder):
@@ -45,8 +45,7 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
 
 
 def find_files(source: str, folder: Path) -> list[Path]:
-    """List the files that match a pattern such as `runs/*.jsonl`; empty if `source` is not a
-    pattern."""
+    """List the files that match a pattern such as `runs/*.jsonl`; empty if there is no wildcard."""
     if not any(sign in source for sign in "*?["):
         return []
     base = Path(source)
@@ -81,7 +80,7 @@ def join_files(
 
 
 def list_tables(folder: Path) -> list[Path]:
-    """List the table files directly in a folder."""
+    """List the table files directly in a folder, without subfolders."""
     return _limit_files(
         sorted(path for path in folder.iterdir() if path.is_file() and is_table_file(path)),
         folder.name,

@@ -27,8 +27,7 @@ from studies.spec.study import DataSpec
 
 HUB_PREFIX: Final = "hub:"
 MAX_DEFAULT_ROWS: Final = 20_000
-"""Maximum rows read if the study sets no range; a range such as `split: test[:50000]` can be
-larger."""
+"""Maximum number of rows read if `data.split` has no range; `split: test[:50000]` reads more."""
 
 _SOURCE_PATTERN: Final = re.compile(
     r"hub:(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<config>[^@]+))?(?:@(?P<revision>[^@]+))?"
@@ -46,7 +45,7 @@ class HubAddress:
 
     @property
     def file(self) -> str:
-        """Path of the file that the config names; empty if the config names no file."""
+        """Path of a file in the repository, if the config names one; else empty."""
         return self.config if self.config and is_table_file(Path(self.config)) else ""
 
 
@@ -61,7 +60,7 @@ def parse_hub_address(source: str) -> HubAddress:
 
 
 def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, SourceTable, str]:
-    """Read the rows of a slice; return the data spec completed from the catalogue, the table and
+    """Read the rows of the split; return the data spec completed from the catalogue, the rows and
     the commit."""
     address = parse_hub_address(spec.source)
     known = find_hub_set(address.repo, address.config)
@@ -78,8 +77,8 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 
 
 def _own_token() -> str:
-    """Return the Hub token from the environment; empty in public mode, where each user enters a
-    token on the page."""
+    """Return the Hub token from the environment; "" in public mode, where users type their
+    token."""
     return "" if is_public() else HUB_TOKEN.read()
 
 
@@ -165,7 +164,7 @@ def _only_split(names: list[str]) -> str:
 
 
 def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> SourceTable:
-    """Read one file of the repository; its size is checked before the download."""
+    """Read one file of the repository; its size is checked before it is downloaded."""
     from huggingface_hub import HfApi, hf_hub_download
 
     api = HfApi(token=token)
@@ -182,7 +181,7 @@ def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> Sour
 
 
 def _images_as_urls(value: Any) -> Any:
-    """Convert undecoded images to data URLs, also inside lists; return other values unchanged."""
+    """Convert images given as bytes to data URLs, also in lists; return other values unchanged."""
     if isinstance(value, dict) and set(value) == {"bytes", "path"}:
         return _data_url(value["bytes"]) if value["bytes"] else value["path"]
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Checks on the files of a Hub dataset: only tables inside its own repository are read.
+"""Checks on the files of a Hub dataset: only tables inside its repository are read.
 
 The dataset card names the data files and is untrusted text. The library `datasets` refuses files
 outside the repository only after it has requested them from the address in the card. Therefore the
@@ -17,7 +17,7 @@ from studies.files.read_limits import current_limits
 from studies.files.table_formats.parquet import check_row_groups, column_paths, read_bounded_batches
 
 CARD_FILES: Final = ("README.md", ".huggingface.yaml")
-"""Files in which a dataset can name its data files."""
+"""Files of a repository that can name its data files."""
 
 MAX_CARD_BYTES: Final = 1 << 20
 ARCHIVE_SUFFIXES: Final = frozenset(
@@ -79,8 +79,7 @@ def card_data_files(card: str) -> Iterator[str]:
 
 
 def front_of(card: str) -> str | None:
-    """Return the YAML front matter of a card, between two lines of three dashes; None if the card
-    has none.
+    """Return the YAML front matter of a card, between two lines of three dashes, else None.
 
     Start and end are searched separately, because one pattern for both would take quadratic time on
     a card of empty lines.
@@ -127,7 +126,7 @@ def _outside_error(repo: str, named: str) -> SourceError:
 def stream_parquet(
     files: list[str], columns: tuple[str, ...], token: str | bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows, and download only the row groups that are consumed.
+    """Yield the rows of Parquet files; only the row groups that the caller reads are downloaded.
 
     The reader of the library `datasets` downloads 32 MB or more at a time, and its threads continue
     after a slice has ended.

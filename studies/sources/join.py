@@ -1,4 +1,4 @@
-"""Join answers from several files on common columns, with a report of mismatches."""
+"""Join answers from several files with the questions on common columns, and report mismatches."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ MAX_EXAMPLES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class FileJoin:
-    """Counts for one answer file that was joined with the questions: matched, missing, duplicate
-    and unknown rows."""
+    """Counts for one contestant's answer file that was joined with the questions."""
 
     contestant: str
     file: str
     column: str
-    """Column with the answers."""
     matched: int = 0
     missing: int = 0
     """Number of questions without a row in this file."""
@@ -31,21 +29,20 @@ class FileJoin:
     """Number of rows in this file with the same join key as an earlier row."""
     empty: int = 0
     conflicting: int = 0
-    """Number of join keys for which the file has different answers. If there are as many questions
-    as answers they are assigned in order, else all questions get the first answer."""
+    """Number of join keys for which the file has different answers. If a key has as many questions
+    as answers, the answers are assigned in order; else all its questions get the first answer."""
     examples: Mapping[str, tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinReport:
-    """Counts of a join of answer files, shown before a run."""
+    """Report on joining answer files with the questions, shown before a run."""
 
     on: tuple[str, ...]
     questions: int
     files: tuple[FileJoin, ...]
     duplicate_questions: int = 0
-    """Number of questions with the same join key as an earlier question; the k-th of them gets the
-    k-th answer of a file."""
+    """Number of questions with the same join key as an earlier question."""
 
     def total(self, field: str) -> int:
         return sum(getattr(file, field) for file in self.files)
@@ -96,9 +93,9 @@ def join_answers(
     files: Mapping[str, SourceTable],
     column_of: Callable[[SourceTable, str], str] | None = None,
 ) -> tuple[list[dict[str, str]], JoinReport]:
-    """Return the answers to each question by contestant, and the report of the join.
+    """Return contestant -> answer for each question, and the report of the join.
 
-    If several questions have the same join key and a file has as many rows for it, the k-th
+    If several questions have the same join key and a file has as many rows for this key, the k-th
     question takes the k-th row; otherwise all these questions take the first row. Empty answers are
     left out and counted.
     """
@@ -180,10 +177,10 @@ ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion
 
 
 def answer_column(table: SourceTable, contestant: str) -> str:
-    """Return the column with a contestant's answers.
+    """Return the name of the column with a contestant's answers.
 
-    It is the only column with a matching name, else the only column that is not part of the join
-    key. Several candidates are an error, because a guess could take another model's answers.
+    It is the only column with a matching name, else the only column that is not a known column of
+    questions. Several candidates are an error, because a guess could take another model's answers.
     """
     others = [name for name in table.columns if name not in _KEY_COLUMNS]
     exact = [name for name in others if name.casefold() in (contestant.casefold(), *ANSWER_WORDS)]

@@ -56,19 +56,18 @@ class LoadedSource:
 
     items: list[Item]
     judgements: list[Judgement]
-    """Recorded verdicts; their keys are assigned when a study is saved."""
+    """Recorded verdicts; they get their keys when a study is saved."""
     format: str
     format_reason: str
-    """Reason for the choice of the format."""
     join: JoinReport | None = None
     order_known: bool = True
     disabled_metrics: Mapping[str, str] = field(default_factory=dict)
-    """Metrics that cannot be computed from these records, with the reason."""
+    """Metric -> reason why it cannot be computed from these verdicts."""
     notes: tuple[str, ...] = ()
     revision: str = ""
     """Commit of the Hub dataset that was read; empty for other sources."""
     shards: ShardContents | None = None
-    """Summary of verdicts in a folder of shards, which are read when the study is saved."""
+    """Summary of verdicts in a folder of shards; saving the study reads the verdicts."""
 
     @property
     def verdicts(self) -> int:
@@ -99,7 +98,7 @@ class LoadedSource:
 
 
 def source_path(spec: DataSpec, folder: Path) -> Path:
-    """Return the path of a source: built-in, or relative to the folder of the study file."""
+    """Return the path of a source: a built-in file, or a path relative to `folder`."""
     if spec.source in BUILT_IN_SOURCES:
         return BUILT_IN_SOURCES[spec.source]
     try:
@@ -147,8 +146,8 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
 
 
 def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
-    """List the files of a source of several files: named one by one, by a pattern, or a mapped
-    folder."""
+    """List the files of a source that consists of several: listed in the study, matching a pattern,
+    or in a folder read by a mapping; else empty."""
     if spec.parts:
         return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
     if path.is_dir():
@@ -157,7 +156,7 @@ def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
 
 
 def _read_several(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSource:
-    """Read several files of one format as one source."""
+    """Read several files of the same format as one source."""
     if all(list_logs(path) == [path] for path in paths):
         return read_source(spec, paths[0], folder, None, paths=tuple(paths))
 
@@ -218,7 +217,7 @@ def read_source(
 
 
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
-    """Join the files of a folder into one table, if no format reads the folder itself."""
+    """Join the files of a folder into one table; None if a format reads the folder itself."""
     named = "" if spec.format == AUTO_FORMAT else spec.format
     if (named and named not in FOLDER_FORMATS) or (not named and matching_formats(None, path)):
         return None
@@ -227,7 +226,7 @@ def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
 
 
 def _read_rows(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:
-    """Read a source; a row of unexpected structure raises SourceError, as an error of the file."""
+    """Read a source; a row of unexpected structure raises SourceError."""
     try:
         return source_format.read(source)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
@@ -245,7 +244,7 @@ def _describe(error: Exception) -> str:
 
 
 def _check_files_read(source: OpenSource, format: str) -> None:
-    """Raise StudyError for files that the study names and the format does not read."""
+    """Raise StudyError for files in `data.files` that the format has not read."""
     unread = [name for name, path in source.spec.files.items() if path not in source.files_read]
     if unread:
         raise StudyError(

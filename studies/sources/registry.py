@@ -51,7 +51,7 @@ def _matches_no_folder(folder: Path) -> str:
 class SourceFormat:
     """A file format of items or verdicts.
 
-    `matches_table` and `matches_folder` return the reason for a match; empty without a match.
+    `matches_table` and `matches_folder` return the reason for a match, or "" if there is no match.
     """
 
     name: str

@@ -19,8 +19,8 @@ AUTO_READ: Final = "auto"
 
 @dataclass(frozen=True, slots=True)
 class RecordedReading:
-    """Verdict read from a recorded reply, in the order of the labels, or the reason why no verdict
-    was read."""
+    """Verdict read from a reply, with its slots in the order of the labels, or the reason for
+    none."""
 
     verdict: Verdict | None
     rule: str
@@ -28,7 +28,7 @@ class RecordedReading:
 
 
 class VerdictReader(Protocol):
-    """Reader that extracts verdicts from replies in all known formats."""
+    """Reader that extracts verdicts from recorded replies, in all known formats."""
 
     @property
     def formats(self) -> Sequence[str]: ...
@@ -36,8 +36,8 @@ class VerdictReader(Protocol):
     def read(self, format: str, reply: str, options: int) -> RecordedReading: ...
 
     def detect(self, replies: Sequence[tuple[str, int]]) -> str:
-        """Return the format of the replies, which are given with their numbers of options; empty if
-        no format is clear."""
+        """Return the verdict format of replies, each given with its number of options; empty if no
+        format is clear."""
 
 
 _registered: list[VerdictReader] = []
@@ -48,9 +48,9 @@ def register_reader(reader: VerdictReader) -> None:
 
 
 def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
-    """Replace the verdicts of a source by those read from its replies; count the unreadable ones.
+    """Replace the verdicts of a source by those read from its replies; add notes with the counts.
 
-    Format `auto` is detected from the markers in the replies.
+    The format `auto` is replaced by the format detected from the replies.
     """
     reader = _check_format(format)
     if not builder.labels_recorded:

@@ -6,19 +6,16 @@ import difflib
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from studies.domain import Item
 from studies.errors import SourceError, StudyError
 from studies.spec.study import DataSpec
 
-if TYPE_CHECKING:
-    pass
-
 
 def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
-    """Filter the items, sort them by id and draw the sample, which is the same on every machine:
-    seeded, or the first items in the order of the file."""
+    """Filter the items and take a seeded sample, or the first items of the file; sort them by
+    id."""
     _check_categories(items, spec)
     selected = [item for item in items if _passes_filters(item, spec)]
     if spec.take == "first" and spec.count and not spec.per:
@@ -53,7 +50,7 @@ def _passes_filters(item: Item, spec: DataSpec) -> bool:
 
 
 def _seeded_sample(items: list[Item], count: int, seed: int) -> list[Item]:
-    """Sample items by a seeded hash of their id.
+    """Sample items by a seeded hash of their ids.
 
     A larger sample contains every smaller one, so a study whose sample grows can reuse its earlier
     calls.
@@ -77,7 +74,7 @@ def _sample_strata(items: list[Item], field: str, count: int, seed: int) -> list
 
 
 def field_value(item: Item, field: str) -> str:
-    """Return the value of an item's field, named as in study files: id, category, meta.x,
+    """Return the value of an item's field, named as in a study file: id, category, meta.x,
     checks.follows."""
     if field.startswith("meta."):
         return item.meta.get(field[5:], "")
@@ -98,8 +95,8 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 
 def _combine_checks(item: Item, field: str) -> str:
-    """Combine the checks of an item: `follows` is true if all checks say so, `harmful` if any check
-    says so."""
+    """Return the result of an item's checks as text: `follows` is true if all checks say so,
+    `harmful` if any does."""
     if field not in ("follows", "harmful"):
         raise StudyError(
             f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"

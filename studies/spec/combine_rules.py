@@ -1,6 +1,6 @@
-"""Values of `combine` in a study file: counting rules, and remedies by their ids.
+"""Values of `combine` in a study file: counting rules, and ids of remedies.
 
-A remedy over several judges names them after its id: `jury-both|gpt-4|claude-v1`.
+The id of a remedy over several judges is followed by their names: `jury-both|gpt-4|claude-v1`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ COMBINE_RULES: Final = {
     "majority": "Majority",
     "graded": "Graded",
 }
-"""Counting rules for two orders, with their labels in the form."""
+"""Counting rule for the verdicts in two orders -> its label in the form."""
 REMEDY_RULES: Final = {"single": "One call", "agree": "Must agree", "pool": "Added up"}
-"""Names of remedies with the same meaning as the first three counting rules."""
+"""Remedies that mean the same as the first three counting rules, with their labels in the form."""
 JUDGE_SEPARATOR: Final = "|"
 JURY_RULES: Final = ("jury", "jury-both", "opposite", "round-robin")
 REMEDY_PATTERN: Final = re.compile(
     r"^(calibrated|margin\((0(\.\d+)?|1)\)|repeats\([2-9]\)(-both)?|prompt:[^|]+"
     rf"|({'|'.join(JURY_RULES)})(\|[^|]+){{2,}})$"
 )
-"""Pattern of remedies whose name contains a number, a prompt or judges."""
+"""Pattern of all other remedies, most of which contain a number, a prompt or judges."""
 REMEDY_EXAMPLES: Final = "calibrated, margin(0.25), repeats(3)-both, prompt:name, jury-both|a|b"
 
 
@@ -41,7 +41,7 @@ class RemedyName:
 
     @property
     def prompt(self) -> str:
-        """The prompt of a `prompt:` rule; empty for every other rule."""
+        """The prompt named in a remedy `prompt:<name>`; empty for every other remedy."""
         return self.id.removeprefix("prompt:").removesuffix("+pool") if self._by_prompt else ""
 
     @property
@@ -50,12 +50,12 @@ class RemedyName:
 
 
 def is_combine_rule(value: str) -> bool:
-    """Whether a study file may have this value of `combine`."""
+    """Whether a text is a valid value of `combine` in a study file."""
     return value in COMBINE_RULES | REMEDY_RULES or REMEDY_PATTERN.match(value) is not None
 
 
 def parse_remedy(value: str) -> RemedyName | None:
-    """Return the remedy that a value of `combine` names; None if the value is a counting rule."""
+    """Parse the remedy in a value of `combine`; None for counting rules and REMEDY_RULES."""
     if value in COMBINE_RULES | REMEDY_RULES or not is_combine_rule(value):
         return None
     id, *judges = value.split(JUDGE_SEPARATOR)

@@ -27,10 +27,7 @@ def find_line(text: str, place: str) -> int:
 
 
 class FieldReader:
-    """Typed access to the fields of a mapping.
-
-    `refuse_unknown_keys` raises an error for every key that was not read before.
-    """
+    """Typed access to the fields of a mapping; `refuse_unknown_keys` rejects fields not read."""
 
     def __init__(self, values: object, where: str) -> None:
         if not isinstance(values, Mapping):
@@ -46,7 +43,8 @@ class FieldReader:
         return StudyError(f"{self.at(key)}: {message}")
 
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
-        """Return the converted value of a field, or the default if the field is absent or empty."""
+        """Return a field's value, converted by `accept`; the default for an absent or null
+        field."""
         self._known.add(key)
         value = self._values.get(key)
         if value is None:
@@ -65,8 +63,8 @@ class FieldReader:
         )
 
     def choice(self, key: str, default: str, options: Iterable[str]) -> str:
-        """Return a field that must be one of the given words; the error for another word suggests
-        the closest one."""
+        """Return a field's value, which must be one of `options`; the error suggests the closest
+        option."""
         known = list(options)
         value = self.text(key, default)
         if value not in known:
@@ -76,7 +74,7 @@ class FieldReader:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts; a single text becomes a list of one."""
+        """Return a field's list of texts; a single text becomes a list of one."""
         return self.take(key, (), _as_texts, "a list of texts")
 
     def text_map(self, key: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Judges in a study file: parse and dump an endpoint, the embedded model, or a simulated judge."""
+"""Judges in a study file: parse and write an endpoint, the embedded model, or a simulated judge."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
 
 
 def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
-    """Return the judge with address, key variable and price from the provider's preset, where the
-    file does not set them."""
+    """Return the judge, with the provider's address, key variable and price if not set."""
     preset = provider_presets()[judge.provider]
     variable = JUDGE.api_key_env.attribute in given
     return replace(
@@ -60,8 +59,8 @@ def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
 
 
 def default_read(model: str) -> str:
-    """Return the default way of reading a model's verdicts: label probabilities, or the reply
-    text."""
+    """Return the default of `read`: "probabilities" (of the labels) for the embedded judge, else
+    "text" (of the reply)."""
     return "probabilities" if model == "embedded" else "text"
 
 
@@ -70,8 +69,8 @@ def _given(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
-    """Return the first key of a judge whose value cannot be used, with the reason; None if all
-    values can be used."""
+    """Return the first key of a judge with an unusable value, and the reason; None if all are
+    usable."""
     url, variable = judge.endpoint, judge.api_key_env
     if not judge.model:
         return JUDGE.model, JUDGE.model.rule.missing
@@ -101,12 +100,11 @@ def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
 
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _KEY_LIKE: Final = re.compile(r"(?=.*[a-z])(?=.*[0-9])[A-Za-z0-9_]{28,}|(sk|hf|gsk|xai)_\w{16,}")
-"""Texts that look like a key: long with lower-case letters and digits, or a known prefix."""
+"""Pattern of texts like an API key: long with lower-case letters and digits, or a known prefix."""
 
 
 def dump_judge(judge: JudgeSpec) -> dict[str, Any]:
-    """Convert a judge to the keys of a study file: name, model and the values that are not
-    defaults."""
+    """Convert a judge to the keys of a study file; default values are left out."""
     default = JudgeSpec(
         "",
         "",
@@ -123,7 +121,7 @@ def dump_judge(judge: JudgeSpec) -> dict[str, Any]:
 
 
 def changed_fields(value: Any, default: Any, block: KeyBlock) -> dict[str, Any]:
-    """Return the keys whose value differs from the default; nested blocks are left out."""
+    """Return key -> value for values that differ from the default; nested blocks are left out."""
     pairs = ((key, getattr(value, key.attribute)) for key in block)
     return {
         key.name: to_yaml_value(mine)

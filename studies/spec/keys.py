@@ -1,8 +1,8 @@
 """Keys of the study file: name, path, type, default and rules of each key, by block.
 
 They are derived from the fields of `Study`, `DataSpec`, `JudgeSpec`, `Price` and `Simulation` that
-have a `Key`. Code refers to a key as an attribute (`STUDY.repeats`, `DATA.count`), so that its
-spelling is written only once.
+have a `Key`. Code refers to a key as an attribute (`STUDY.repeats`, `DATA.count`), so that the
+key's name is written only once.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _TYPE_WORDS: Final[Mapping[Any, str]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyKey:
-    """One key of the study file; iterating over it (`*key`) gives its path, str() its dotted
-    name."""
+    """One key of the study file. `*key` gives its path, such as "data", "count"; str(key) gives
+    "data.count"."""
 
     path: tuple[str, ...]
     attribute: str
-    """Name of the dataclass field with the value."""
+    """Name of the dataclass field that stores the key's value."""
     type: Any
     """Type of the field, without None."""
     optional: bool
@@ -78,8 +78,8 @@ class StudyKey:
 
 
 class KeyBlock:
-    """Descriptions (StudyKey) of the keys that one block of a study file may have, in the order of
-    its dataclass's fields; `block.seed` and `block["seed"]` describe the key `seed`."""
+    """The keys that one block of a study file may have, in the order of its dataclass's fields;
+    `block.seed` and `block["seed"]` return the StudyKey of `seed`."""
 
     def __init__(self, spec: type, *path: str) -> None:
         self._spec, self._path = spec, path
@@ -132,12 +132,12 @@ PROTOCOL_KEYS: Final = tuple(key for key in STUDY if key.rule.protocol)
 
 
 def default_values() -> dict[str, Any]:
-    """Return the default of each key, as nested mappings."""
+    """Return the default value of each key, with nested blocks as nested mappings."""
     top = {key.name: None if key.default is MISSING else key.default for key in STUDY}
     return {**top, STUDY.data.name: {key.name: key.default for key in DATA}}
 
 
 def find_key(field: str) -> StudyKey | None:
-    """Return the key of study or data with a dotted name such as `data.count`; None if no key has
-    this name."""
+    """Return the key with a dotted name such as `data.count`; None if there is none at the top
+    level or in `data`."""
     return next((key for key in (*STUDY, *DATA) if str(key) == field), None)

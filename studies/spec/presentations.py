@@ -1,6 +1,6 @@
 """Presentations of a study: which answers are shown together, in which order, and how often.
 
-All random choices are seeded by the study, so that the same study gives the same presentations.
+All random choices are seeded, so that the same study gives the same presentations.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ class Presentation:
 
 
 def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
-    """Return the contestants of a study; raise StudyError if a contestant has no answer in the
-    data."""
+    """Return the contestants of a study; raise StudyError if any has no answer in the data."""
     found = sorted({name for item in items for name in item.responses})
     wanted = list(study.contestants) or found
     for name in [*wanted, study.baseline, study.new]:
@@ -47,7 +46,7 @@ def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
 
 
 def is_reference_judged(study: Study) -> bool:
-    """Whether the reference answer is a contestant; prompts must then not show it as the
+    """Whether the reference answer is judged itself, so that prompts must not show it as
     reference."""
     named = study.contestants if study.pairing == "all" else (*study.contestants, study.baseline)
     return REFERENCE in named
@@ -62,7 +61,7 @@ def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
 
 
 def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield each pair of each item in both orders (or in one seeded order), with all repeats."""
+    """Yield each pair of an item's answers in both orders, or one drawn order, with repeats."""
     names = resolve_contestants(study, items)
     reference_items = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
     for item in items:
@@ -77,7 +76,7 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
 
 
 def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield all answers of an item together, in the orders that the study sets."""
+    """Yield all answers to an item together, in the orders that the study sets."""
     names = resolve_contestants(study, items)
     unrelated_items = _UnrelatedItems(study, items) if study.unrelated != "none" else None
     for item in items:
@@ -105,7 +104,7 @@ def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
 def arrangements(
     options: tuple[str, ...], orders: str, rng: random.Random
 ) -> list[tuple[str, ...]]:
-    """Return the orders in which N options are shown.
+    """Return the orders in which N options are shown; `orders` is the setting of the study file.
 
     `rotations`: rotated right by 1, 2, … N (the last is the given order), as in Grade Score.
     `williams`: Latin squares in which each option directly follows each other option equally often.
@@ -147,7 +146,7 @@ def _pairs_of_item(
 
 
 def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]:
-    """Draw the items on which the new contestant is also compared with the baseline."""
+    """Draw the items on which a newly added contestant is also compared with the baseline."""
     ids = sorted(
         i.id for i in items if _has_answer(i, study.baseline) and _has_answer(i, study.new)
     )
@@ -158,8 +157,8 @@ def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]
 def _new_contestant_pairs(
     study: Study, item: Item, present: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of the new contestant: one drawn opponent, and on some items also the
-    baseline."""
+    """Return the pairs of the newly added contestant: with one drawn opponent, and on
+    `reference_items` also with the baseline."""
     if not _has_answer(item, study.new):
         return []
     others = sorted(name for name in present if name not in (study.new, study.baseline))
@@ -185,7 +184,7 @@ def _with_repeats(
 
 
 class _UnrelatedItems:
-    """Items whose answers can be the unrelated option of another item."""
+    """Items from which the unrelated option (an answer to another question) is drawn."""
 
     def __init__(self, study: Study, items: Sequence[Item]) -> None:
         self._study = study
@@ -200,13 +199,13 @@ class _UnrelatedItems:
             )
 
     def draw(self, item: Item) -> Item:
-        """Draw an item other than the given one, without building a list of all others."""
+        """Draw an item other than the given one, always the same for the same study and item."""
         index = _seeded_rng(self._study, item.id, "unrelated").randrange(len(self._items) - 1)
         return self._items[index + (index >= self._place[item.id])]
 
 
 def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Put the unrelated option (an answer to another question) before the other options.
+    """Return the options with the unrelated option (an answer to another question) before them.
 
     With `unrelated: replace`, the worst-ranked answer is dropped, so that the number of options
     stays the same.
@@ -231,8 +230,7 @@ def _answering_contestants(item: Item) -> list[str]:
 
 
 def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
-    """Return the answer that loses most pairs by people's votes or by design; if several lose
-    equally many, the last of them."""
+    """Return the option that loses most pairs by votes or by design; of several, the last."""
     beaten = dict.fromkeys(options, 0)
     winners = {
         pair: better_answer(item.human, *pair) for pair in itertools.combinations(options, 2)
@@ -249,14 +247,11 @@ def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
 
 
 def _is_crossed(study: Study, item: str, names: Sequence[str]) -> bool:
-    """Draw whether a pair of an item is shown with crossed labels.
-
-    This applies to half of the pairs, each in all its orders.
-    """
+    """Draw (probability ½) whether a comparison is shown with crossed labels, in all its orders."""
     return _seeded_rng(study, item, *sorted(names), "labels").random() < 0.5
 
 
 def _seeded_rng(study: Study, *parts: str) -> random.Random:
-    """Return a generator seeded by the study and the purpose of the draw, so that draws are
-    independent."""
+    """Return a random generator seeded by `data.seed` and the purpose of the draw, so that draws
+    for different purposes are independent."""
     return random.Random("\x1f".join([str(study.data.seed), *parts]))

@@ -11,22 +11,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-PAPER_PANELS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "visit-leaderboard": "Elo, matches, win rate against the reference, cost per comparison",
-        "grade-heatmap": "grade, entropy and choice by judge, prompt and unrelated option",
-        "creation-table": "Reward, Win Rate and the counts of the five levels",
-        "factuality": "visual factuality scores of each model, over both orders",
-        "alignment": "MAE and Consistency with people, beside the always-tie judge",
-        "win-table": "wins, losses, ties and the adjusted win rate of each model",
-        "ratings": "mean single ratings of each model, by category",
-    }
-)
-"""Descriptions of the result panels by name, after the tables and figures of the papers."""
-
 PROBE_SOURCE: Final = "probe"
-"""Name of the built-in items, which have four answers each, no human checks, and criteria for
-visual items only."""
+"""Name of the probe set as a data source. Its items have four answers and no human checks; only
+visual items have criteria."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +26,13 @@ class Preset:
     values: Mapping[str, Any]
     panels: tuple[str, ...]
     notes: tuple[str, ...]
-    """Differences between paper and code, and the settings that the user has to choose."""
+    """Differences between paper and code, and the settings that are left to the user."""
     probe_values: Mapping[str, Any] = field(default_factory=dict)
-    """Values that replace the preset's own values for the built-in items, which were not made for
-    the protocol."""
+    """Values that replace those of the preset for the probe set, which was not made for the
+    protocol."""
 
     def values_for(self, source: str) -> dict[str, Any]:
-        """Return the values of the preset for a data source, as a new mapping."""
+        """Return the study values that the preset sets for a data source."""
         return (
             merge_values(self.values, self.probe_values)
             if source == PROBE_SOURCE
@@ -54,8 +41,7 @@ class Preset:
 
 
 def merge_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge two layers of study values: `above` overrides unless null; `data` is merged key by
-    key."""
+    """Merge study values; those of `above` override unless null, also key by key within `data`."""
     values = {**below, **{key: value for key, value in above.items() if value is not None}}
     lower, upper = below.get("data"), above.get("data")
     if isinstance(lower, Mapping) and isinstance(upper, Mapping):

@@ -1,4 +1,4 @@
-"""Presets of model providers: address, key variable, parameters that differ, rate-limit headers."""
+"""Presets of model providers: address, key variable, unsupported parameters, rate-limit headers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ PRESETS_FILE: Final = Path(__file__).with_name("provider_presets.yaml")
 DEFAULT_TIMEOUT_SECONDS: Final = 180.0
 
 RateHeaders = Literal["requests", "plain", "none"]
-"""Kind of headers that state the remaining requests: `x-ratelimit-*-requests`, `x-ratelimit-*`, or
-none."""
+"""Headers that state the remaining requests: `x-ratelimit-*-requests` ("requests"), `x-ratelimit-*`
+("plain"), or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ModelRule:
 
     match: tuple[str, ...]
     without: tuple[str, ...] = ()
-    """Parameters that these models refuse; they are not sent."""
+    """Names of the parameters that these models refuse and that are therefore not sent."""
     logprobs: bool = True
 
 
@@ -38,21 +38,20 @@ class ProviderPreset:
     base_url: str
     api_key_env: str = ""
     host: str = ""
-    """Pattern of further hosts of the provider, besides that of `base_url`; a leading `*.` stands
-    for one label or more."""
+    """Pattern of the provider's other hosts, besides that of `base_url`; `*.example.com` matches
+    all its subdomains."""
     token_limit: str = "max_tokens"
     rate_headers: RateHeaders = "requests"
     logprobs: bool = True
     prefill: bool = True
     prompt_cache: int | None = None
-    """Minimum tokens of a repeated prompt prefix that is billed at a discount; None if no discount
-    is known."""
+    """Minimum tokens of a repeated prompt prefix that is billed at a discount; None if unknown."""
     local: bool = False
     models: tuple[ModelRule, ...] = ()
 
     def serves(self, url: str) -> bool:
-        """Whether an address belongs to this provider; False for local servers, which are chosen by
-        name only."""
+        """Whether an address is this provider's; False for a local server, which is chosen by
+        name."""
         host = (urlsplit(url).hostname or "").lower()
         if self.local or not host:
             return False
@@ -94,7 +93,7 @@ def preset_for_url(url: str) -> ProviderPreset | None:
 
 
 def reasons_before_answering(model: str) -> bool:
-    """Whether a model, judged by its name, reasons before it answers."""
+    """Whether the name of a model is that of a reasoning model."""
     name = model.lower().rpartition("/")[2]
     patterns = _read_file(PRESETS_FILE)["reasoning"]["match"]
     return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,8 +1,8 @@
 """Expansion of ${EVENHAND_RECORDS} in the data source of a study file.
 
-`source: ${EVENHAND_RECORDS}/visit` is the same line on every machine, and the folder itself is not
-stored with the study. No other variable is expanded, because a study file from another person must
-not read the environment.
+`source: ${EVENHAND_RECORDS}/visit` is the same line on every machine, and the path of the folder is
+not stored with the study. No other variable is expanded, because a study file from another person
+must not read the environment.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ otherwise a text with many unclosed `${` would take quadratic time."""
 
 
 def expand_source(source: str) -> str:
-    """Replace ${EVENHAND_RECORDS} in a data source by the value of this variable.
-
-    The text stays as written if the variable is unset, and for any other variable.
-    """
+    """Replace ${EVENHAND_RECORDS} in a data source by its value; other or unset variables stay as
+    written."""
     folder = RECORDS.read()
     return _VARIABLE_PATTERN.sub(
         lambda m: folder if m[1] == RECORDS_VARIABLE and m[2] and folder else m[0], source

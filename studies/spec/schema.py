@@ -41,7 +41,7 @@ MODEL_OF_SIMULATIONS: Final = "simulated"
 
 
 class Block(BaseModel):
-    """Keys of one block of the study file; a key without a value counts as absent."""
+    """Pydantic base of the blocks of the study file; a key with the value null counts as absent."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     keys: ClassVar[Mapping[str, StudyKey]] = {}
@@ -55,7 +55,7 @@ class Block(BaseModel):
 
     @classmethod
     def parse(cls, values: object, where: str) -> Self:
-        """Validate a mapping; the StudyError names `where`, the key and the expected value."""
+        """Validate a mapping; errors name `where`, the invalid key and the expected value."""
         if not isinstance(values, Mapping):
             raise StudyError(f"{where}: expected key: value lines, found {describe_value(values)}")
         try:
@@ -114,7 +114,7 @@ def _build_block(name: str, *keys: StudyKey, **types: Any) -> type[Block]:
 
 
 def _value_type(key: StudyKey) -> Any:
-    """Return the type that pydantic checks, with the range or the accepted words of the key."""
+    """Return the type by which pydantic checks a key, with the key's range or accepted words."""
     rule = key.rule
     if rule.options:
         words = [*rule.options, *([] if key.default in (*rule.options, MISSING) else [key.default])]
@@ -145,7 +145,7 @@ def _as_list(value: object) -> object:
 
 
 def _as_filter_value(value: object) -> str:
-    """Convert to text; booleans become "true" and "false", as metadata spells them."""
+    """Convert a filter value to text; booleans become "true" and "false", as in meta data."""
     return str(value).lower() if isinstance(value, bool) else as_text(value)
 
 
@@ -168,7 +168,7 @@ _REF: Final = "@ref"
 
 
 def _reference(*blocks: str, plain: str = "") -> WithJsonSchema:
-    """Return a JSON schema that refers to one or more blocks, or to a plain type."""
+    """Return a JSON schema that accepts one of these blocks or, if given, the JSON type `plain`."""
     found = [{_REF: f"#/$defs/{block}"} for block in blocks] + [{"type": plain}] * bool(plain)
     return WithJsonSchema(found[0] if len(found) == 1 else {"anyOf": found})
 

@@ -48,7 +48,7 @@ def parse_study(text: str, where: str = "study", folder: Path | None = None) -> 
 
 
 def study_from_mapping(values: object, where: str = "study", folder: Path | None = None) -> Study:
-    """Build a study from parsed YAML and its preset; an unknown key is an error."""
+    """Build a study from parsed YAML and the preset it names; an unknown key is an error."""
     study = _read_study(_merge_preset(values, where), where, folder or Path())
     _check_study(study, where)
     return study
@@ -76,15 +76,14 @@ def _read_study(values: object, where: str, folder: Path) -> Study:
 
 
 def dump_study(study: Study) -> str:
-    """Write a study as YAML for `parse_study`; values equal to the default are omitted."""
+    """Write a study as YAML that `parse_study` reads; values equal to the default are omitted."""
     import yaml  # not needed to measure a table
 
     return yaml.safe_dump(study_to_mapping(study), sort_keys=False, allow_unicode=True)
 
 
 def study_to_mapping(study: Study) -> dict[str, Any]:
-    """Convert a study to the keys of a study file: the preset and the values that differ from
-    it."""
+    """Convert a study to the keys of a study file: its preset and the values that differ."""
     base = preset_defaults(study)
     values = changed_fields(study, base, STUDY)
     if data := changed_fields(study.data, replace(base.data, source=DataSpec().source), DATA):
@@ -101,7 +100,7 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
 
 
 def preset_defaults(study: Study) -> Study:
-    """Build the study that the preset alone defines for the same source, or the default study."""
+    """Build the study that its preset alone defines for the source; else the default study."""
     defaults = Study(name="", data=DataSpec(source=study.data.source))
     if not study.preset:
         return defaults
@@ -112,7 +111,7 @@ def preset_defaults(study: Study) -> Study:
 
 @dataclass(frozen=True, slots=True)
 class PresetDifference:
-    """A key whose value differs from the preset, with both values as written in a study file."""
+    """A key whose value differs from the preset's; both values are as written in a study file."""
 
     key: str
     value: Any
@@ -120,7 +119,7 @@ class PresetDifference:
 
 
 def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
-    """List the keys in which a study differs from the protocol of its preset; () without a preset.
+    """List the keys in which a study differs from its preset's protocol; empty without a preset.
 
     Judges and slice are not part of a protocol, except the filters that the preset itself sets.
     """
@@ -144,7 +143,7 @@ def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
 
 
 def _protocol_keys(study: Study, base: Study) -> list[StudyKey]:
-    """Return the protocol keys to compare with the preset.
+    """Return the protocol keys that are compared with the preset.
 
     Keys that the pairing does not use are excluded, and so is a baseline that the preset leaves to
     the user.
@@ -156,7 +155,7 @@ def _protocol_keys(study: Study, base: Study) -> list[StudyKey]:
 
 
 def _merge_preset(values: object, where: str) -> object:
-    """Merge the values of the preset with those of the file, which take precedence."""
+    """Merge the values of the preset with those of the study file, which take precedence."""
     if not isinstance(values, Mapping) or not (name := values.get(STUDY.preset.name)):
         return values
     if str(name) not in PRESETS:
@@ -170,7 +169,7 @@ def _merge_preset(values: object, where: str) -> object:
 def _read_extraction(
     values: dict[str, Any] | None, judges: tuple[JudgeSpec, ...], where: str
 ) -> JudgeSpec | None:
-    """Read the extraction judge: the name of a judge of the study, or a separate judge."""
+    """Read the extraction judge: the name of one of the study's judges, or a separate judge."""
     from studies.spec.schema import ExtractionBlock
 
     if not values:
@@ -192,7 +191,7 @@ def _read_extraction(
 
 
 def _check_study(study: Study, where: str) -> None:
-    """Check rules that involve several keys or the entries of a list."""
+    """Raise StudyError if values of several keys are inconsistent or a list entry is invalid."""
 
     def refuse(key: StudyKey, message: str) -> StudyError:
         return StudyError(f"{where}: {key}: {message}")

@@ -35,8 +35,7 @@ PROTOCOLS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Parameters of a simulated judge, which define its true bias; None for a parameter that is not
-    set."""
+    """Parameters of a simulated judge, which define its true bias; None if not set."""
 
     first_bias: Annotated[
         float | None,
@@ -89,8 +88,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The judge that extracts verdicts from unreadable replies: the name of a judge, or a separate
-    judge."""
+    """The extraction judge: the name of one of the study's judges, or a separate judge."""
 
     judge: Annotated[object, Key("Extraction", expected="a judge's name or definition")] = None
 
@@ -376,7 +374,7 @@ class Study:
         float | None, Key("Budget", "a run stops before it would exceed this amount", high=1e9)
     ] = None
     folder: Path = Path()
-    """Folder of the study file, to which paths are relative; not stored, not part of a key."""
+    """Folder of the study file, to which its paths are relative; neither stored nor hashed."""
 
     @property
     def pair_orders(self) -> str:

@@ -8,9 +8,9 @@ from typing import Any, Final
 import yaml
 
 MAX_YAML_CHARS: Final = 500_000
-"""Maximum characters of a YAML text; the parser reads about 200,000 per second."""
+"""Maximum length of a YAML text; the parser reads about 200,000 characters per second."""
 MAX_YAML_VALUES: Final = 100_000
-"""Maximum values after expanding aliases; nine lines of nine aliases each give a billion values."""
+"""Maximum values after expanding aliases; nine lines of nine aliases each would give a billion."""
 
 
 class YamlTooLarge(yaml.MarkedYAMLError):
@@ -18,8 +18,7 @@ class YamlTooLarge(yaml.MarkedYAMLError):
 
 
 class BoundedYamlLoader(yaml.SafeLoader):
-    """Safe YAML loader (plain values only) that limits the number of values after alias
-    expansion."""
+    """Safe YAML loader that limits the number of values after the expansion of aliases."""
 
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()
@@ -74,7 +73,7 @@ def load_yaml(text: str) -> object:
 def find_line(text: str, place: str) -> int:
     """Return the line of a key such as `judges[0].price.input` in a valid YAML text.
 
-    If the key is absent, the result is the line of its block, or 0 for a key at the top level.
+    If the key is absent, return the line of its block, or 0 for a key at the top level.
     """
     node, line = yaml.compose(text, yaml.SafeLoader), 0
     for part in place.replace("[", ".[").split("."):

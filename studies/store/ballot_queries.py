@@ -1,7 +1,7 @@
 """The table `ballots`: comparisons and answers shown to voters on the page, and their votes.
 
 A vote is stored as a judgement; its ballot records how it was cast. Saving a study rewrites its
-plan but not its ballots, so votes cast on the page are restored from them.
+plan but not its ballots, from which the votes cast on the page are restored.
 """
 
 from __future__ import annotations
@@ -29,55 +29,52 @@ SelectionReason = Literal["random", "flipped", "split", "repeat"]
 BallotState = Literal["open", "voted", "skipped"]
 BALLOT_MODES: Final[tuple[BallotMode, ...]] = get_args(BallotMode)
 SINGLE_MODES: Final[tuple[BallotMode, ...]] = ("verify", "pass", "score", "rubric")
-"""Voting modes in which a ballot shows one answer: nothing is compared, and there is no other order
-to repeat."""
+"""Voting modes in which a ballot shows one answer, so that there is no order to repeat."""
 SCORE_LABELS: Final = ("score",)
-"""`Ask.labels` of a vote that scores one answer; its score is on the scale of the study. A rubric
-adds its criteria."""
+"""`Ask.labels` of a vote that scores one answer; a vote with a rubric adds the criteria."""
 SELECTION_RULES: Final[tuple[SelectionRule, ...]] = get_args(SelectionRule)
 
 BALLOT_COLUMNS: Final = (
     "voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done"
 )
 CRITERIA_KEY: Final = "criteria"
-"""Key in the column `answer` of a ballot with a filled-in rubric; in other ballots the column
-contains an answer check."""
+"""JSON key in a ballot's column `answer` for the criteria of a filled-in rubric; in other ballots
+the column contains an answer check."""
 REASON_PREFIX: Final = "chosen: "
-"""Prefix of the selection reason in the detail of a vote."""
+"""Prefix in a vote's `detail` of the reason why its comparison was chosen."""
 RULES_ROW_VOTER: Final = ""
-"""Value of the column `voter` in the row with a study's voting rules: empty, which no person's name
-is."""
+"""Value of the column `voter` in the row with a study's voting rules; no voter has this name."""
 _ITEMS_PER_QUERY: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A comparison or verification shown to one voter; `shown` are the contestants in the order
+    """A comparison or a single answer shown to one voter; `shown` are the contestants in the order
     shown."""
 
     voter: str
     """Judge name of the voter, `human:<name>`."""
     position: int
-    """Index in the voter's own sequence of ballots."""
+    """Index of the ballot among the ballots of its voter."""
     item: str
     shown: tuple[str, ...]
     mode: BallotMode
     chosen: SelectionReason
     state: BallotState = "open"
     key: str = ""
-    """Key of the judgement that stores the vote."""
+    """Key of the judgement that stores the vote; empty before the vote."""
     answer: AnswerCheck | None = None
-    """The answer check of a verification, which is not a judgement because it compares nothing."""
+    """The check of a verified answer, which is not stored as a judgement."""
     comment: str = ""
     seen: float = 0.0
     """Time when the ballot was last shown."""
     done: float = 0.0
     criteria: tuple[str, ...] = ()
-    """Criteria of a rubric that was filled in, in the order of its levels."""
+    """Criteria of a filled-in rubric, in the order of the vote's levels."""
 
     @property
     def names(self) -> frozenset[str]:
-        """The contestants compared, regardless of their order."""
+        """The contestants shown, regardless of their order."""
         return frozenset(self.shown)
 
 
@@ -86,7 +83,7 @@ class VotingRules:
     """Voting rules of a study, which are the same for all its voters."""
 
     mode: BallotMode | Literal[""] = ""
-    """Voting mode; empty for the mode of the study's protocol."""
+    """Voting mode; empty for the mode that fits the study's protocol."""
     choose: SelectionRule = "random"
     votes: int = 3
     """Target number of voters per comparison."""
@@ -123,7 +120,7 @@ class VotingRules:
 
 
 def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") -> list[Ballot]:
-    """Read all ballots of a study, or those of one `voter`, in each voter's order."""
+    """Read all ballots of a study, or those of one `voter`, sorted by voter and position."""
     rows = connection.execute(
         f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={STUDY_ID} AND voter!=?2 "
         "AND (?3='' OR voter=?3) ORDER BY voter, position",
@@ -144,7 +141,7 @@ def ballot_from_row(row: Sequence[Any]) -> Ballot:
 
 
 def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ...]]:
-    """Return item -> answer checks, from voted ballots."""
+    """Return item -> answer checks of the voted ballots."""
     found: dict[str, list[AnswerCheck]] = defaultdict(list)
     for ballot in ballots:
         if ballot.state == "voted" and ballot.answer is not None:
@@ -153,15 +150,15 @@ def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ..
 
 
 def with_checks(item: Item, checks: Sequence[AnswerCheck]) -> Item:
-    """Return the item with the checks made on the page added to those of its file."""
+    """Return the item with these checks, made on the page, added to the checks in its file."""
     return replace(item, checks=(*item.checks, *(c for c in checks if c not in item.checks)))
 
 
 def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, str]:
-    """Return key of a vote -> reason why its comparison was chosen.
+    """Return key of a vote -> reason why its comparison was chosen (random, flipped or split).
 
-    Only randomly chosen comparisons may enter estimates. The reason is part of the vote and is
-    exported with it; votes without a reason came with the data.
+    Only randomly chosen comparisons may enter estimates. The reason is exported with the vote;
+    votes without a reason came with the data.
     """
     rows = connection.execute(
         "SELECT p.key, substr(r.detail, ?1) FROM plan p JOIN replies r USING(key) "
@@ -173,14 +170,14 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
 
 
 def count_non_random_votes(connection: sqlite3.Connection, study: str) -> tuple[int, int]:
-    """Return two numbers of votes cast on the page: on comparisons not chosen at random, and on all
-    comparisons."""
+    """Return the number of page votes on comparisons not chosen at random, and the number of all
+    page votes."""
     why = selection_reasons(connection, study)
     return sum(chosen != "random" for chosen in why.values()), len(why)
 
 
 def verification_stamp(connection: sqlite3.Connection, study: str) -> tuple[int, float]:
-    """Return the number of verifications made on the page and the time of the last one."""
+    """Return the number of verifications made on the page and the time of the last verification."""
     number, last = connection.execute(
         "SELECT count(*), COALESCE(max(done), 0) FROM ballots "
         f"WHERE study={STUDY_ID} AND mode='verify' AND answer IS NOT NULL AND state='voted'",
@@ -192,8 +189,7 @@ def verification_stamp(connection: sqlite3.Connection, study: str) -> tuple[int,
 def voted_comparisons(
     connection: sqlite3.Connection, study: str, voter: str
 ) -> set[tuple[str, tuple[str, ...]]]:
-    """Return the comparisons that a voter of this name has voted on, on the page or in the data
-    file.
+    """Return the comparisons on which this voter has voted, on the page or in the data file.
 
     A comparison is an item and its contestants in alphabetical order.
     """
@@ -204,8 +200,8 @@ def voted_comparisons(
 
 
 def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
-    """Return the reason why a comparison was chosen; for a repeat, the reason why it was first
-    chosen."""
+    """Return why a ballot's comparison was chosen; for a repeat, why it was chosen the first
+    time."""
     if ballot.chosen != "repeat":
         return ballot.chosen
     same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))
@@ -260,10 +256,10 @@ def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingR
 
 
 def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
-    """Return the ask that a vote answers; None if the item no longer has the answers compared.
+    """Return the ask that stores a vote; None if the item no longer has the answers shown.
 
-    The key of the ask is a hash of the texts, so that a vote is not restored for a changed question
-    or for changed answers under the same names.
+    Its key is a hash of the texts, so that a vote is not restored for a changed question or for
+    changed answers under the same names.
     """
     try:
         texts = [item.instruction, *(item.answer(name) for name in sorted(ballot.shown))]
@@ -293,8 +289,7 @@ def _vote_labels(ballot: Ballot) -> tuple[str, ...]:
 
 
 def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
-    """Return the keys of all votes cast on the page, including votes that are no longer in the
-    plan."""
+    """Return the keys of all votes cast on the page, also of those no longer in the plan."""
     rows = connection.execute(
         f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL", (study,)
     )
@@ -302,8 +297,8 @@ def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
 
 
 def restore_votes(connection: sqlite3.Connection, study: str) -> None:
-    """Append the votes cast on the page to the plan of a saved study, if the study still has the
-    comparisons they are about."""
+    """Append the votes cast on the page to a saved study's plan, if it still has their
+    comparisons."""
     cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     orders = orders_seen(cast)
@@ -317,7 +312,7 @@ def restore_votes(connection: sqlite3.Connection, study: str) -> None:
 
 
 def orders_seen(cast: Iterable[Ballot]) -> dict[tuple[object, ...], set[tuple[str, ...]]]:
-    """Return the orders in which each voter saw each comparison."""
+    """Return (voter, item, contestants) -> orders in which the voter saw the comparison."""
     seen: dict[tuple[object, ...], set[tuple[str, ...]]] = defaultdict(set)
     for ballot in cast:
         seen[_voter_comparison_key(ballot)].add(ballot.shown)
@@ -344,8 +339,7 @@ def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> Non
 
 
 def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
-    """Set, in all votes of a person on a comparison, the number of orders in which the person
-    voted."""
+    """Store, in all votes of a voter on a comparison, in how many orders the voter saw it."""
     mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
     keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
     for key in keys:
@@ -366,7 +360,7 @@ def delete_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
 def read_items_by_id(
     connection: sqlite3.Connection, study: str, wanted: set[str]
 ) -> dict[str, Item]:
-    """Read some items of a study.
+    """Read the items of a study with the ids `wanted`.
 
     The ids are separate SQL parameters, because SQLite would cut ids in a JSON text at a null
     character.
@@ -385,8 +379,7 @@ def read_items_by_id(
 
 
 def voter_id(name: str) -> str:
-    """Return `human:<name>`; raise StudyError unless the name is one line of at most 60
-    characters."""
+    """Return `human:<name>`; raise StudyError unless the name is a line of 1 to 60 characters."""
     plain = " ".join(name.split())
     if not plain or len(plain) > 60 or not plain.isprintable():
         raise StudyError(

@@ -35,16 +35,12 @@ def _add_extractions(connection: sqlite3.Connection) -> None:
 
 
 def _add_top_logprobs(connection: sqlite3.Connection) -> None:
-    """Migration: add a column for log-probabilities.
-
-    Older replies have none, so their label probabilities cannot be recomputed.
-    """
+    """Migration: add a column for log-probabilities, which is empty for older replies."""
     connection.execute("ALTER TABLE replies ADD COLUMN top TEXT")
 
 
 def _add_owners_and_ballots(connection: sqlite3.Connection) -> None:
-    """Migration: add owners, links and ballots; studies of older stores have no owner and stay
-    public."""
+    """Migration: add owners, links and ballots; existing studies have no owner and stay public."""
     connection.execute("ALTER TABLE studies ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
     connection.execute(
         "CREATE TABLE shares (token TEXT PRIMARY KEY, "
@@ -75,8 +71,7 @@ def _add_voter_links(connection: sqlite3.Connection) -> None:
 
 
 def _add_adapted_requests(connection: sqlite3.Connection) -> None:
-    """Migration: add keys of calls sent without refused parameters, and counts of reasoning
-    tokens."""
+    """Migration: add keys of calls sent without refused parameters, and reasoning-token counts."""
     connection.execute(
         "CREATE TABLE adapted_requests (key TEXT PRIMARY KEY, adapted TEXT NOT NULL, "
         "without TEXT NOT NULL) STRICT, WITHOUT ROWID"
@@ -93,17 +88,17 @@ MIGRATIONS: Final[list[Migration]] = [
     _add_voter_links,
     _add_adapted_requests,
 ]
-"""List of migrations: MIGRATIONS[k] updates a store from schema version k+1 to k+2. New migrations
-are appended; existing ones are never changed."""
+"""MIGRATIONS[k] updates a store from schema version k+1 to k+2. New migrations are appended;
+existing ones are never changed."""
 
 SCHEMA_VERSION: Final = 1 + len(MIGRATIONS)
 CHECKPOINT_PAGES: Final = 8000
-"""Pages of the write-ahead log (32 MB) before a checkpoint. Keys are hashes, so one batch of rows
-changes about a thousand pages; SQLite's default would checkpoint at every commit."""
+"""Pages of the write-ahead log (32 MB) that trigger a checkpoint. Keys are hashes, so one batch of
+rows changes about a thousand pages; with SQLite's default every commit would be a checkpoint."""
 
 
 def default_store_path() -> Path:
-    """Return the path in EVENHAND_STORE, else evenhand.db in the user's data folder."""
+    """Return the path in EVENHAND_STORE, else that of evenhand.db in the user's data folder."""
     if named := settings.STORE.read():
         return Path(named)
     home = Path.home()
@@ -119,8 +114,7 @@ def default_store_path() -> Path:
 def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     """Open a connection in autocommit mode; transactions need explicit BEGIN and COMMIT.
 
-    Without `create`, a missing file is an error; by default SQLite would create an empty one
-    without tables.
+    Without `create`, a missing file is an error; SQLite would create an empty file without tables.
     """
     address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
     with PLAIN_READ:
@@ -140,8 +134,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 
 def prepare_store(path: Path) -> None:
-    """Create a missing store, migrate a store of an older version, and raise an error for a store
-    of a newer version."""
+    """Create a missing store, or migrate an older one; raise an error for a newer version."""
     check_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -188,7 +181,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _add_identity(connection: sqlite3.Connection) -> None:
-    """Add an identity to a store of an earlier release.
+    """Add an identity to a store of an earlier release, which has none.
 
     A store that cannot be written stays as it is; the first write to it reports the reason.
     """
@@ -216,21 +209,18 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 @lru_cache(1)
 def table_names() -> frozenset[str]:
-    """Names of the tables of a store."""
     script = SCHEMA_FILE.read_text(encoding="utf-8")
     return frozenset(re.findall(r"^CREATE TABLE (\w+)", script, re.MULTILINE))
 
 
 def schema_statements() -> list[str]:
-    """The statements that create the tables and indexes of a store."""
+    """Return the SQL statements that create the tables and indexes of a store."""
     return _split_statements(SCHEMA_FILE.read_text(encoding="utf-8"))
 
 
 def _split_statements(script: str) -> list[str]:
-    """Split an SQL script into statements by SQLite's own rule.
-
-    They are executed one by one, because executescript would commit the open transaction.
-    """
+    """Split an SQL script into statements, which are executed one by one because executescript
+    would commit the open transaction."""
     statements, current = [], ""
     for line in script.splitlines():
         current += line + "\n"
@@ -249,7 +239,7 @@ _log = logging.getLogger(__name__)
 
 
 class DatabaseWatch:
-    """Keeps a store's file open and detects when its path is deleted or replaced."""
+    """Watch that keeps a store's file open and detects the file's deletion or replacement."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -260,7 +250,7 @@ class DatabaseWatch:
         self._stamp: FileStamp = None
 
     def check(self) -> FileStamp:
-        """Return the identity (stamp) of the file at the path; a missing file is restored first.
+        """Return a stamp that identifies the file at the path; restore a deleted file first.
 
         If nothing has changed, this takes one `stat` call.
         """
@@ -307,7 +297,7 @@ def file_stamp(path: Path) -> FileStamp:
 
 
 def restore_database(connection: sqlite3.Connection, path: Path) -> None:
-    """Write the data of an open connection back to its path, unless a new file exists at the path.
+    """Write the data of an open connection to a new file at `path`, unless a file exists there.
 
     The old write-ahead log is deleted first, because SQLite would apply it to the new file.
     """

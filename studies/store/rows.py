@@ -18,8 +18,7 @@ from studies.texts.injection import suspect_places
 
 
 class RequestRecord(NamedTuple):
-    """The request whose hash is the key of a call, stored so that the origin of a key can be
-    shown."""
+    """The request whose hash is the key of a call, stored so that the page can show it."""
 
     key: str
     endpoint: str
@@ -43,7 +42,7 @@ JUDGEMENT_COLUMNS: Final = (
     "completion_tokens, cached_tokens, cache_write, cost, seconds, model, time"
 )
 REPLY_COLUMNS: Final = "reply, reasoning, detail, top"
-"""Columns of a judgement that contain long texts; queries for frames do not read them."""
+"""Columns of a judgement with long texts, which queries for frames do not read."""
 STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
 SELECT_JUDGEMENTS: Final = (
     f"SELECT {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM plan p "
@@ -65,7 +64,7 @@ def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recor
 
 
 def put_study_text(connection: sqlite3.Connection, study: Study) -> None:
-    """Replace the study file of a stored study without changing its plan."""
+    """Replace the study file of a stored study without changing the study's plan."""
     connection.execute(
         "UPDATE studies SET yaml=?, updated=? WHERE name=?",
         (dump_study(study), time.time(), study.name),
@@ -73,7 +72,7 @@ def put_study_text(connection: sqlite3.Connection, study: Study) -> None:
 
 
 def delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
-    """Delete extractions of replies that were deleted with their study."""
+    """Delete extractions whose replies were deleted with a study."""
     orphans = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
     for table in ("judgements", "replies", "requests"):
         connection.execute(f"DELETE FROM {table} WHERE key IN ({orphans})")
@@ -151,10 +150,8 @@ def _put_asks(
 
 
 def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Insert or replace a judgement.
-
-    A replaced row gets a new sequence number (seq), so that live views are updated.
-    """
+    """Insert or replace a judgement; a replaced row gets a new sequence number (seq), by which live
+    views find it."""
     verdict, usage = judgement.verdict, judgement.usage
     pick = None if verdict is None or verdict.pick is None else verdict.pick
     connection.execute(

@@ -2,8 +2,8 @@
 
 A lease reserves an ask for one run, so that two processes with common asks pay once: the process
 with the lease makes the call, the other waits for the result. A lease is taken only right before a
-call, so a start record without an outcome means that the process died during the call. Such calls
-may be paid for twice and are listed.
+call, so a start record without an outcome means that the process died during the call. Such calls,
+which a new run may pay for again, are listed.
 """
 
 from __future__ import annotations
@@ -24,17 +24,15 @@ from studies.store.store import Store
 from studies.store.writer import WriteFunction
 
 NotStarted = Literal["elsewhere", "answered", "too dear"]
-"""Reason why a call does not start. `elsewhere`: another live run holds the lease and will store
-the result. `answered`: a result was stored in the meantime. `too dear`: the call costs more than
-other runs left of the budget."""
+"""Reason why a call does not start. `elsewhere`: another live run has leased the ask and will store
+the result. `answered`: a result was stored in the meantime. `too dear`: the budget that all runs
+share has no room for the call."""
 
 
 class RunJournal:
-    """Writes of one run to the store; every `await` of a write returns after the write is
-    committed.
+    """Writes of one run to the store; every `await` of a write returns after its commit.
 
-    `again` are the statuses of judgements that this run replaces, unless they were stored after the
-    run began.
+    The run replaces judgements whose status is in `again`, except those stored after the run began.
     """
 
     def __init__(
@@ -52,10 +50,10 @@ class RunJournal:
                 "writable folder on a local disk"
             ) from None
         self.attempts_in_flight: set[int] = set()
-        """Attempts whose call has started and whose outcome is not stored yet."""
+        """Ids of attempts whose call has started and whose outcome is not stored yet."""
         self.wait_for_repair: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
-        """Function that is called after a failed write, with the error and the time at which the
-        write was submitted; returns whether to try again."""
+        """Function called after a failed write with the error and the time when the write was
+        submitted; returns whether to try again."""
         self.fits_budget: Callable[[sqlite3.Connection], bool] = lambda connection: True
         """Function that returns whether one more call fits into the study's budget, given the
         stored calls of all runs."""
@@ -64,7 +62,7 @@ class RunJournal:
         self._store, self._wall = store, wall
 
     def close(self) -> None:
-        """Release all leases and delete attempts without a call.
+        """Release all leases and delete attempts whose call was not made.
 
         Attempts whose outcome could not be stored remain and are listed as possibly paid.
         """
@@ -96,11 +94,9 @@ class RunJournal:
         return begun
 
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
-        """Delete an attempt whose call was not sent, because the run paused or the endpoint needs a
-        pause.
+        """Delete an attempt whose call was not sent, because the run or the endpoint is paused.
 
-        `keep_lease` means that another call for the same ask is still in progress, so that the
-        lease is not released.
+        `keep_lease`: another call for the same ask is in progress, so the lease is not released.
         """
 
         def work(connection: sqlite3.Connection) -> None:
@@ -122,7 +118,7 @@ class RunJournal:
         await self.write(lambda c: self._release_lease(c, key))
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
-        """Return, of the given keys, those whose asks a live run has leased at this moment."""
+        """Return those of the keys whose asks a live run has leased at this moment."""
         marks = ",".join("?" * len(keys))
         rows = self._store.read(
             f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
@@ -144,7 +140,7 @@ class RunJournal:
         """Store the judgement and its last attempt's outcome, and release the lease, in one commit.
 
         `without` are planned parameters that were not sent because the endpoint refuses them; the
-        reply is then stored under a separate key.
+        reply is then stored under another key (studies/store/queries/adapted_requests.py).
         """
         now = self._wall()
 
@@ -169,7 +165,7 @@ class RunJournal:
         usage: Usage,
         cost: float | None,
     ) -> None:
-        """Store an extraction and, if a verdict was extracted, the judgement whose reply was read.
+        """Store an extraction and, if it found a verdict, the judgement with this verdict.
 
         `stamps` are the request and the prompt of the extraction; they are stored because an
         extraction is in no plan.
@@ -221,7 +217,7 @@ class RunJournal:
         return int(cursor.lastrowid or 0)
 
     def _release_lease(self, connection: sqlite3.Connection, key: str) -> None:
-        """Delete the lease if this run still has it; another run may have taken over the ask."""
+        """Delete the lease of an ask, unless another run has taken over the ask."""
         connection.execute("DELETE FROM leases WHERE key=? AND owner=?", (key, self.owner.id))
 
     def _has_answer(self, connection: sqlite3.Connection, key: str) -> bool:
@@ -239,8 +235,8 @@ class RunJournal:
         return True
 
     async def write(self, work: WriteFunction) -> Any:
-        """Run a write, and repeat it as long as `wait_for_repair` returns true (for example after a
-        full disk), so that no paid reply is lost."""
+        """Run a write; after a failure repeat it while `wait_for_repair` returns true, for example
+        until a full disk has space, so that no paid reply is lost."""
         while True:
             submitted = time.monotonic()
             try:
@@ -257,17 +253,15 @@ class RunJournal:
 
 @dataclass(frozen=True, slots=True)
 class MaybePaidTwice:
-    """A call that was in flight when its process died.
-
-    The provider may have billed it, and a new run makes it again.
-    """
+    """A call in flight when its process died: it may have been billed, and a new run repeats it."""
 
     key: str
     started: float
 
 
 def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybePaidTwice]:
-    """List the attempts without an outcome whose process has ended, of one study or of all."""
+    """List the attempts without an outcome whose process has ended; without `study`, of all
+    studies."""
     where = "" if study is None else f"AND {ATTEMPTS_OF_STUDY}"
     rows = store.read(
         f"SELECT key, owner, started FROM attempts WHERE ended IS NULL {where}",
@@ -283,7 +277,7 @@ ATTEMPTS_OF_STUDY = (
     "OR EXISTS (SELECT 1 FROM extractions e JOIN plan p ON p.key=e.reads WHERE e.key=attempts.key "
     "AND p.study=(SELECT id FROM studies WHERE name=?)))"
 )
-"""SQL condition for the attempts of a study: those at its asks, and those at extractions from the
+"""SQL condition for the attempts of a study: those of its asks, and those of extractions from the
 replies to its asks."""
 
 

@@ -2,7 +2,7 @@
 
 An owner is alive as long as its process has locked the owner's lock file. The kernel releases the
 lock when the process ends, also after kill -9. Leases of a dead owner can be taken over at once,
-and a change of the system clock does not release any lease.
+and a change of the system clock releases no lease.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LeaseOwner:
 
 
 def is_owner_alive(folder: Path, owner: str) -> bool:
-    """Whether the owner's lock is held; the lock file of a dead owner is deleted."""
+    """Whether the owner's lock file is locked; the lock file of a dead owner is deleted."""
     path = folder / f"{owner}.lock"
     try:
         with path.open("rb+") as handle:

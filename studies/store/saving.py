@@ -25,8 +25,7 @@ from studies.store.rows import (
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """Numbers of live asks (asks for judge calls) that were kept, dropped and added when a study
-    was saved again."""
+    """Numbers of live asks that were kept, dropped and added when a study was saved again."""
 
     kept: int
     dropped: int
@@ -44,8 +43,8 @@ def write_study_rows(
     plan_sha: str,
     only_recorded: bool,
 ) -> PlanChange:
-    """Write a study with items, prompts and plan; stored judgements and votes cast on the page are
-    kept."""
+    """Write a study's items, prompts and plan; keep stored judgements and votes cast on the
+    page."""
     study_id = put_study(connection, study, plan_sha, only_recorded)
     live = "SELECT key FROM plan WHERE study=? AND origin='live'"
     before = {key for (key,) in connection.execute(live, (study_id,))}
@@ -62,7 +61,7 @@ def write_study_rows(
 
 
 def rename_study_rows(connection: sqlite3.Connection, study: Study, name: str) -> None:
-    """Rename a study in its study file, its row and the list of its runs."""
+    """Rename a study in its study file, in its row and in the rows of its runs."""
     connection.execute(
         "UPDATE studies SET name=?, yaml=?, updated=? WHERE name=?",
         (name, dump_study(replace(study, name=name)), time.time(), study.name),
@@ -71,8 +70,7 @@ def rename_study_rows(connection: sqlite3.Connection, study: Study, name: str) -
 
 
 def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:
-    """Delete a study and the judgements that no other study uses; return the number of
-    judgements."""
+    """Delete a study and the judgements that no other study uses; return their number."""
     keys = (
         f"SELECT key FROM plan WHERE study={STUDY_ID} UNION "
         f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL"

@@ -41,7 +41,7 @@ register_maker(sys.modules[__name__])
 
 @dataclass(frozen=True, slots=True)
 class StudySummary:
-    """A line of the list of studies, with the numbers of planned and judged asks."""
+    """One study in the list of studies, with the numbers of planned and judged asks."""
 
     name: str
     recorded: bool
@@ -66,10 +66,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
     @property
     def salt(self) -> str:
         """Text that is hashed into the keys of a visitor's asks, so that visitors do not share
-        replies.
-
-        It is empty if all studies share their replies.
-        """
+        replies; empty if all studies share their replies."""
         return ""
 
     def salt_of(self, name: str) -> str:
@@ -77,11 +74,11 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return ""
 
     def folder_of(self, name: str) -> Path:
-        """Return the folder to which the paths of a study are relative: the folder of its owner."""
+        """Return the folder of the study's owner, to which the paths of the study are relative."""
         return self.folder
 
     def owns(self, name: str) -> bool:
-        """Whether the current visitor may run and change a study."""
+        """Whether the current visitor owns a study and so may run and change it."""
         return True
 
     def name_for_owner(self, name: str) -> str:
@@ -101,8 +98,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         recorded: Iterable[Judgement] = (),
         only_recorded: bool = False,
     ) -> PlanChange:
-        """Write a study and its plan in one transaction; stored judgements and page votes are
-        kept."""
+        """Write a study and its plan in one transaction; stored judgements and votes on the page
+        are kept."""
 
         def work(connection: sqlite3.Connection) -> PlanChange:
             return write_study_rows(
@@ -123,7 +120,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return [self._summarise(*row) for row in rows.fetchall()]
 
     def _summarise(self, name: str, recorded: int, updated: float) -> StudySummary:
-        """Count the live asks of a study; recorded verdicts and votes count only in a recorded
+        """Return a study's summary; recorded verdicts and votes count as asks only in a recorded
         study."""
         found = Counter(self.counts_of_origin(name, "live"))
         if recorded:
@@ -158,15 +155,14 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         self.writer.run(lambda connection: rename_study_rows(connection, study, other))
 
     def delete_study(self, name: str) -> int:
-        """Delete a study and the judgements that no other study uses; return the number of
-        judgements."""
+        """Delete a study and the judgements that no other study uses; return their number."""
         self.study(name)
         self._cache.drop(name)
         delete_cached(self.path, name)
         return self.writer.run(lambda connection: delete_study_rows(connection, name))  # type: ignore[no-any-return]
 
     def set_combine(self, name: str, combine: str) -> None:
-        """Change the rule by which a study combines both orders; this needs no new calls."""
+        """Change the rule by which a study combines the verdicts of both orders."""
         if not self.owns(name):
             raise StudyError(f"only the owner of {name!r} can change its combination rule")
         if not is_combine_rule(combine):
@@ -202,7 +198,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:
         return frame_from_rows(
-            JudgementColumns.from_groups(self._grouped_rows(name), NO_PICK),
+            JudgementColumns.from_texts(self._column_texts(name), NO_PICK),
             self.item_facts(name),
             study=name,
             families=spec.families,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,13 +18,14 @@ from studies.store.study_versions import StudyVersion, StudyVersions
 from studies.store.writer import StoreWriter
 
 MIN_CACHED_SECONDS: Final = 1.0
-"""Seconds from which on the result of a computation is also cached on disk."""
+"""Minimum seconds of a computation whose result is also cached on disk."""
+ROWS_PER_BLOCK: Final = 20_000
+"""Number of rows that one query joins into one text per column, limited to save memory."""
 Value = TypeVar("Value")
 
 
 class StoreFile:
-    """The file of a store; each thread reads through a connection of its own, and one writer makes
-    all writes."""
+    """The file of a store; each thread reads through its own connection, one writer writes."""
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path is not None else database.default_store_path()
@@ -38,7 +39,7 @@ class StoreFile:
 
     @property
     def pace_file(self) -> Path:
-        """File in which the processes that use this store share measured rate limits."""
+        """File through which the processes that use this store share measured rate limits."""
         return self.path.with_name(self.path.name + "-pace")
 
     @property
@@ -58,7 +59,6 @@ class StoreFile:
         return StoreWriter(lambda: database.connect(self.path))
 
     def _open_reader(self) -> sqlite3.Connection:
-        """Open a connection for the reads of one thread."""
         return database.connect(self.path)
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class StoreFile:
 
     @property
     def read_connection(self) -> sqlite3.Connection:
-        """The connection of this thread for reads."""
+        """The connection through which this thread reads."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         try:
             if connection is None or self._local.file != self.file_watch.check():
@@ -91,6 +91,26 @@ class StoreFile:
                 f"the store {self.path} cannot be read: {error}; check the file"
             ) from error
         return connection
+
+    def plan_blocks(self, name: str) -> Iterator[tuple[int, int]]:
+        """Yield the first and last positions of blocks of ROWS_PER_BLOCK asks in a study's plan.
+
+        The reads of this thread between the first block and the last are one transaction, so that
+        all blocks are of one state of the store.
+        """
+        find = (  # positions have gaps: those of imported rows may begin at 2**40
+            "SELECT min(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
+            "AND position>?"
+        )
+        connection = self.read_connection
+        connection.execute("BEGIN")
+        try:
+            last = -1
+            while (first := connection.execute(find, (name, last)).fetchone()[0]) is not None:
+                last = first + ROWS_PER_BLOCK - 1
+                yield first, last
+        finally:
+            connection.rollback()  # nothing was written; a COMMIT would fail on a damaged page
 
     # ---- values computed from a version of a study -----------------------------------------
 
@@ -109,15 +129,15 @@ class StoreFile:
         """Return the result of `work`, computed once per version of a study and kept in the store's
         cache.
 
-        `what` is the name and arguments of the computation. `version` is used in place of the
-        study's version, for results that depend on only a part of the study or on more than the
-        study. Callers share the result and must not change it.
+        `what` is the name and arguments of the computation. `version` replaces the study's version
+        for results that depend on only a part of the study or on more than the study. Callers share
+        the result and must not change it.
         """
         current = self.version(name) if version is None else version
         return self._cache.compute_once((name, *what), current, work)
 
     def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
-        """Return the result of `work` as `memoised` does, and cache it on disk if it took long to
+        """Return the result of `work` as `memoised` does; also cache it on disk if it took long to
         compute.
 
         The result must be unchanged by conversion to JSON and back.

@@ -2,7 +2,7 @@
 
 Counting five million rows takes seconds, and a judgement of any study increases the store's last
 sequence number (seq). Therefore only the judgements since the last check are read, and only those
-in the study's own plan change its version.
+in the plan of a study change its version.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _VersionRecord(NamedTuple):
     last: int
     """Highest sequence number (seq) of the whole store at the last check."""
     own: int
-    """Highest seq of a judgement that may belong to the study."""
+    """Highest sequence number (seq) of a judgement that may belong to the study."""
 
 
 class StudyVersions:
@@ -59,8 +59,7 @@ class StudyVersions:
         return stamp, own
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a version of a study is still current: its plan is unchanged, and no judgement of
-        the study was stored since."""
+        """Whether a version is current: the plan is unchanged and no judgement is newer."""
         stamp, last = version
         now = self.current_version(name, read)
         if now[0] != stamp or now[1] < last:
@@ -73,8 +72,8 @@ class StudyVersions:
 
 
 def _last_own_seq(read: ReadQuery, study: int, before: _VersionRecord) -> int:
-    """Return the highest sequence number (seq) of the judgements in the study's plan, including
-    judgements stored after the check `before`."""
+    """Return the highest sequence number (seq) of a study's judgements; only those since the check
+    `before` are read."""
     row = read(
         "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
         "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",

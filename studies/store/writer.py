@@ -52,22 +52,20 @@ class StoreWriter:
         self._connect = connect
         self._connection: sqlite3.Connection | None = None
         self.current_file: Callable[[], object] = lambda: None
-        """Function that returns a stamp of the store's file; when the stamp changes, the file is
-        opened again."""
+        """Function that returns a stamp of the store's file; a new stamp makes the writer reopen
+        it."""
         self._file: object = None
         self._jobs: queue.SimpleQueue[_WriteJob | None] = queue.SimpleQueue()
         self._closed = False
         self._submit_lock = threading.Lock()
-        """Lock that prevents a write from being queued after the thread has ended; the caller of
-        such a write would wait forever."""
+        """Lock that prevents queueing a write after the thread has ended."""
         self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
         self._thread.start()
 
     def submit_from(
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
-        """Queue a write; after its commit, the future `waiting` receives the result in the event
-        loop of the future."""
+        """Queue a write; after its commit, the future `waiting` gets the result in its loop."""
         self._put(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:
@@ -142,7 +140,7 @@ class StoreWriter:
 
 
 def _deliver_results(batch: list[_WriteResult]) -> None:
-    """Deliver the results with one wake-up per event loop and batch.
+    """Deliver the results of a batch, waking each event loop once.
 
     Waking a loop for every row would take as long as writing the row.
     """
@@ -173,8 +171,8 @@ def _resolve_future(done: _WriteResult) -> None:
 
 
 def _explain_error(error: Exception) -> Exception:
-    """Return the error to report: StoreUnusable for errors of the file or its disk, which the user
-    can correct; other errors unchanged."""
+    """Return the error to report: StoreUnusable for errors of the file or disk, which the user can
+    correct; other errors unchanged."""
     malformed = type(error) is sqlite3.DatabaseError  # damaged, or not a database
     if not (malformed or isinstance(error, (sqlite3.OperationalError, OSError))):
         return error

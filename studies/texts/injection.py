@@ -22,12 +22,12 @@ MAX_SPANS: Final = 20
 """Maximum number of spans reported per text. The first span flags the text; further spans are only
 highlighted."""
 _MIN_ECHO_CHARS: Final = 12
-"""Minimum length of a suspicious line for its repetition in a reply to count as an echo."""
+"""Minimum length of a suspicious line whose repetition in a reply counts as an echo."""
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
 )
-"""Zero-width characters, which can be put into words to hide them from a search."""
+"""Zero-width characters, which inside a word hide the word from a search."""
 _FULL_WIDTH: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {
     0x3000: 0x20,
     0xA0: 0x20,
@@ -36,7 +36,7 @@ _FULL_WIDTH: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {
 
 @dataclass(frozen=True, slots=True)
 class SuspectSpan:
-    """Part of a text that matches injection rules."""
+    """A passage of a text that matches injection rules."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class InjectionSuspect:
 
     item: str
     where: str
-    """A contestant, `@reference`, or `@instruction`."""
+    """Location of the text: a contestant's name, `@reference`, or `@instruction`."""
     rules: tuple[str, ...]
     quote: str
 
@@ -65,7 +65,7 @@ RULE_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 
 def find_spans(text: str) -> tuple[SuspectSpan, ...]:
-    """Find the suspicious spans of a text, in order; overlapping ones are merged."""
+    """Find the suspicious spans of a text, in order; overlapping spans are merged."""
     folded, indices = _fold_text(text)
     found = sorted(
         (match.start(), match.end(), rule.name)
@@ -126,7 +126,7 @@ def _shorten_line(text: str) -> str:
 
 
 def suspect_places(item: Item) -> list[str]:
-    """List the locations of suspicious texts in an item, as the store keeps them with the item."""
+    """List the locations of an item's suspicious texts, as the store saves them with the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
     repeated = _repeated_answers(item)
     return [
@@ -139,8 +139,8 @@ def find_all_suspects(items: Iterable[Item]) -> list[InjectionSuspect]:
 
 
 def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Find the positions at which a reply repeats suspicious spans of the texts that the judge was
-    shown.
+    """Find the passages, as (start, end), in which a reply repeats suspicious spans of the texts
+    shown to the judge.
 
     A verdict marker alone (`[[A]]`) occurs in every reply, so a span counts only if its whole line
     is repeated.
@@ -157,10 +157,9 @@ def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]
 
 
 def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
-    """Normalise a text: lower case, full-width letters narrowed, zero-width characters removed.
+    """Return a text in lower case with narrow letters and without zero-width characters.
 
-    The second value maps each character to its index in the original text; None if all indices are
-    equal.
+    The second value gives each character's index in the original text; None if indices are equal.
     """
     if text.isascii():
         return text.lower(), None
@@ -175,8 +174,7 @@ def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Trim white space from a span, and leading characters that only mark the start of a
-    sentence."""
+    """Return start and end of a span without surrounding white space and leading punctuation."""
     piece = text[start:end]
     left = len(piece) - len(piece.lstrip(" \t\n.!?:;>*#-"))
     return start + left, end - (len(piece) - len(piece.rstrip(" \t\n")))

@@ -1,9 +1,9 @@
 """Rules for suspected prompt injections: verdict markers, orders, chat tags, in many languages.
 
-Each rule has trigger words. Its pattern is tried only if one of these words occurs: most texts have
-none, and searching for a word is about fifty times faster than matching a pattern. Words and
-patterns are matched against text in lower case. All patterns take linear time, as no repetition is
-nested in another.
+Each rule has trigger words. Its pattern is tried only if one of these words occurs, because
+searching for a word is about fifty times faster than matching a pattern, and most texts have none
+of the words. Words and patterns are matched against text in lower case. All patterns take linear
+time, as no repetition is nested in another.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORD: Final = r"\b"
 
 
 def _make_rule(name: str, description: str, words: str, *patterns: str) -> InjectionRule:
-    """Compile a rule; `words` are separated by two spaces or a line break.
+    """Compile a rule; trigger `words` are separated by two spaces or a line break.
 
     Patterns that begin with a word are joined into one, so that the start of a word is checked once
     for all of them.

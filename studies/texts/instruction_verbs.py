@@ -56,7 +56,7 @@ _POLITE_OPENING: Final = re.compile(
     re.IGNORECASE,
 )
 _READ: Final = 400
-"""Number of characters examined after a polite opening."""
+"""Maximum number of characters examined after a polite opening."""
 _WORD: Final = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,]*|[.,;:!?()\[\]\"“”\n]")
 _PHRASE_ENDS: Final = _word_set(
     """
@@ -76,13 +76,13 @@ _WORDS_BEFORE_NOUN: Final = _word_set(
     down up following given provided new me us him them it yourself for to is are of
     """
 )
-"""Words before the noun, including "me" in "tell me a joke" and "out" in "write out"."""
+"""Words before the object noun, also "me" in "tell me a joke" and "out" in "write out"."""
 _NON_OBJECTS: Final = _word_set("it them this that me us him her following given provided")
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningVerb:
-    """Number of instructions that begin with a verb, and its most frequent objects."""
+    """A verb, the number of instructions that begin with it, and its most frequent objects."""
 
     verb: str
     count: int
@@ -97,7 +97,7 @@ class InstructionOpenings:
 
 
 def count_openings(instructions: Iterable[str], most: int = 4) -> InstructionOpenings:
-    """Count the opening verbs, most frequent first, each with at most `most` objects."""
+    """Count the opening verbs of instructions, each with its `most` most frequent objects."""
     verbs: Counter[str] = Counter()
     objects: dict[str, Counter[str]] = {}
     kinds: Counter[str] = Counter()
@@ -140,13 +140,12 @@ def parse_opening(instruction: str) -> tuple[str, str]:
 
 
 def _is_question(sentence: str) -> bool:
-    """Whether the first sentence ends in a question mark."""
     end = re.search(r"[.!?]", sentence)
     return end is not None and end[0] == "?"
 
 
 def _object_noun(words: Sequence[str]) -> str:
-    """Return the head of the noun phrase after the verb: the last word before the phrase ends."""
+    """Return the noun at the end of the phrase after a verb: "poem" for "a short poem about"."""
     start = 0
     while start < len(words) and (words[start] in _WORDS_BEFORE_NOUN or words[start][0].isdigit()):
         start += 1

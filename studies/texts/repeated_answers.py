@@ -1,7 +1,7 @@
 """Find answers that a contestant gives, word for word, to several different questions.
 
 Such a contestant does not answer the question: it may be a null model, whose constant text is
-written to win the comparison, or a failed run. The answer is flagged like a suspected injection;
+written to win comparisons, or a failed run. The answer is flagged like a suspected injection;
 nothing is excluded.
 """
 
@@ -15,17 +15,14 @@ from typing import Final
 from studies.domain import QUESTION_META, REPEATED_META, Item
 
 MIN_QUESTIONS: Final = 3
-"""Minimum number of questions with the same answer for the answer to be a suspect."""
+"""Minimum number of questions to which a contestant must give the same answer to be a suspect."""
 MIN_LENGTH: Final = 20
 """Minimum characters of a repeated answer; "Yes" or "B" may be right for many questions."""
 
 
 def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
-    """Record in each item the contestants whose answer is the same, word for word, in three or more
-    items.
-
-    The mark is stored with the item, where exports, filters and reports find it.
-    """
+    """Return the items, each marked with the contestants who give the same answer, word for word,
+    to three or more questions."""
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, item in enumerate(items):
         for name, text in item.responses.items():
@@ -40,7 +37,7 @@ def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
 
 
 def describe_repeated_answers(items: Sequence[Item]) -> list[str]:
-    """Write one sentence for each contestant with marked answers, as notes of an import."""
+    """Return one sentence for each contestant with repeated answers, as notes of an import."""
     flagged: dict[str, int] = defaultdict(int)
     for item in items:
         for name in item.meta.get(REPEATED_META, "").splitlines():
@@ -59,7 +56,7 @@ def _question(item: Item) -> str:
 
 
 def _mark(item: Item, names: Sequence[str]) -> Item:
-    """Return the item with these contestants marked; marks from an earlier file are removed."""
+    """Return the item with these contestants recorded as repeating; earlier records are removed."""
     if not names and REPEATED_META not in item.meta:
         return item
     meta = {key: value for key, value in item.meta.items() if key != REPEATED_META}

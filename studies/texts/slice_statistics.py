@@ -15,7 +15,7 @@ from studies.texts.repeated_answers import mark_repeated_answers
 
 @dataclass(frozen=True, slots=True)
 class LengthSummary:
-    """Lengths in words of one kind of text: median, quartiles, first and last decile."""
+    """Lengths in words of a group of texts: median, quartiles, first and last decile."""
 
     name: str
     n: int
@@ -44,23 +44,22 @@ class SliceProfile:
     category."""
     instructions: LengthSummary | None
     answers: tuple[LengthSummary, ...]
-    """Length summary of the answers of each contestant, the longest median first; includes the
-    reference if there is one."""
+    """Length summary of each contestant's answers, and of the references; longest median first."""
     coverage: tuple[ContestantCoverage, ...]
     openings: InstructionOpenings
     images: tuple[tuple[int, int], ...]
-    """Pairs (number of images, number of items with that many); empty without images."""
+    """(number of images, number of items with that many); empty if no item has images."""
     described: int
-    """Number of items with images and a description of them."""
+    """Number of items that have images and a description of them."""
     judged: int
     """Number of items with preferences, by people or by design."""
     suspects: tuple[InjectionSuspect, ...] = ()
-    """Suspected prompt injections in the questions and the selected contestants' answers."""
+    """Suspected prompt injections in the questions and in the selected contestants' answers."""
 
 
 def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> SliceProfile:
-    """Compute the statistics of a slice; without `contestants`, for all contestants with an
-    answer."""
+    """Compute the statistics of a slice; without `contestants`, of all contestants that have
+    answers."""
     names = list(contestants) or sorted({name for item in items for name in item.responses})
     if REFERENCE not in names and any(item.reference.strip() for item in items):
         names.append(REFERENCE)
@@ -100,8 +99,7 @@ def count_coverage(name: str, texts: Sequence[str | None]) -> ContestantCoverage
 
 
 def summarise_lengths(name: str, texts: Sequence[str | None]) -> LengthSummary | None:
-    """Summarise text lengths; missing and empty texts do not count. Returns None without any
-    text."""
+    """Summarise the lengths of the texts that are not missing or empty; None if all are."""
     words = sorted(len(text.split()) for text in texts if text and text.strip())
     n = len(words)
     if not n:

@@ -13,16 +13,15 @@ ESTIMATE_COLUMNS: Final = ("value", "low", "high", "n", "items", "unit", "note")
 
 
 def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvTable:
-    """A table in JSON form; texts are not escaped here, since the page's script escapes them for
-    CSV."""
+    """A table in JSON form; its texts are not escaped, since the page's script escapes them."""
     return {"columns": list(columns), "rows": [list(row) for row in rows]}
 
 
 def estimates_table(
     names: Sequence[str], entries: Iterable[tuple[Sequence[CsvCell], Estimate | None]]
 ) -> CsvTable:
-    """CSV table with one row per estimate: its keys, then value, interval, n, items, unit and
-    note."""
+    """CSV table with one row per estimate: its keys (columns `names`), value, interval, n, items,
+    unit and note."""
     rows = [[*keys, *_estimate_values(one)] for keys, one in entries if one is not None]
     return csv_table([*names, *ESTIMATE_COLUMNS], rows)
 

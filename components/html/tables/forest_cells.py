@@ -1,5 +1,4 @@
-"""Forest plot inside a table: each row draws an estimate with its interval, the head draws the
-axis."""
+"""Forest plot inside a table: each row shows an estimate with its interval, the head the axis."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ TickSteps = Sequence[tuple[float, float]]
 
 
 def round_steps(*distances: float) -> TickSteps:
-    """Pairs (distance between ticks, largest range for it): a distance is used for ranges of up to
-    five ticks."""
+    """Pairs (tick distance, widest range for which it is used: five times the distance)."""
     return [(distance, 5 * distance) for distance in distances]
 
 
@@ -56,12 +54,9 @@ def fit_axis(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     pad: float | None = None,
 ) -> Axis:
-    """An axis that covers all values and intervals, with ticks at round numbers.
-
-    It also covers the values `holds` and stays inside `bounds`. `text(tick)` returns the label of a
-    tick. The axis ends at ticks; with `pad`, it ends beyond the values by that share of their
-    range.
-    """
+    """An axis that covers all values and intervals, with ticks at round numbers. The axis also
+    covers the values `holds` and stays inside `bounds`. `text(tick)` returns the label of a tick.
+    The axis ends at ticks; with `pad`, it ends beyond the values by that share of their range."""
     ends = [
         float(value)
         for one in estimates
@@ -109,8 +104,8 @@ def forest_html(
     others: Sequence[float] = (),
     tip: str = "",
 ) -> Markup:
-    """HTML of one row of a forest plot: dot and interval; with fewer than five items, a hollow dot
-    without interval."""
+    """HTML of one row of a forest plot: dot and interval, grey ticks for `others`, a diamond for
+    `people`. An estimate from fewer than five items is a hollow dot without interval."""
     marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     if axis.chance is not None:
         marks += fill('<i class="c" style="left:{}"></i>', axis.place(axis.chance))

@@ -42,8 +42,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class FirstVisitRow:
-    """One row of the demo table: the embedded judge with one prompt and one assignment of
-    labels."""
+    """One row of the demo table: the embedded judge with one prompt and one label assignment."""
 
     prompt: str
     labels: str
@@ -54,8 +53,7 @@ class FirstVisitRow:
 
 @dataclass(frozen=True, slots=True)
 class FlipRow:
-    """Flips of one judge, split into those toward the first and those toward the second
-    position."""
+    """Flips of one judge: number toward the first and number toward the second position."""
 
     judge: str
     first: int
@@ -78,8 +76,8 @@ class LeaderRow:
     colour: int = 0
     select: Any = None
     battles_needed: int | None = None
-    """Estimated further battles until the gap to the next model is significant; 0 if it already
-    is."""
+    """Estimated number of further battles until the gap to the next model is significant; 0 if the
+    gap is significant now."""
 
 
 def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
@@ -123,8 +121,8 @@ def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
 
 
 def flips_table(rows: Sequence[FlipRow]) -> Markup:
-    """HTML table of flips toward the first and toward the second position: bars from a common zero
-    line, and the finding in words."""
+    """HTML table of flips toward the first and toward the second position: bars on both sides of a
+    common zero line, and the finding in words."""
     most = max((max(row.first, row.second) for row in rows), default=1) or 1
     head = Markup(
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
@@ -180,7 +178,6 @@ def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
 
 
 def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
-    """The numbers of the leaderboard as a table for CSV download."""
     names = ["rank_low", "rank_high", "contestant", "measure"]
     entries: list[tuple[list[CsvCell], Estimate | None]] = []
     for row in rows:

@@ -40,7 +40,7 @@ the centre line runs behind the number."""
 
 @dataclass(frozen=True, slots=True)
 class LevelRow:
-    """The verdicts on one model, against the baseline or against all its opponents."""
+    """Counts of five-level verdicts on one model, against the baseline or all its opponents."""
 
     model: str
     counts: Mapping[str, int]
@@ -109,8 +109,7 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
-    """How far the longest bars reach to the left and to the right of the centre line, in per
-    cent."""
+    """Left (negative) and right end of the common scale in per cent, 2 beyond the longest bars."""
     left, right = 10.0, 10.0
     for row in rows:
         part = row.shares()

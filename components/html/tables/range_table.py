@@ -22,10 +22,8 @@ def range_table(
     label: str,
     axis: Axis | None = None,
 ) -> Markup:
-    """HTML table with a plot in each row. On a phone the plot is below the row's name and number.
-
-    `axis` is drawn a second time below the rows for phones, where the table has no head.
-    """
+    """HTML table with a plot in each row; on a phone, the plot is below the row's name and number.
+    On phones, where the table has no head, `axis` is drawn below the rows."""
     below = EMPTY
     if axis is not None:
         repeated = fill('<td class="trk">{}</td>', axis_html(axis))
@@ -58,7 +56,7 @@ def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Ma
 
 def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
     """HTML of a point; its CSS class `kind` is s (hollow), p (solid), q (diamond: people) or o
-    (tick: others)."""
+    (tick: other raters)."""
     if value is None or not is_known(value):
         return EMPTY
     return fill('<i class="{}" style="left:{}"></i>', kind, axis.place(value))

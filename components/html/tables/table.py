@@ -53,7 +53,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; a cell given as text or Markup gets the CSS class of its column."""
+    """A table; a cell given as text instead of TableCell gets the CSS class of its column."""
 
     columns: Cells
     rows: Iterable[TableRow | Cells]
@@ -62,7 +62,7 @@ class Table:
     box: str = "eh-tbl-box"
     data: Mapping[str, object] = field(default_factory=dict)
     below: Markup = EMPTY
-    """Further rows as finished HTML, below the others."""
+    """Finished HTML of further rows, placed last."""
 
     def html(self) -> Markup:
         """HTML of the table, inside a scrolling box unless `box` is empty."""
@@ -81,7 +81,7 @@ class Table:
         return fill('<div class="{}">{}</div>', self.box, table) if self.box else table
 
     def wrapped(self) -> Markup:
-        """The table inside the element that sets the page's fonts and spacing."""
+        """HTML of the table inside the element that sets the page's fonts and spacing."""
         return wrap(self.html())
 
 
@@ -99,7 +99,7 @@ def _row_html(row: TableRow | Cells, kinds: Sequence[str]) -> Markup:
 
 
 def name_of_row(content: str | Markup, kind: str = "") -> TableCell:
-    """The first cell of a row, without the fixed width of the CSS class nm."""
+    """First cell of a row, which names the row, without the fixed width of the CSS class nm."""
     return TableCell(content, kind, is_name=True)
 
 
@@ -113,13 +113,13 @@ class Matrix:
     """A grid of coloured cells, with a name before each row."""
 
     heads: Sequence[Markup]
-    """The `th` elements of the columns; an empty `td` leaves a gap."""
+    """HTML of the column heads (`th`); an empty `td` stands for a gap between columns."""
     rows: Iterable[tuple[str | Markup, Sequence[Markup]]]
     """The name of each row and its `td` elements."""
     kind: str
     label: str
     gap_after: int | None = None
-    """Number of columns before a narrow gap."""
+    """Index of the column that is drawn as a narrow gap; None without a gap."""
 
     def html(self) -> Markup:
         columns = [Markup("<col>")] * len(self.heads)

@@ -1,5 +1,4 @@
-"""Tables of estimates: value, interval, hover card, and a click that opens the judgements behind
-it.
+"""Tables of estimates with intervals and hover cards; a click on a value opens its judgements.
 
 On a phone the first cell of a row becomes a title, and each other cell a line with column head and
 value.
@@ -21,15 +20,14 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """A column head; a `numeric` column is right-aligned, a column with an `axis` contains a forest
-    plot."""
+    """A column head; `numeric`: right-aligned column, `axis`: axis of a column of forest plots."""
 
     text: str
     numeric: bool = True
     axis: Axis | None = None
     tip: str = ""
     html: str = ""
-    """Finished HTML in place of the text; the column takes the remaining width."""
+    """Finished HTML shown instead of `text`; such a column takes the table's remaining width."""
 
     @property
     def is_wide(self) -> bool:
@@ -38,7 +36,8 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """The format of an estimate: decimals, factor, sign, and the unit for its hover card."""
+    """Number format of an estimate: decimals, factor, whether a plus sign is written, and the unit
+    for the hover card."""
 
     decimals: int = 1
     times: float = 1
@@ -106,10 +105,7 @@ def value_cell(
     key: str = "",
 ) -> Markup:
     """HTML of an estimate with its interval; an unknown value is a dash with the reason in its
-    hover card.
-
-    `key` is the path of the number in the output of `python -m metrics --json`.
-    """
+    hover card. `key` is the path of the number in the output of `python -m metrics --json`."""
     if estimate is None or not is_known(estimate.value):
         why = estimate.note if estimate and estimate.note else "not measured"
         lines = [f"{DASH} {why}", who] if who else [f"{DASH} {why}"]
@@ -125,8 +121,7 @@ def value_cell(
 
 
 def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> Markup:
-    """Finished HTML with a hover card; with `select`, as a button that opens the matching
-    judgements."""
+    """HTML with a hover card; with `select`, a button that opens the matching judgements."""
     if select is None:
         made = attributes({"data-tip": tip or None, "data-key": key or None})
         return fill("<span{}>{}</span>", made, inside)
@@ -152,8 +147,7 @@ def estimate_card(
     opens: bool = True,
     key: str = "",
 ) -> str:
-    """Text of a hover card: value and interval; name; items and n; note; JSON key; what a click
-    does."""
+    """Text of a hover card: value, interval; name; items, n; note; JSON key; effect of a click."""
     first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
     where = f"n {count(estimate.n)}" if estimate.n else ""
     if estimate.items:
@@ -179,8 +173,8 @@ def forest_cell(
     *,
     bounds: tuple[float, float] | None = None,
 ) -> Markup:
-    """HTML of an estimate with its interval as a clickable plot; `bounds`, the possible range, is
-    drawn behind it."""
+    """HTML of an estimate with its interval as a clickable plot; `bounds`, the range of possible
+    values, is drawn behind the interval."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
         left, right = axis.place(bounds[0]), axis.place(bounds[1])

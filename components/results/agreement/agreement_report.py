@@ -21,7 +21,7 @@ from metrics.agreement.pairwise_agreement import agreement_among_people
 
 
 def compares_judges(view: FilteredStudy) -> bool:
-    """Whether there are two raters to compare, at least one of them a model."""
+    """Whether the view has at least one judge to compare with another judge or with people."""
     data = load_agreement(view)
     return bool(
         not view.has_only_people
@@ -37,7 +37,7 @@ def report_headline(view: FilteredStudy) -> Markup:
 
 
 def report_people(view: FilteredStudy) -> ReportPanel | None:
-    """Report section on agreement among people, for a study without model judges."""
+    """Report section on agreement among people; None for a study with model judges."""
     table = people_table(view)
     if table is None or not table.rows:
         return None
@@ -46,7 +46,7 @@ def report_people(view: FilteredStudy) -> ReportPanel | None:
 
 
 def people_table(view: FilteredStudy) -> PaperTable | None:
-    """Table of agreement among people, for a study without model judges."""
+    """Table of agreement among people; None for a study with model judges."""
     if not view.has_only_people:
         return None
     found = agreement_among_people(view.filter.apply(view.stored_frame))

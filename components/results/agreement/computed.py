@@ -59,8 +59,7 @@ class Agreement:
 
     @cached_property
     def ranked_judges(self) -> list[str]:
-        """Judges by descending agreement with people; without people, by agreement with the other
-        judges."""
+        """Judges by descending agreement with people (without votes: with the other judges)."""
         return sorted(self.judges, key=lambda name: -self._closeness(name))
 
     def _closeness(self, name: str) -> float:
@@ -95,11 +94,8 @@ class Agreement:
 
     @cached_property
     def merged_orders(self) -> pd.DataFrame:
-        """Verdicts with both orders merged to one per pair: a win in both orders is a win, anything
-        else a tie.
-
-        Only pairs judged in both orders are included.
-        """
+        """Both orders of each pair merged to one verdict: a win in both orders is a win, else a
+        tie. Only pairs judged in both orders are included."""
         return merge_both_orders(self.raters.machines)
 
     @cached_property
@@ -131,8 +127,7 @@ class Agreement:
 
     @cached_property
     def merged_with_people(self) -> dict[str, PairAgreement]:
-        """For each rater, the agreement coefficients of its merged verdicts with the people's
-        majority."""
+        """Rater -> agreement coefficients of its merged verdicts with the people's majority."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
         grid = build_verdict_grid(
@@ -145,11 +140,9 @@ class Agreement:
         return SignedScores(self.raters.frame)
 
     def people_alignment(self, rater: str, both: bool) -> Alignment:
-        """Distance of a rater's scores from the people's mean score, as in Creation-MMBench.
-
-        Gives the mean absolute error (MAE) and the share within 1 (there called Consistency); with
-        `both`, scores are averaged over the two orders.
-        """
+        """Distance of a rater's scores from the people's mean score, as in Creation-MMBench: mean
+        absolute error (MAE), and share within 1 (there called Consistency). With `both`, scores are
+        averaged over the two orders."""
         return self.scores.gaps(rater, "dual" if both else "single").alignment
 
     @property
@@ -165,10 +158,7 @@ class Agreement:
     @cached_property
     def prompt_replacements(self) -> list[JudgeAsAnnotator]:
         """For each prompt, with its judges pooled, how well a judge with this prompt could replace
-        a person.
-
-        Empty with fewer than two prompts or two judges.
-        """
+        a person. Empty with fewer than two prompts or two judges."""
         cells = [self.raters.names[name] for name in self.raters.in_view]
         if not self.raters.has_people or any(len({cell[k] for cell in cells}) < 2 for k in (0, 1)):
             return []
@@ -196,15 +186,13 @@ class Agreement:
 
     @cached_property
     def targeted_votes(self) -> int:
-        """Number of votes on pairs that were selected for a reason instead of at random."""
+        """Number of votes on pairs chosen because judges flip or disagree, not at random."""
         return int(row_selection.targeted_vote_mask(self.people_rows).sum())
 
     @cached_property
     def all_vote_agreement(self) -> dict[str, Estimate]:
         """Agreement of each judge with the people's majority, and of two people with each other.
-
-        All votes count, including those on pairs that were not chosen at random.
-        """
+        All votes count, including those on pairs that were not chosen at random."""
         return self._agreement_shares(self.raters.frame)
 
     @cached_property
@@ -235,10 +223,7 @@ class Agreement:
     @cached_property
     def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
         """Name of the reference (people or known answers), and for each (rater, category) the share
-        of verdicts equal to it.
-
-        The category "All" pools all categories.
-        """
+        of verdicts equal to the reference. The category "All" pools all categories."""
         if self.raters.has_people:
             return PEOPLE, self._categories(people_agreement_measure().by_cell, self.raters.frame)
         if self.raters.truth == "design":
@@ -257,16 +242,14 @@ class Agreement:
 
 @memoise_by_study
 def load_agreement(filtered_study: FilteredStudy) -> Agreement:
-    """The agreement of a filtered study; headline, key figures and panels share one instance."""
+    """The agreement of a filtered study; headline, key figures and panels use the same object."""
     return Agreement(Raters(filtered_study))
 
 
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
-    """The first of the ranked judges, and all judges not significantly different from it.
-
-    Differences are measured on the same items, and adjusted for all pairs of judges, since the
-    first was chosen because of its value.
-    """
+    """The first judge in `names`, and all judges whose agreement with people does not differ
+    significantly from that of the first. Differences are paired by item and adjusted for all pairs
+    of judges, since the first judge was chosen because of its value."""
     if not names:
         return []
     frame, measures = data.raters.frame, [people_agreement_measure()]

@@ -1,5 +1,5 @@
-"""Disputed cases: judges against people or known answers, judges among each other, people among
-each other.
+"""Disputed cases: judges against people or known answers, judges against judges, people against
+people.
 
 A case is the set of compared answers to one item.
 """
@@ -35,18 +35,14 @@ _CASE_COLUMNS: Final = (
     "pick",
     "truth",
 )
-"""Columns of the frame that this module reads; dropping the others saves memory with millions of
-rows."""
+"""Columns of the frame that this module reads; dropping the others saves memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """One case: the people's choice, the known better answer, and the number of votes and judges
-    for each answer.
-
-    Each judge counts once, with its majority over the orders; a judge split between orders counts
-    as a tie.
-    """
+    """One case: the people's choice, the known better answer, and how many votes and judges chose
+    each answer. Each judge counts once, with its majority over the orders; a judge split between
+    orders counts as a tie."""
 
     item: str
     category: str
@@ -61,17 +57,16 @@ class Dispute:
         return sum(self.judges.values())
 
     def count_against(self, winner: str | None) -> int:
-        """Number of judges that prefer another answer than `winner`; a tie prefers none."""
+        """Number of judges that prefer another answer than `winner`; judges with a tie do not
+        count."""
         if winner in (None, TIE_NAME):
             return 0
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
-        """Sort key; a larger key means a more informative case.
-
-        It compares the share of judges against the reference (or the entropy of their split), then
-        the certainty of the reference, then the number of verdicts.
-        """
+        """Sort key of a case; a larger key means a more informative case. The key compares the
+        share of judges that contradict the reference (or the entropy of the verdicts if no
+        reference is used), then the certainty of the reference, then the number of verdicts."""
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
@@ -92,8 +87,7 @@ def _entropy(counts: Counter[str]) -> float:
 
 
 def dispute_kinds(raters: Raters) -> list[str]:
-    """Kinds of dispute that the study can have: some need votes, known answers or several
-    judges."""
+    """Kinds of dispute possible in the study: some need votes, known answers or several judges."""
     found = []
     if raters.has_people:
         found += [AGAINST_PEOPLE]
@@ -169,10 +163,8 @@ def _count_winners(
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case, the number of selected raters whose majority chose each answer.
-
-    Cases with equal counts share one Counter object, to save memory with millions of cases.
-    """
+    """For each case, the number of selected raters whose majority chose each answer. Cases with
+    equal counts share one Counter object, to save memory with millions of cases."""
     own = row_selection.select_rows(rows, selected)
     rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
     majority = majority_choices(rater, chosen[selected], raters)

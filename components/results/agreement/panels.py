@@ -49,8 +49,7 @@ HOW_TO_VOTE: Final = (
 
 
 def agreement_finding(data: Agreement) -> tuple[str, str]:
-    """Headline and the sentence below it: the judges closest to people, or the agreement among
-    judges."""
+    """Headline and the sentence below: the judges closest to people, or agreement among judges."""
     if not data.judges and data.raters.has_people:
         return _people_only_finding(data)
     if not data.judges:
@@ -67,8 +66,7 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
 
 
 def _people_only_finding(data: Agreement) -> tuple[str, str]:
-    """Headline and the sentence below it for a study with votes but no judge: agreement among
-    people."""
+    """Headline and the sentence below for votes without judges: agreement among people."""
     pair, people = data.among_voters.pair.share.value, data.among_voters.voters
     who = "one person" if people == 1 else f"{count(people)} people"
     lead = f"The votes are by {who}; these filters leave no judge to compare with them."
@@ -120,7 +118,7 @@ def _judges_sentence(data: Agreement) -> str:
 
 
 def rater_noun(data: Agreement) -> str:
-    """Plural noun for the raters shown: prompts, judges or judge-prompt pairs."""
+    """Plural noun for the rows of the panels: "prompts", "judges" or "judge-prompt pairs"."""
     judges, prompts = ({data.raters.names[name][k] for name in data.judges} for k in (0, 1))
     if len(judges) == 1:
         return "prompts"
@@ -129,7 +127,7 @@ def rater_noun(data: Agreement) -> str:
 
 def show_kpis(data: Agreement) -> Markup:
     """HTML row of key figures: agreement with people, among people and among judges; effect of
-    merged orders; single votes."""
+    merging both orders; number of pairs with one vote."""
     if not data.judges:
         return EMPTY
     people, judges = _people_kpis(data), _judge_kpis(data)
@@ -202,8 +200,8 @@ def _judge_kpis(data: Agreement) -> list[Kpi]:
 
 
 def show_matrix(data: Agreement, kind: str) -> Markup:
-    """HTML matrix of agreement between raters, uncoloured at full agreement; a cell opens the
-    disagreements."""
+    """HTML matrix of agreement between raters; a click on a cell opens the comparisons on which the
+    two raters disagree."""
     field, scale, _ = COEFFICIENTS[kind]
     names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
     if len(names) < 2:
@@ -257,16 +255,13 @@ ORDER_LEGEND: Final = fill(
 
 
 def order_legend(*more: str) -> Markup:
-    """HTML legend of the marks for one order, both orders and people, with further entries
-    `more`."""
+    """HTML legend of the marks for one order, both orders and people, then the entries `more`."""
     return wrap(fill('<div class="eh-row eh-keys">{}{}</div>', ORDER_LEGEND, join(more)))
 
 
 def show_merged_orders(data: Agreement) -> Markup:
-    """HTML table of agreement with people: single orders against both orders merged.
-
-    When orders are merged, a win needs both orders; anything else is a tie.
-    """
+    """HTML table of agreement with people: single orders against both orders merged. When orders
+    are merged, a win needs both orders; anything else is a tie."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     if not data.merged_shares:

@@ -90,7 +90,7 @@ def show_coefficients(data: Agreement) -> Markup:
 
 
 def _rater_link(data: Agreement, name: str) -> Markup:
-    """A judge's name as a link to its verdicts that differ from the people's majority."""
+    """HTML link from a judge's name to its verdicts that differ from the people's majority."""
     if name not in data.raters.names:
         return escape(name)
     return link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
@@ -123,9 +123,7 @@ def _estimate_cell(head: str, estimate: Estimate) -> TableCell:
 
 def show_distances(data: Agreement) -> Markup:
     """HTML table of distances from the people's mean score, for one order, both orders and people.
-
-    MAE is the mean absolute error, Consistency the share within 1 (Creation-MMBench).
-    """
+    MAE is the mean absolute error, Consistency the share within 1 (Creation-MMBench)."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     judges = [
@@ -195,11 +193,8 @@ def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
 
 
 def show_replacements(data: Agreement) -> Markup:
-    """HTML table of how well each judge could replace a person.
-
-    A value above 0 means that the judge agrees more with the other voters than the person it
-    replaces.
-    """
+    """HTML table of how well each judge could replace a person. A value above 0 means that the
+    judge agrees with the other voters more than the replaced person does."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     known = [one for one in data.judge_replacements if one.advantage.value is not None]
@@ -263,8 +258,7 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
 def best_replacement_sentence(
     known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
 ) -> str:
-    """Sentence on the judge and prompt that best replace a person, with the statistical
-    certainty."""
+    """Sentence on the judge and prompt that best replace a person, with statistical certainty."""
     first = known[0]
     judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
     several = len({cell[1] for cell in (names or {}).values()}) > 1
@@ -297,8 +291,7 @@ def best_replacement_sentence(
 
 
 def show_corrected_rates(data: Agreement) -> Markup:
-    """HTML table of prediction-powered win rates, beside the uncorrected rates of judges and
-    people."""
+    """HTML table of prediction-powered win rates, beside uncorrected rates by judges and people."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}

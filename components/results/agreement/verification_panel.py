@@ -1,5 +1,4 @@
-"""Panel on verified answers: share that passes by model, and how often judges prefer answers that
-pass."""
+"""Panel on verified answers: pass rate by model, and how often judges prefer passing answers."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, shown_contestants
+from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import rater_selection
 from components.html.format import DASH, count, decimal, interval, number, percent
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join, link
@@ -57,7 +56,7 @@ MAX_MISJUDGED: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class VerificationData:
-    """The verifications and the verdicts that pass the filters."""
+    """The verifications of a filtered study, and its verdicts."""
 
     data: Agreement
     checks: ChecksByItem
@@ -102,8 +101,7 @@ def verification_subtitle(one: VerificationData) -> str:
 
 
 def show_verification(one: VerificationData) -> Markup:
-    """HTML of the panel: shares by model, agreement of verifiers, judges' preferences, misjudged
-    pairs."""
+    """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudgements."""
     if not one.has_checks:
         return EMPTY
     return (
@@ -117,7 +115,7 @@ def show_verification(one: VerificationData) -> Markup:
 def _contestant_table(one: VerificationData) -> Markup:
     by = one.verified.by_contestant
     ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
-    here, behind = set(shown_contestants(one.data.raters.rows)), _inspectable_bits(one)
+    here, behind = set(row_selection.contestants(one.data.raters.rows)), _inspectable_bits(one)
     lines = [
         TableRow(
             [
@@ -139,18 +137,16 @@ def _contestant_name(contestant: str) -> str:
 
 
 def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
-    """Filter values that list a model's comparisons in Inspect; None for a reference answer that is
-    in no comparison."""
+    """Filter values that list a model's comparisons in Inspect; None if it is in no comparison."""
     return {"contestant": contestant} if contestant in here else None
 
 
 InspectableBits = Mapping[str, int]
-"""For each model ("" for all), the verification outcomes of its compared answers as bit flags."""
+"""Model ("" for all) -> outcomes of the verifications of its compared answers, as bit flags."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
-    """Outcomes of the verifications of answers that are part of a comparison; only these can be
-    opened in Inspect."""
+    """Verification outcomes of the answers that were compared; Inspect can open only these."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))
@@ -219,8 +215,8 @@ def _estimate_text(estimate: Estimate) -> str:
 
 
 def _judge_table(one: VerificationData) -> Markup:
-    """HTML table for pairs of one passing and one failing answer: how often each judge prefers the
-    passing one."""
+    """HTML table: how often each judge prefers the answer that passes, on pairs of one passing and
+    one failing answer."""
     lines = _judge_preferences(one)
     if not lines:
         words = (
@@ -273,10 +269,7 @@ def _judge_table(one: VerificationData) -> Markup:
 
 def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
     """For each rater: name, share of verdicts for the answer that follows the instruction, share of
-    ties.
-
-    Best judge first, people last.
-    """
+    ties. Judges come first, by descending share; people come last."""
     verified = one.verified
     evidence = GroupedFrame(one.data.raters.machines, ["judge"])
     prefers = verified.prefers_following.by_cell(evidence)
@@ -311,8 +304,7 @@ class MisjudgedPair:
 
 
 def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
-    """Pairs with verdicts for the failing answer, sorted by the share and number of such
-    verdicts."""
+    """Pairs with verdicts for the failing answer; the highest share of such verdicts first."""
     rows = one.verified.mixed_pairs(one.data.raters.machines)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()

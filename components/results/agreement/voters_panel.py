@@ -1,5 +1,4 @@
-"""Panel on the voters: one row per person, flags with reasons, and agreement without flagged
-voters."""
+"""Panel on the voters: one row per person, reasons of flags, agreement without flagged voters."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ from metrics.people.voters import Voter
 from studies.domain import HUMAN_PREFIX, Estimate
 
 UNFOLDED_VOTERS: Final = 12
-"""Number of voters shown unfolded."""
+"""Number of voters listed before the expandable part "Show more"."""
 MAX_VOTERS: Final = 300
 """Maximum rows of the table; the export contains all voters."""
 VOTER_HEADS: Final = (
@@ -70,8 +69,8 @@ def _people_count(number_of: int) -> str:
 
 
 def show_voters(data: Agreement) -> Markup:
-    """HTML table of the voters, flagged ones first, then by number of votes; a name links to that
-    person's votes."""
+    """HTML table of the voters: flagged voters first, then by number of votes; each name links to
+    the person's votes."""
     people = data.voters
     if not people:
         return empty_state(NO_VOTES, "Each person who votes gets a row here.")
@@ -202,8 +201,7 @@ def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
 
 
 def show_targeted_notice(data: Agreement) -> Markup:
-    """HTML notice above the panels: some votes are on pairs selected because judges flip or
-    disagree."""
+    """HTML notice that some votes are on pairs chosen because judges flip or disagree."""
     if not data.targeted_votes:
         return EMPTY
     text = (
@@ -215,7 +213,7 @@ def show_targeted_notice(data: Agreement) -> Markup:
 
 
 def targeted_votes_note(data: Agreement) -> Markup:
-    """The notice of `show_targeted_notice` in one line, for each panel with estimates."""
+    """HTML line on the share of votes on pairs not chosen at random, for panels with estimates."""
     if not data.targeted_votes:
         return EMPTY
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)

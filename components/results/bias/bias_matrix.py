@@ -1,5 +1,4 @@
-"""Bias matrix: one measure by judge, prompt and category, with related measures in the hover
-cards."""
+"""Bias matrix: one measure by judge, prompt and category; hover cards show related measures."""
 
 from __future__ import annotations
 
@@ -29,15 +28,15 @@ _CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 @dataclass(frozen=True, slots=True)
 class MatrixMeasure:
-    """One measure that the matrix can show: its key, colour scale, subtitle, and whether it applies
-    to pairs, to more options or to both."""
+    """A measure that the matrix can show: key, colour scale, subtitle, and whether it applies to
+    pairs, to more than two options, or to both (`of`)."""
 
     key: str
     scale: scales.ColourScale
     subtitle: str
     of: Literal["pairs", "options", "both"] = "both"
     verdicts: bool = False
-    """Whether n counts verdicts; cells with fewer than 4 verdicts per option are then hatched."""
+    """Whether n counts verdicts; if so, cells with fewer than 4 verdicts per option are hatched."""
 
 
 MEASURES: Final = {
@@ -96,7 +95,7 @@ SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}
 
 
 def measures_for(options: int) -> list[str]:
-    """Names of the measures available for pairs, or for choices among more than two options."""
+    """Names of the measures that apply to comparisons with this number of options."""
     kind = "pairs" if options == 2 else "options"
     names = [name for name, shown in MEASURES.items() if shown.of in (kind, "both")]
     return names if options == 2 else sorted(names, key=lambda name: name != "Entropy")
@@ -149,13 +148,14 @@ def bias_matrix_html(
 
 @dataclass(frozen=True)
 class _MatrixLayout:
-    """Rows and columns of the matrix, and for each cell the key of its counts."""
+    """Rows and columns of the matrix, and for each cell the key (judge, prompt, category) of its
+    counts."""
 
     bias: Bias
     rows: list[str]
     columns: list[heat.MatrixColumn]
     whole: dict[str, CellKey]
-    """For each row, the key of the counts in its first column, "All"."""
+    """Row -> key of the counts in its first column, "All"."""
     parts: dict[tuple[str, str], CellKey]
     layout: str
 
@@ -171,8 +171,8 @@ class _MatrixLayout:
         return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
 
     def places(self, found: Mapping[CellKey, Evenness]) -> dict[tuple[str, str], Evenness]:
-        """Values by (row, column) of the matrix, taken from `found`, which has them by the key of
-        their counts."""
+        """The values of `found`, by (row, column) of the matrix instead of by (judge, prompt,
+        …)."""
         cells = {**{(row, "All"): key for row, key in self.whole.items()}, **self.parts}
         return {place: found[key] for place, key in cells.items() if key in found}
 
@@ -223,8 +223,7 @@ def _prompt_layout(bias: Bias) -> _MatrixLayout:
 
 
 def _negate_estimate(estimate: Estimate) -> Estimate:
-    """Reverse the sign of preference fairness (recency − primacy), so that positive means a
-    preference for the first position."""
+    """Reverse the sign of recency − primacy; positive then means: first position preferred."""
     value, low, high = (
         None if x is None else -x for x in (estimate.value, estimate.high, estimate.low)
     )
@@ -264,8 +263,8 @@ def _hover_lines(
 
 
 def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
-    """Path of a cell's number in the output of `python -m metrics --json`, with the command-line
-    option needed."""
+    """Path of a cell's number in the output of `python -m metrics --json`, and the option `--by` if
+    it is needed."""
     cell = grid.selections.get(place, {})
     judge, prompt, category = (cell.get(name, "") for name in CELL_COLUMNS)
     if not judge or not prompt:
@@ -305,8 +304,8 @@ def _entropy_notes(
     consistency: Mapping[tuple[str, str], Estimate],
     even: Mapping[tuple[str, str], Evenness],
 ) -> dict[tuple[str, str], str]:
-    """Line below the entropy in each cell: whether the entropy differs from even; if that is not
-    tested, the consistency."""
+    """(row, column) -> text below the entropy: whether it is within chance; if that is not tested,
+    the consistency."""
     notes = {
         place: f"same {share(one.value, 0)}"
         for place, one in consistency.items()

@@ -1,5 +1,4 @@
-"""Counts for the bias panels, made once per version of a study; a filter selects among the
-counts."""
+"""Counts for the bias panels, made once per version of a study; a filter selects among them."""
 
 from __future__ import annotations
 
@@ -17,7 +16,6 @@ from components.filtering.filters import (
     Filter,
     machine_rows,
     short_names,
-    shown_contestants,
 )
 from metrics.estimation import row_selection
 from metrics.estimation.measure_cube import MeasureCube
@@ -42,7 +40,7 @@ ERROR_SHARES: Final = {
 }
 """(whether the filter selects a category, whether it selects models) -> part of the 5 % error rate
 that tests of a position preference may use under such a filter. The parts add up to 1, so that at
-most 5 % of studies without a preference show one under any filter."""
+most 5 % of studies without a position preference show one under any filter."""
 
 
 def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
@@ -55,8 +53,7 @@ UNUSABLE_SHARE: Final = Measure("unusable", "share", _tally_unusable)
 
 
 def slot_share_measure(slot: int, options: int) -> Measure:
-    """Measure: share of one position among the decisive verdicts of comparisons judged in all
-    orders."""
+    """Measure: share of decisive verdicts for one position, in comparisons judged in all orders."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = evidence.balanced_picks
@@ -87,7 +84,7 @@ def _bias_measures(options: int) -> list[Measure]:
 
 
 def _right_chance(rows: pd.DataFrame, options: int) -> float:
-    """Probability that a random choice is right; several options can be right."""
+    """Probability that a random choice is right; an item may have several right options."""
     if RIGHT_OPTIONS_COLUMN not in rows:
         return 1 / max(1, options)
     known = rows[rows[RIGHT_OPTIONS_COLUMN] > 0]
@@ -100,8 +97,8 @@ class BiasCounts:
     """Counts of the model judges' verdicts by judge, prompt and category."""
 
     def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
-        """`alternatives`: how many sets of models the filter could have selected, for the
-        adjustment of p-values."""
+        """Count the verdicts of a frame. `alternatives`: number of sets of models that the filter
+        could have selected, for the adjustment of p-values."""
         rows = machine_rows(frame)
         self.alternatives = alternatives
         self.options = int(rows["options"].max()) if len(rows) else 2
@@ -115,15 +112,14 @@ class BiasCounts:
         self._memo: dict[Any, Any] = {}
 
     def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
-        """Return `make()`, computed once per key and kept for all filters, since no filter changes
-        it."""
+        """Return `make()`, computed once per key; the result must not depend on the filter."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]  # type: ignore[no-any-return]
 
 
 def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
-    """The labels that answers have for each (judge, prompt), such as A and B."""
+    """(judge, prompt) -> labels given to the answers, such as A and B."""
     pairs = rows.groupby([*ROW_COLUMNS, "labels"], observed=True).size().index
     found: dict[CellKey, set[str]] = {}
     for judge, prompt, labels in pairs:
@@ -133,8 +129,7 @@ def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Bias:
-    """The position-bias measures of a study under one filter; all bias panels are drawn from this
-    object."""
+    """Position-bias measures of a study under one filter, from which all bias panels are drawn."""
 
     counts: BiasCounts
     filter: Filter = field(default_factory=Filter)
@@ -153,7 +148,7 @@ class Bias:
 
     @property
     def _cube(self) -> MeasureCube:
-        """Counts by judge and prompt; if the filter selects a category, by category as well."""
+        """Counts by judge and prompt; also by category if the filter selects a category."""
         return self.counts.cells if "category" in self._where else self.counts.rows
 
     @property
@@ -166,8 +161,8 @@ class Bias:
         return self.error_share_of("category" in self._where)
 
     def error_share_of(self, in_category: bool) -> float:
-        """Part of the 5 % error rate that tests may use: tests over all categories, or tests in one
-        category (`in_category`)."""
+        """Part of the 5 % error rate that tests in single categories (`in_category`), or tests over
+        all categories, may use."""
         return ERROR_SHARES[in_category, self.counts.alternatives > 1]
 
     @property
@@ -185,8 +180,8 @@ class Bias:
         return short_names(self.sort_rows(self.each))
 
     def sort_rows(self, each: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
-        """All (judge, prompt) by descending consistency (by grade for N options); every panel uses
-        this order."""
+        """All (judge, prompt), the most consistent first (for N options, the highest grade first);
+        every panel uses this order."""
         values = each("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
         return sorted(each("unusable"), key=lambda cell: -known.get(cell, -1.0))
@@ -238,8 +233,7 @@ class Bias:
 
     @cached_property
     def tables(self) -> dict[CellKey, OrderTable]:
-        """For each (judge, prompt, category), the table of verdicts in one order against the
-        other."""
+        """(judge, prompt, category) -> table of verdicts in one order against the other."""
         where = [(CELL_COLUMNS.index(name), value) for name, value in self._where.items()]
         return {
             cell: table
@@ -284,6 +278,6 @@ def _count(frame: pd.DataFrame, outside: Filter) -> BiasCounts:
 
 
 def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:
-    """Number of different sets of models that have the size of the selected set; p-values are
-    adjusted for all these sets, because readers may look at each."""
-    return math.comb(len(shown_contestants(frame)), len(chosen.contestants))
+    """Number of different sets of models with as many models as the filter selects; p-values are
+    adjusted for all these sets, because readers may look at each set."""
+    return math.comb(len(row_selection.contestants(frame)), len(chosen.contestants))

@@ -1,5 +1,4 @@
-"""Entropy of the chosen positions among N options, compared with the band expected without a
-position effect."""
+"""Entropy of the chosen positions among N options, and its band if position has no effect."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 
 FULL_COLOUR_BANDS: Final = 10
-"""Distance of the entropy below 1, in widths of the chance band, at which a cell has the strongest
+"""Distance of the entropy from 1, in widths of the chance band, at which a cell has the strongest
 colour."""
 ENTROPY_BAND_SUBTITLE: Final = (
     "entropy of the chosen position, 1 = all positions equally often; coloured if further "
@@ -52,8 +51,8 @@ TestedBand = tuple[tuple[float, float] | None, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Evenness:
-    """Entropy of one cell, the band expected without a position effect, the adjusted p-value, and
-    the position chosen most."""
+    """Entropy of the chosen positions in one cell, lower end of the band expected without a
+    position effect, adjusted p-value, and the position chosen most."""
 
     entropy: float
     band_low: float
@@ -67,8 +66,7 @@ class Evenness:
 
     @property
     def strength(self) -> float:
-        """Colour strength of the cell: 0 if the entropy is inside the band; from 1 on, the
-        strongest colour."""
+        """Colour strength of the cell: 0 inside the chance band; 1 or more: strongest colour."""
         width = max(1 - self.band_low, 1e-9)
         return 0.0 if self.is_within_chance else (1 - self.entropy) / width / FULL_COLOUR_BANDS
 
@@ -102,11 +100,8 @@ def compute_evenness(
     error_share: float = 1.0,
 ) -> dict[CellKey, Evenness]:
     """Evenness by judge, and by judge and prompt; p-values are adjusted within each of these two
-    sets, each of which may use half of the error rate.
-
-    `fitted`: tests by judge and prompt that were made before; `family` and `error_share`: as in
-    `holm_adjust`.
-    """
+    sets, each with half of the error rate if there are several prompts. `fitted`: tests by judge
+    and prompt that were already made; `family` and `error_share`: as in `holm_adjust`."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     tested: dict[CellKey, TestedBand] = {

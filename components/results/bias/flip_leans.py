@@ -1,5 +1,5 @@
-"""Direction of the flips of each judge and prompt (its lean), tested by items and adjusted over all
-rows that a reader can select."""
+"""Direction of the flips of each judge and prompt (its lean), with a sign test by item; p-values
+are adjusted over all rows that a reader can select."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from studies.domain import Estimate
 
 SIGNIFICANCE_LEVEL: Final = 0.05
 """A preference is reported if its p-value, adjusted for everything that a reader can select, is
-lower."""
+below this level."""
 ONE_WAY_SHARE: Final = 0.75
-"""Share of flips in one direction from which a judge is said to decide by position."""
+"""Share of flips in the same direction from which a judge is said to decide by position."""
 MOST: Final = 0.5
 
 
@@ -34,8 +34,7 @@ class LeaningCategory:
 
 @dataclass(frozen=True, slots=True)
 class FlipLean:
-    """Direction of the flips of one judge and prompt (its lean), with the p-value of the sign test
-    by items."""
+    """Direction of the flips of one judge and prompt (its lean), with a sign test by items."""
 
     name: str
     judge: str
@@ -48,8 +47,7 @@ class FlipLean:
     entropy: float | None = None
     leaning_categories: tuple[LeaningCategory, ...] = ()
     noise: float | None = None
-    """Noise floor: share of verdicts that change on a repeat in the same order; None without
-    repeats."""
+    """Noise floor: share of verdicts that change on a repeat in the same order; None if unknown."""
     order_effect: Estimate | None = None
     """Disagreement between orders minus disagreement of repeats; None without repeats."""
     lean: Estimate | None = None
@@ -71,8 +69,8 @@ class FlipLean:
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether the preference is significant in the pairs with usable verdicts, but the missing
-        pairs could reverse it."""
+        """Whether the preference is significant in the pairs with usable verdicts, but the pairs
+        without them could reverse it."""
         return self.p < SIGNIFICANCE_LEVEL and not self.is_significant
 
     @property
@@ -81,7 +79,7 @@ class FlipLean:
 
     @property
     def order_decides(self) -> bool:
-        """Whether order decides most pairs: the whole interval of the order effect is above one
+        """Whether the order decides most pairs: the whole interval of the order effect is above one
         half.
 
         Without repeats, flips may be noise, which has no direction. Then the lean (share of pairs
@@ -102,8 +100,7 @@ class FlipLean:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether most pairs flip, and no repeats were made that would separate the effect of order
-        from noise."""
+        """Whether most pairs flip but there are no repeats, so that flips may be noise."""
         return self.flips_majority and self.noise is None and not self.order_decides
 
 
@@ -140,12 +137,9 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
 
 
 def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """Adjusted p-value of each (judge, prompt) under the filter; `worst`: as if all missing pairs
-    contradicted the preference.
-
-    The adjustment covers the whole study, as a reader may look at every filter: all rows, or if a
-    category is selected, all rows in all categories.
-    """
+    """Adjusted p-value of each (judge, prompt) under the filter; `worst`: computed as if all
+    missing pairs contradicted the preference. The adjustment covers all filters that a reader may
+    select: all judges and prompts and, if a category is selected, all categories."""
     category = bias.filter.category
     if category != ALL_CHOICE:
         found = _category_p_values(bias, worst)
@@ -157,7 +151,8 @@ def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
 
 
 def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """p-value of each (judge, prompt, category), adjusted over all such cells with enough items."""
+    """p-value of each (judge, prompt, category), adjusted over all such cells with enough items;
+    `worst`: as in `_row_p_values`."""
     return bias.counts.memoise(
         ("category p", worst), lambda: _compute_category_p_values(bias, worst)
     )
@@ -180,9 +175,9 @@ def _adjust_leans(
     in_category: bool,
     worst: bool,
 ) -> dict[CellKey, float]:
-    """p-value of each cell, Holm-adjusted for all cells and for all sets of models that could be
-    selected, and divided by the part of the error rate that such tests may use; `worst`: as if all
-    missing pairs contradicted the preference."""
+    """p-value of each cell, Holm-adjusted for all cells and all sets of models that could be
+    selected, divided by the part of the error rate that such tests may use; `worst`: see
+    `_row_p_values`."""
     tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
@@ -193,11 +188,9 @@ def _adjust_leans(
 
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
-    """Categories in which this judge and prompt significantly prefer a position.
-
-    They are checked before "no preference" is reported, because opposite preferences in two
-    categories cancel overall.
-    """
+    """Categories in which this judge and prompt significantly prefer a position. These categories
+    are checked before "no preference" is reported, because opposite preferences in two categories
+    cancel overall."""
     if len(bias.categories) < 2:
         return ()
     fairness, adjusted = bias.fairness, _category_p_values(bias, worst=True)

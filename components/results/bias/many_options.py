@@ -1,5 +1,4 @@
-"""Panels for choices among N options: the effect of each position, and the judges that prefer
-one."""
+"""Panels for choices among N options: effect of each position, judges that prefer a position."""
 
 from __future__ import annotations
 
@@ -61,8 +60,8 @@ def _preferring_judges(significant: int, rows: int, what: str) -> str:
 
 
 def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
-    """Sentence on the highest share of one position among the rows with a significant test, with
-    its p-value."""
+    """Sentence on the highest share of one position, with its p-value, among the rows in
+    `significant` (row name -> p-value)."""
     best = max(
         (
             (one.value, row, slot)
@@ -86,8 +85,8 @@ def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
 
 
 def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
-    """HTML matrix of each position's share among equally good options, estimated by the choice
-    model."""
+    """HTML matrix of the share that each position would get among equally good options, estimated
+    by the choice model."""
     options, names = bias.options, bias.names
     scale = even_share_scale(options)
     columns = [MatrixColumn(slot_name(slot)) for slot in range(options)]

@@ -1,4 +1,4 @@
-"""Permutation tests and choice models for N options, and the number of tests to adjust for."""
+"""Permutation tests and choice models for N options, and the number of tests in the adjustment."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 SEED: Final = 20_24
 PERMUTATION_ROUNDS: Final = 999
 BAND_ROUNDS: Final = 399
-"""Number of permutations for the entropy band; the ends of a band need less precision than a
-p-value."""
+"""Number of permutations for the entropy band, which needs less precision than a p-value."""
 
 
 @dataclass(frozen=True, eq=False)
 class OptionModelRow:
-    """One judge and prompt choosing among N options: the fitted model of positions and labels, and
-    its tests."""
+    """Choices of one judge with one prompt among N options: the choice model with effects of
+    positions and labels, and its tests."""
 
     judge: str
     prompt: str
@@ -38,15 +37,13 @@ class OptionModelRow:
     entropy: float | None = None
     """Entropy of the slots chosen, divided by log2 N."""
     null_band: tuple[float, float] | None = None
-    """Middle 95 % of the entropy if choices depended on content only."""
+    """Middle 95 % of the entropies expected if choices depend on content only."""
 
 
 def order_test_family(bias: Bias) -> int:
-    """Number of tests to adjust for: all judges and prompts, times the categories and sets of
-    models that the same filters could select.
-
-    A filter shows fewer rows, but a reader may look at every value of the filter.
-    """
+    """Number of tests to adjust for: all judges and prompts, times the categories and the sets of
+    models that the filters in use could select. A filter shows fewer rows, but a reader may look at
+    every value of the filter."""
     rows = {cell[:2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
     categories = {cell[2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
     chosen = bias.filter.category != ALL_CHOICE

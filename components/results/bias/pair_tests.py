@@ -1,5 +1,4 @@
-"""Tests for an effect of the order, for every judge and prompt; p-values are adjusted over all rows
-of the study."""
+"""Tests for an effect of the order, by judge and prompt; p-values are adjusted over the study."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ class OrderTestRow:
     name: str
     n: int
     counts_text: str
-    """Counts behind the tests: flips toward first and second, or the entropy and its band."""
+    """Text on the counts tested: flips toward first and second, or the entropy and its band."""
     tests: dict[str, OrderTest]
     select: Any
 
@@ -59,14 +58,13 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
 
 
 def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
-    """Sort rows as in every panel: the most consistent first."""
+    """Rows in the order of all panels: the most consistent judge and prompt first."""
     place = {row: number for number, row in enumerate(bias.names)}
     return sorted(rows, key=lambda row: place.get((row.judge, row.prompt), len(place)))
 
 
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
-    """Test results for N options: within-item permutation test and likelihood-ratio tests per judge
-    and prompt."""
+    """Test results for N options by judge and prompt: permutation and likelihood-ratio tests."""
     found = []
     for row in sort_option_rows(rows, bias):
         slots = row.model.slots.get(bias.options, ())
@@ -113,8 +111,8 @@ def order_tests_html(
     """HTML table of adjusted p-values: one row per judge and prompt, one column per test; details
     in hover cards.
 
-    `family`: number of rows that a reader can see under any filter; `error_share`: the part of the
-    error rate that tests under this filter may use.
+    `between` and `unit` are the column heads of counts_text and n. `family`: number of rows that a
+    reader can see under any filter; `error_share`: part of the error rate that tests may use.
     """
     rows = [row for row in rows if row.n]
     if not rows:

@@ -28,12 +28,9 @@ MAX_SLOT_ROWS: Final = 6
 
 
 def slot_figure(bias: Bias) -> Figure | None:
-    """Histogram of the positions chosen, one row per judge and prompt; for pairs, ties have their
-    own column.
-
-    With more than `MAX_SLOT_ROWS` rows of choices among N options, prompts are pooled to keep the
-    chart readable; a filter on one judge shows its prompts.
-    """
+    """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
+    ties. With more than `MAX_SLOT_ROWS` rows of choices among N options, the prompts of a judge are
+    pooled; a filter on one judge shows its prompts."""
     if not bias.calls:
         return None
     names: dict[CellKey, str]
@@ -83,7 +80,8 @@ def flips_html(bias: Bias) -> Markup:
 def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, right: str = ACCURACY_LABEL
 ) -> Markup:
-    """HTML of the default row of five key figures, including the unusable replies."""
+    """HTML row of default key figures: consistency, first-position share, changes on a repeat,
+    accuracy (label `right`), unusable replies."""
     if not bias.calls:
         return EMPTY
     kpis = [
@@ -135,8 +133,8 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 
 
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
-    """Key figure of the judge and prompt whose flips go most to one side: flips toward one position
-    minus flips toward the other, as a share of its pairs."""
+    """Key figure: the judge and prompt with the largest difference between flips toward one
+    position and flips toward the other, as a share of its pairs."""
     label = "Largest net direction of flips" if len(rows) > 1 else "Net direction of flips"
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")
@@ -221,8 +219,7 @@ def _value_or_minus_one(estimate: Estimate | None) -> float:
 
 
 def first_visit_rows(frame: pd.DataFrame) -> list[FirstVisitRow]:
-    """Rows of the demo table on the Home tab, one per judge and prompt, the least consistent
-    first."""
+    """Rows of the demo table on the Home tab by judge and prompt, the least consistent first."""
     rows = []
     for (judge, prompt), measures in position_profile(frame, ["judge", "prompt"]).items():
         part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
@@ -245,8 +242,8 @@ def _label_names(frame: pd.DataFrame) -> str:
 
 
 def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
-    """Text on one row of the demo table: flips, noise floor, first-position share, accuracy,
-    cause."""
+    """Text on one row of the demo table: flips, noise floor, first-position share, accuracy, and
+    whether the judge prefers a position or a label."""
     flips, noise = measures["conflict"].value, measures["noise_floor"].value
     if flips is None:
         return "No pair has been judged in both orders yet."
@@ -262,15 +259,14 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
 
 
 def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
-    """Sentence on whether the judge prefers a position or a label; empty unless labels were
-    crossed."""
+    """Sentence on whether the judge prefers a position or a label; "" unless labels are crossed."""
     effects = slot_and_label_effects(frame)
     names = sorted({n for text in frame["labels"].unique() for n in str(text).split(SEP)})
     return slot_or_label_sentence(effects["slot"], effects["label"], names)
 
 
 def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
-    """The sentence of `slot_or_label_from_frame`, made from the two estimated effects."""
+    """The sentence of `slot_or_label_from_frame`, from the effects of position and label."""
     if slot.value is None or label.value is None:
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))

@@ -21,8 +21,8 @@ from components.results.bias.flip_leans import ONE_WAY_SHARE, FlipLean, LeaningC
 from metrics.agreement.pairwise_agreement import PEOPLE
 
 EVEN_ENTROPY: Final = 0.9
-"""Entropy from which the shares of the positions look even; opposite preferences may still
-cancel."""
+"""Entropy from which the positions are said to be chosen about equally often; opposite preferences
+may still cancel."""
 PREFERENCE_RULE: Final = (
     "“Prefers”: a sign test on the flips, with items as units, has p < .05 after Holm's "
     "adjustment over all rows of the study, also those that the filter hides. The test must "
@@ -44,8 +44,7 @@ PREFERENCE_RULE: Final = (
 
 
 def flip_sentence(row: FlipLean) -> str:
-    """Sentence on the flips of one judge and prompt; a preference is named only if it is
-    significant."""
+    """Sentence on the flips of one judge and prompt; it names only a significant preference."""
     if not row.pairs:
         return "No pair was judged in both orders."
     if not row.flips:
@@ -72,8 +71,7 @@ def flip_sentence(row: FlipLean) -> str:
 
 
 def _missing_sentence(row: FlipLean) -> str:
-    """Sentence on a preference that could be reversed by the pairs that lack a verdict in one of
-    the orders."""
+    """Sentence on a preference that the pairs without a verdict in one order could reverse."""
     return (
         f"More pairs flip **toward the answer shown {row.toward}**, but the "
         f"{count(row.missing, 'pair')} without verdicts in both orders could reverse the "
@@ -117,20 +115,16 @@ def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> s
 
 
 def random_consistency(bias: Bias) -> float:
-    """Consistency of random choices among N options, given the observed share of ties t.
-
-    It is tᴺ + N·((1 − t)/N)ᴺ. Without ties this is 1/2 for pairs; some ties lower it, because two
-    random choices then agree less often.
-    """
+    """Consistency of random choices among N options, given the observed share of ties t. It is tᴺ +
+    N·((1 − t)/N)ᴺ. Without ties this is 1/2 for pairs; some ties lower it, because two random
+    choices then agree less often."""
     options, ties = bias.options, bias.whole("tie_rate").value or 0.0
     return float(ties**options + options * ((1 - ties) / options) ** options)
 
 
 def low_consistency_warning(bias: Bias) -> str:
-    """Warning for ratings and win rates if the verdicts are less consistent than chance.
-
-    Empty unless the whole interval of the consistency is below chance.
-    """
+    """Warning for ratings and win rates if the verdicts are less consistent than chance. Empty
+    unless the whole interval of the consistency is below chance."""
     same, chance = bias.whole("consistency"), random_consistency(bias)
     if same.value is None or same.high is None or same.high >= chance:
         return ""
@@ -142,8 +136,8 @@ def low_consistency_warning(bias: Bias) -> str:
 
 
 def bias_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below it: which judges prefer a position, which one, and how
-    strongly."""
+    """Headline and the sentence below it: the judges that prefer a position, that position, and the
+    strength of the preference."""
     if not bias.calls:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     if bias.options > 2:
@@ -184,8 +178,8 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
 
 
 def _noise_sentence(unclear: int, what: str) -> str:
-    """Sentence on the number of judges and prompts that flip most pairs and have no repeats to
-    compare with; empty for 0."""
+    """Sentence on the number (`unclear`) of judges and prompts that flip most pairs but have no
+    repeats, so that the flips may be noise; empty for 0."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
@@ -196,8 +190,7 @@ def _noise_sentence(unclear: int, what: str) -> str:
 
 
 def _no_flips_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below it if flips cannot be measured: the reason, and what to
-    do."""
+    """Headline and the sentence below if flips cannot be measured: the reason, and what to do."""
     if bias.orders > 1:
         return (
             "No pair has been judged in both orders yet.",
@@ -238,23 +231,22 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
 
 
 def _category_lead(row: FlipLean) -> str:
-    """Sentence below the headline for a single judge: its flip sentence if a preference is
-    significant, else empty."""
+    """Sentence below the headline for a single judge: `flip_sentence(row)`; "" if no preference is
+    significant."""
     return (
         flip_sentence(row).replace("**", "") if row.leaning_categories or row.is_significant else ""
     )
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
-    """Noun for the rows in a headline: prompt, judge or judge-prompt pair."""
+    """Noun for the rows in a headline: "prompt", "judge" or "judge-prompt pair"."""
     if len({cell[0] for cell in cells}) == 1:
         return "prompt" if len(cells) > 1 else "judge"
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"
 
 
 def _options_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below it for N options: the position chosen most often, without a
-    test."""
+    """Headline and the sentence below for N options: the position chosen most often (no test)."""
     options = bias.options
     shares = [bias.whole(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]

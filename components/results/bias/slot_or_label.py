@@ -1,5 +1,4 @@
-"""Panel that separates position preference from label preference, for studies with crossed
-labels."""
+"""Panel that separates position preference from label preference, if labels are crossed."""
 
 from __future__ import annotations
 

@@ -112,14 +112,14 @@ def kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def measure_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the menu of measures, for the number of options that the verdicts have."""
+    """State of the menu of measures: those that apply to the number of options of the verdicts."""
     names = measures_for(load_bias(filtered_study).options)
     return ControlState(pick_choice(wanted, names), names)
 
 
 def columns_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
-    """Columns of the matrix: by category, or by prompt if the study has several prompts and no
-    categories to show."""
+    """State of the switch for the columns of the matrix. Default: by prompt if the study has
+    several prompts and no categories to show, else by category."""
     bias = load_bias(filtered_study)
     several = len({prompt for _, prompt in bias.names}) > 1
     sliced = not several or (bool(bias.categories) and bias.options == 2)
@@ -145,8 +145,8 @@ def draw_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> Dr
 
 
 def has_judges(filtered_study: FilteredStudy) -> bool:
-    """Whether the study has verdicts of judges; flips of people are not measured, since different
-    people saw the two orders."""
+    """Whether the study has verdicts of judges. Flips of people are not measured, since the two
+    orders were shown to different people."""
     return not filtered_study.has_only_people
 
 
@@ -185,8 +185,7 @@ def slots_heading(bias: Bias) -> Markup:
 
 
 def draw_labels(filtered_study: FilteredStudy) -> Drawn:
-    """Draw the effects of position and label: two shares for pairs, the choice model among N
-    options."""
+    """Draw effects of position and label: two shares for pairs, the choice model for N options."""
     bias = load_bias(filtered_study)
     if bias.options == 2:
         subtitle = (

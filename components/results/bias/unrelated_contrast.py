@@ -1,4 +1,5 @@
-"""Effect of an added unrelated option on grades: two studies of the same items with equal N."""
+"""Effect of an unrelated option on grades: two studies of the same items, equal number of
+options."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ REPLACE_ADVICE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class UnrelatedEffect:
-    """Grades with and without the unrelated option, and how often that option was chosen."""
+    """Grade with minus grade without the unrelated option, and how often it is chosen."""
 
     judge: str
     prompt: str
@@ -83,11 +84,9 @@ def _missing_study_text(study: Study) -> str:
 
 
 def find_counterpart(store: Store, study: Study) -> str | None:
-    """Name of a study of the same data, with some of the same judges and prompts, to compare with
-    this one; None without one.
-
-    The returned study has the unrelated option if this study has none, and the other way round.
-    """
+    """Name of a study to compare with `study`: one of the two has the unrelated option, the
+    other not; both have the same data and a common judge and prompt. None if the store has no
+    such study."""
     wanted = {"none": "replace", "replace": "none"}.get(study.unrelated)
     judges = {judge.name for judge in study.judges}
     for line in store.studies():

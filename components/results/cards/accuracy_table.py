@@ -1,4 +1,4 @@
-"""Table of a report card with the accuracies that papers report, beside Evenhand's own."""
+"""Table of a report card: accuracies as defined in several papers, beside Evenhand's accuracy."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ SLOT_COLOURS: Final = ("first", "second")
 
 
 def show_card(raters: Raters, rater: str) -> Markup:
-    """Report card of one rater (a judge with a prompt)."""
+    """HTML of the report card of one rater (a judge with a prompt)."""
     if rater not in raters.in_view:
         return empty_state(
             "There is no judge to report on.",
@@ -73,7 +73,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
 
 
 def _show_point_card(card: ReportCard) -> Markup:
-    """Report card of a rater that judges single answers."""
+    """HTML of the report card of a rater that judges single answers."""
     points = PointCard(card.rows)
     shown = count(points.arrangements, "arrangement")
     parts = [
@@ -110,8 +110,8 @@ def _simulated_badge(card: ReportCard) -> Markup:
 
 
 def _sentences_html(card: ReportCard) -> Markup:
-    """HTML of two sentences and one piece of advice; hover or keyboard focus shows the threshold
-    behind each."""
+    """HTML of the card's two sentences and its advice; hover or keyboard focus shows the rule and
+    threshold that chose each sentence."""
     parts = []
     for sentence in card_sentences(card.facts, card.words):
         made = attributes({"class": "eh-said", "data-tip": sentence.threshold, "tabindex": "0"})

@@ -79,7 +79,7 @@ class CardMeasures:
 
     @cached_property
     def measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
-        """The measures of every rater, by name; other raters are drawn as grey ticks."""
+        """Rater -> its position-bias measures; those of other raters are drawn as grey ticks."""
         return {
             cell[0]: got for cell, got in position_profile(self.raters.machines, ["judge"]).items()
         }
@@ -117,8 +117,8 @@ class CardMeasures:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """Fitted position effect: the term in logits, the win share that it gives the preferred
-        position among equal answers, the p-value, and that position."""
+        """Position effect: its term in logits, the win share of the position among equally good
+        answers, the p-value, and the position (for pairs always "first")."""
         if self.pairs:
             gamma = self.position.gamma.get(
                 self.rater, unknown_estimate("no readable verdict", "logit")
@@ -176,8 +176,8 @@ class CardMeasures:
 
     @cached_property
     def same_as_others(self) -> Estimate:
-        """Share of verdicts equal to those of other raters on the same orders, all raters
-        pooled."""
+        """Share of this rater's verdicts that equal another rater's verdict on the same answers in
+        the same order; all other raters are pooled."""
         names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
         if self.rater not in self.grid.raters or not names:
             return unknown_estimate("the study has no other judge or prompt", "share")
@@ -192,8 +192,8 @@ class CardMeasures:
 
     @cached_property
     def own_family(self) -> tuple[Estimate, Estimate, list[str]]:
-        """Win rate that this judge gives to models of its own family, the win rate that people give
-        them, and the names of these models."""
+        """Win rate that this judge gives to the models of its family, win rate that people give to
+        these models, and the names of these models."""
         if "family" not in self.rows or not len(self.rows):
             return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
         families = self.raters.filtered_study.study.families
@@ -206,15 +206,16 @@ class CardMeasures:
 
     @cached_property
     def own_excess(self) -> Estimate:
-        """Win rate that this judge gives to its own family, minus that given by the other judges on
-        the same items."""
+        """Win rate that this judge gives to the models of its family, minus the win rate that the
+        other judges give them on the same items."""
         machine = self.raters.machines
         found = own_family_excess(machine).get(self.rater) if "family" in machine else None
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
 
     @cached_property
     def own_term(self) -> Estimate:
-        """Own-family term of a rating model of all judges, in logits."""
+        """Self-preference in logits: effect of judge and model being of the same family, in a
+        rating model fitted to all judges."""
         machine = self.raters.machines
         if "family" not in machine:
             return unknown_estimate(NO_FAMILY, "logit")
@@ -249,8 +250,7 @@ def _by_rater(got: dict[tuple[str, ...], Estimate]) -> dict[str, Estimate]:
 
 
 def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
-    """Win rate of the models `names` against all others, on pairs that contain exactly one of
-    them."""
+    """Win rate of the models `names`, on pairs with exactly one of these models."""
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     own = rows["first"].isin(names) ^ rows["second"].isin(names)
     rows = row_selection.select_rows(rows, own)

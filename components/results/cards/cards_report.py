@@ -16,7 +16,7 @@ MAX_CARDS: Final = 12
 
 
 def report_cards(view: FilteredStudy) -> Markup:
-    """Report section with one report card per judge and prompt, as on the page."""
+    """HTML report section with one report card per judge and prompt, as on the page."""
     raters = Raters(view)
     names = list(raters.in_view)
     cards = join(

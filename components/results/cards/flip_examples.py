@@ -53,8 +53,8 @@ def _no_flips_text(card: ReportCard) -> str:
 
 
 def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
-    """Choose example flips, the strongest preference for a position first, one of each category
-    before a second of any."""
+    """Choose flips of different items: first one of each category, then further ones; stronger
+    preferences for a position come first."""
     flipped = np.flatnonzero(index.flipped)
     ranked = flipped[np.argsort(-np.abs(index.lean[flipped]), kind="stable")]
     firsts = index.frame.iloc[index.first[ranked]]

@@ -30,7 +30,7 @@ MEASURE_SELECTIONS: Final[Mapping[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CardMeasure:
-    """One row of the table; `value_text` and `bounds` are shown in the value column."""
+    """One row of the table; the value column shows `value_text` and `bounds`."""
 
     label: str
     description: str
@@ -209,7 +209,7 @@ def _share_measure(
 
 def _excess_text(excess: Estimate) -> str:
     """Text on self-preference compared with the other judges; empty if no judge of another family
-    is there to compare with."""
+    can be compared."""
     if excess.value is None:
         return ""
     size = number(100 * excess.value, 1, signed=True)
@@ -219,7 +219,7 @@ def _excess_text(excess: Estimate) -> str:
 
 
 def _term_text(term: Estimate) -> str:
-    """Text on the own-family term of the rating model of all judges; empty if it is unknown."""
+    """Text on `CardMeasures.own_term`; empty if the term is unknown."""
     if term.value is None:
         return ""
     size = number(term.value, 2, signed=True)

@@ -33,8 +33,8 @@ from metrics.labels.true_pass_rate import refusal_reason
 from studies.domain import Estimate
 
 MIN_ORDER_EFFECT: Final = 0.1
-"""Share of verdicts that must change with the order, beyond repeats, for advice against one
-order."""
+"""Share of verdicts that change with the order, above which the card may advise against using one
+order only."""
 MANY_UNUSABLE: Final = 0.2
 FEW_LABELS: Final = 30
 MIN_SHIFT: Final = 0.1
@@ -94,8 +94,7 @@ class PointCard:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the judge's verdicts and on the effect of the order, and one piece of
-        advice."""
+        """Sentences on the judge's verdicts and the effect of the order, and advice."""
         if not self.read:
             return [
                 f"None of its {count(len(self.planned), 'reply')} has a verdict.",
@@ -173,8 +172,8 @@ class PointCard:
 
     @property
     def _order_matters(self) -> bool:
-        """Whether the interval of the share changed by the order lies above the interval of the
-        share changed by repeats, and above MIN_ORDER_EFFECT."""
+        """Whether the interval of the share of verdicts changed by the order lies above
+        MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
         for found in (self.order, self._criteria_effect):
             if found is None or found.changed.low is None:
                 continue
@@ -259,7 +258,6 @@ def _excludes_zero(estimate: Estimate) -> bool:
 
 
 def point_sentences_html(card: PointCard) -> Markup:
-    """HTML of the card's sentences."""
     parts = [
         fill("<span{}>{}</span>", attributes({"class": "eh-said"}), inline_markup(text))
         for text in card.sentences
@@ -290,7 +288,6 @@ def point_measures_html(card: PointCard) -> Markup:
 
 
 def point_how_text(card: PointCard) -> str:
-    """Text on how the numbers of the card are computed."""
     return (
         f"{count(len(card.planned), 'reply')}, {count(card.read)} with a verdict, in "
         f"{count(card.arrangements, 'arrangement')} of options and criteria. Intervals: "

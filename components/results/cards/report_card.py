@@ -1,4 +1,4 @@
-"""A report card: the measures of a judge, and the values and words that its sentences insert."""
+"""Report card: the measures of a judge, and the values and words inserted into its sentences."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ class ReportCard(CardMeasures):
 
     @property
     def toward(self) -> str:
-        """The preferred position: for pairs by the direction of flips, for more options by the
-        choice model."""
+        """The preferred position: by flips for pairs, by the choice model for more options."""
         if not self.pairs:
             return self.position_term[3]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
 
     @cached_property
     def facts(self) -> dict[str, float | None]:
-        """The values that the rules in components.results.cards.sentence_rules test and insert."""
+        """Values (key of CARD_FACTS -> number) that the sentence rules test and insert."""
         measures, flips = self.measures, self.measures["conflict"].value
         noise = measures["noise_floor"].value
         known = measures["accuracy"] if self.raters.truth == "design" else Estimate(None)
@@ -83,18 +82,18 @@ class ReportCard(CardMeasures):
 
     @cached_property
     def _tests(self) -> float:
-        """Number of cards that a reader can look at, under every value of the filters in use,
-        divided by the part of the error rate that claims under such filters may use."""
+        """Factor of the Bonferroni correction: number of cards that a reader can open under any
+        value of the filters in use, divided by the part of the error rate that such cards may
+        use."""
         return max(order_test_family(self._bias), 1) / self._bias.error_share
 
     def _claimed(self, estimate: Estimate) -> Estimate:
-        """The estimate with a wider interval, which holds for all cards and filters together
-        (Bonferroni)."""
+        """The estimate with its interval widened for all cards and filters (Bonferroni)."""
         return simultaneous_interval(estimate, self._tests)
 
     def _label_low(self) -> float | None:
-        """Distance from an even share to the nearer end of the interval of the label's share;
-        negative if the interval contains an even share."""
+        """Distance from 1/2 to the nearer end of the interval of the first label's share; negative
+        if the interval contains 1/2."""
         label = self._claimed(self.slot_label_effects["label"])
         if label.low is None or label.high is None:
             return None
@@ -110,7 +109,7 @@ class ReportCard(CardMeasures):
 
     @property
     def words(self) -> dict[str, str]:
-        """The words, other than numbers, that the sentences insert."""
+        """Key of SENTENCE_WORDS -> text that the sentences insert."""
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self.slot_label_effects["label"].value
         return {
@@ -121,12 +120,9 @@ class ReportCard(CardMeasures):
         }
 
     def _position_preference(self) -> tuple[float | None, float | None]:
-        """The p-value of the test that no position is preferred, and the share of the preferred
-        position.
-
-        The p-value is that of the position-bias view, so that card and view never contradict each
-        other.
-        """
+        """p-value of the test that no position is preferred, and share of the preferred position.
+        The p-value equals that of the Position bias view, so that card and view never contradict
+        each other."""
         cell = (self.judge, self.prompt)
         if not self.pairs:
             found = option_p_values(self._bias, load_option_rows(self.raters.filtered_study))

@@ -28,7 +28,7 @@ _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CardFact:
-    """The name and number format with which a value of a report card is shown in hover texts."""
+    """Name and number format of a value of a report card, for hover texts."""
 
     words: str
     write: Callable[[float], str]
@@ -125,7 +125,8 @@ class RuleCondition:
 
 @dataclass(frozen=True, slots=True)
 class SentenceRule:
-    """One rule; `text` may contain values and SENTENCE_WORDS in braces, and **bold** words."""
+    """Rule for one sentence of a card; `text` may contain {keys} of values and of SENTENCE_WORDS,
+    and **bold** words."""
 
     name: str
     text: str
@@ -379,8 +380,8 @@ class CardSentence:
 
 
 SENTENCE_WORDS: Final = ("differ", "toward", "label", "lean")
-"""Words a sentence may insert besides facts: subject and verb, the position, the label, the lean
-with its interval."""
+"""Keys of the texts that a sentence may insert besides values: the clause "Its verdicts differ …",
+the position, the label, and the lean with its interval."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

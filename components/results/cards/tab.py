@@ -22,8 +22,8 @@ def bind(parts: Any) -> None:
 
 
 def card_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the menu of judges. The first judge has the empty value, so that the address of
-    the default view stays short."""
+    """State of the menu of judges. The first judge has the empty value, so that the default view
+    has a short address."""
     names = list(Raters(filtered).names)
     default = names[0] if names else ""
     offered = [(name, "" if name == default else name) for name in names]
@@ -32,8 +32,8 @@ def card_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 
 def draw_card(filtered: FilteredStudy, card: str) -> Markup:
-    """Draw the chosen card; if the filters leave that card no verdicts, draw the first card that
-    has verdicts."""
+    """Draw the chosen card; if no verdict of the chosen judge passes the filters, draw the first
+    card with verdicts."""
     raters = Raters(filtered)
     names = list(raters.names)
     wanted = card or (names[0] if names else "")
@@ -72,4 +72,4 @@ CARD: Final = Panel(
     ),
 )
 VIEW: Final = View(NAME, (CARD,), kpis=lambda _: EMPTY, bind=bind, report=report_cards)
-"""The view Report cards; it has no headline, because a card has its own name and sentences."""
+"""The view Report cards; it has no headline, because each card begins with a name and sentences."""

@@ -1,5 +1,4 @@
-"""Paired differences of two sides (judges or prompts) on their common items, by measure family and
-category."""
+"""Differences of two sides (judges or prompts), paired by item, by measure family and category."""
 
 from __future__ import annotations
 
@@ -68,7 +67,7 @@ class PairedSides:
 
     @cached_property
     def _readable_items(self) -> pd.DataFrame:
-        """Rows (side, category, item) for every item on which a side has usable verdicts."""
+        """Rows (side, category, item), one for each item on which a side has usable verdicts."""
         rows = row_selection.select_readable(self.frame)
         cell, cells = row_selection.group_codes(rows, ("side", "category", "item"))
         return rows.iloc[row_selection.first_rows(cell, cells)][
@@ -77,7 +76,7 @@ class PairedSides:
 
     @cached_property
     def common_items(self) -> pd.Series:
-        """The category of each item that both sides judged."""
+        """Category of each item that both sides judged, indexed by item."""
         left, right = (
             self._readable_items[self._readable_items["side"] == which] for (which,) in SIDE_CELLS
         )
@@ -106,13 +105,13 @@ class PairedSides:
 
     @cached_property
     def rivals(self) -> list[Side]:
-        """All sides among which the two compared sides were chosen; the adjustment covers every
-        pair of these sides."""
+        """All sides among which the two compared sides were chosen; intervals are adjusted for
+        every pair of these sides."""
         return rival_sides(self.filtered_study, self.left, self.right)
 
     def _selection_quantile(self, compared: Sequence[ComparedMeasure]) -> float:
-        """Quantile of the largest |z| over all pairs of rival sides, by which intervals are
-        widened; 0 if there are only two sides."""
+        """Critical value for the intervals: quantile of the largest |z| over all pairs of rival
+        sides; 0 if there are only two sides."""
         if len(self.rivals) < 3 or not compared:
             return 0.0
         frame = stack_rivals(self.filtered_study, self.rivals)
@@ -123,8 +122,8 @@ class PairedSides:
     def by_category(
         self, compared: ComparedMeasure
     ) -> tuple[list[MeasureContrast], list[MeasureContrast]]:
-        """Contrasts of the categories with at least MIN_ITEMS items, adjusted as one family; then
-        contrasts of the other categories."""
+        """Contrasts of the categories with at least MIN_ITEMS items, adjusted as one family; and,
+        as a second list, contrasts of the smaller categories."""
         sizes = self.common_items[self.common_items != ""].value_counts().sort_index()
         pairs = [
             (((SIDE_CELLS[0][0], str(name)), (SIDE_CELLS[1][0], str(name))), n)

@@ -23,8 +23,7 @@ MAX_BARS: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ItemDifference:
-    """One item: for each side, the sum of the measure and the number of verdicts or comparisons it
-    sums."""
+    """One item: for each side, the sum of a measure and the number of values summed."""
 
     item: str
     left: float
@@ -38,8 +37,7 @@ class ItemDifference:
 
     @property
     def whole(self) -> bool:
-        """Whether both sums are whole numbers with the same n, so that they can be shown as
-        counts."""
+        """Whether both sums are whole numbers with the same n, so that counts can be shown."""
         counts = self.left % 1 == 0 and self.right % 1 == 0
         return counts and self.left_n == self.right_n
 

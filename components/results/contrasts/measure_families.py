@@ -1,5 +1,4 @@
-"""The measures of the view Compare two, grouped in families; all are in percentage points, to share
-an axis."""
+"""Measures of the view Compare two, in families; all are in percentage points, to share an axis."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ class ComparedMeasure:
     description: str
     measure: Measure
     selection: Mapping[str, object] = field(default_factory=dict)
-    """Filters for Inspect, besides the judge and prompt of the side."""
+    """Filters that Inspect adds to a side's judge and prompt, to list the measured judgements."""
 
 
 FLIPPED_SELECTION: Final = {"flipped": True}
@@ -154,8 +153,8 @@ FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
     },
     SINGLE_ANSWERS: POINT_MEASURES,
 }
-"""The measures of each family: the families of the JSON summary, then the measures of single
-answers. "Win rates" has one measure per model, built by `family_measures`."""
+"""Family -> measures: the families of the JSON summary, then the measures of single answers. The
+measures of "Win rates", one per model, are built by `family_measures`."""
 
 CATEGORY_MEASURES: Final = {one.label: one for one in (*FAMILIES["Behaviour"], *POINT_MEASURES)}
 """Label -> measure, for the measures that can be shown by category and by item."""
@@ -165,8 +164,8 @@ POINT_LABELS: Final = tuple(one.label for one in POINT_MEASURES)
 def family_measures(
     name: str, contestants: list[str], known_by_people: bool
 ) -> list[ComparedMeasure]:
-    """The measures of a family. KNOWN_ACCURACY is left out if the known answers are people's votes,
-    since SAME_AS_PEOPLE already measures that."""
+    """The measures of a family. KNOWN_ACCURACY is left out if better answers are known from
+    people's votes only, since SAME_AS_PEOPLE measures the same then."""
     if name == "Win rates":
         return [
             ComparedMeasure(

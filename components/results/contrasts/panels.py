@@ -28,8 +28,8 @@ from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 
 MIN_OPPOSITE_LEAN: Final = 0.05
-"""Smallest position preference of each side for the sentence "they favour opposite positions"; the
-difference must be significant too."""
+"""Smallest position preference that each side must have for the sentence "they favour opposite
+positions"; the difference must be significant too."""
 
 
 # ---------------------------------------------------------------------------- headline
@@ -113,8 +113,7 @@ def _largest_difference(pair: PairedSides, significant: Sequence[MeasureContrast
 
 
 def show_family(pair: PairedSides, family: str) -> Markup:
-    """HTML table: measure, values of both sides, their difference on a common axis, adjusted
-    interval."""
+    """HTML table: measure, values of both sides, difference on a common axis, adjusted interval."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     lines = pair.family(family)
@@ -162,8 +161,8 @@ def _small_text(text: str) -> Markup:
 
 
 def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> Markup:
-    """HTML of one side's value, linked to its judgements in Inspect unless they belong to another
-    study."""
+    """HTML of one side's value; with a link to the side's judgements in Inspect, unless they are in
+    another study."""
     own = {"judge": side.judge, "prompt": side.prompt}
     select = None if side.study else {k: v for k, v in own.items() if v} | dict(one.selection)
     return link(_percent_text(value), select)
@@ -182,7 +181,8 @@ def _difference_html(estimate: Estimate, decimals: int) -> Markup:
 
 
 def significance_badge(line: Contrast) -> Markup:
-    """HTML badge "no significant difference", or the number of items if there is no interval."""
+    """HTML badge "no significant difference", empty if the difference is significant; without an
+    interval, the number of items."""
     if line.adjusted.low is None:
         return fill('<span class="eh-small eh-mute">{}</span>', count(line.raw.items, "item"))
     if is_significant(line):
@@ -208,8 +208,8 @@ def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
 
 
 def show_categories(pair: PairedSides, within: str) -> Markup:
-    """HTML table of one measure's difference by category, adjusted as one family; with too few
-    items, only the value."""
+    """HTML table of one measure's difference by category, adjusted as one family; without interval
+    for categories with too few items."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     enough, few = pair.by_category(CATEGORY_MEASURES[within])

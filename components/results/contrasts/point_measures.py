@@ -1,5 +1,4 @@
-"""Measures of verdicts on single answers, as shares, for the comparison of two judges or
-prompts."""
+"""Measures of verdicts on single answers, as shares, for comparing two judges or prompts."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ NO_LABEL_NOTE: Final = "no verdict has a label"
 
 
 def _point_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
-    """Rows of usable pass/fail verdicts, or of usable scores, without noise-floor repeats; with the
-    columns `value` and `right` (the label, nan without one)."""
+    """Rows of usable pass/fail verdicts (`passes`) or of usable scores, without noise-floor
+    repeats; with the columns `value` and `right` (the label, nan if there is none)."""
     frame = evidence.frame
     single = (frame["options"] == 1).to_numpy() & ~frame["noise"].to_numpy(np.bool_)
     score = usable_scores(frame)

@@ -1,5 +1,4 @@
-"""The two sides of a contrast: which judges and prompts can be compared, and the judgements of
-each."""
+"""The two sides of a contrast: judges and prompts that can be compared, and their judgements."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, machine_rows, row_names
 from components.filtering.memo import memoise_by_study
+from components.results.bias.computed import load_bias
 from metrics.estimation import row_selection
-from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.position.position_measures import CONSISTENCY
 
@@ -24,14 +23,14 @@ SIDE_CELLS: Final = ((LEFT,), (RIGHT,))
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a contrast: a judge, a prompt, or a judge with a prompt; an empty field means
-    all."""
+    """One side of a contrast: a judge, a prompt, or a judge with a prompt; an empty `judge` or
+    `prompt` means all."""
 
     name: str
     judge: str = ""
     prompt: str = ""
     study: str = ""
-    """Name of another study with the same judge; empty means the current study."""
+    """Name of another study from which the judgements come; empty means the current study."""
 
 
 def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
@@ -51,8 +50,8 @@ def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
 
 
 def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
-    """The same judges in other studies of the same data that show them images instead of image
-    descriptions, or the reverse."""
+    """Sides from other studies of the same data in which the same judges see images instead of
+    image descriptions, or the reverse."""
     judges = {str(name) for name in machine_rows(filtered.unfiltered_frame)["judge"].unique()}
     found: dict[str, Side] = {}
     for line in filtered.store.studies():
@@ -82,9 +81,9 @@ def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str,
 def _by_consistency(whole: FilteredStudy) -> list[list[str]]:
     """All judges, then all prompts, of an unfiltered study, each group sorted with the most
     consistent first."""
-    rows, found = machine_rows(whole.unfiltered_frame), []
+    counts, found = load_bias(whole).counts.rows, []
     for column in ("judge", "prompt"):
-        got = estimate_all([CONSISTENCY], rows, [column])[CONSISTENCY.name]
+        got = counts.by_cell(CONSISTENCY.name, (column,))
         values = {cell[0]: one.value or 0.0 for cell, one in got.items()}
         found.append(sorted(values, key=lambda name: -values[name]))
         if len(values) > 1:
@@ -101,8 +100,8 @@ def _select_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
 
 
 def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
-    """Judgements of a side. A judge or prompt named by the side replaces the filter on that
-    field."""
+    """Judgements of a side that pass the filters; the judge and prompt of the side replace those of
+    the filter."""
     chosen = filtered.filter
     chosen = replace(
         chosen,
@@ -127,11 +126,8 @@ def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
     """All sides of this study of the same kind as the two given (judges, prompts, or judges with
-    prompts).
-
-    The two sides were chosen among these, by a reader or by the page. If the two are of different
-    kinds, only the two are returned.
-    """
+    prompts), among which a reader or the page chose. If the two sides are of different kinds, only
+    these two are returned."""
     kinds = {(bool(side.judge), bool(side.prompt), side.study) for side in (left, right)}
     if len(kinds) != 1:
         return [left, right]
@@ -151,11 +147,8 @@ def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
 
 
 def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
-    """One frame of both sides with a column `side`; people's votes have the side "people".
-
-    The side is added to the prompt name, so that a judgement that belongs to both sides is kept
-    twice.
-    """
+    """Frame of both sides with a column `side`; people's votes have the side "people". The side is
+    added to the prompt's name, so that a judgement of both sides counts in both."""
     parts = {LEFT: rows_of_side(filtered, left), RIGHT: rows_of_side(filtered, right)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))

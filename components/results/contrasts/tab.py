@@ -75,8 +75,8 @@ def right_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 
 def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> ControlState:
-    """Choices of one side of the comparison. The default side has the empty value, so that the
-    address of the default view stays short."""
+    """State of the menu of one side. The default side has the empty value, so that the default view
+    has a short address."""
     known = list_sides(filtered)
     default = default_sides(filtered, known)[side]
     names = [*known, *sides_in_other_studies(filtered)]
@@ -86,22 +86,20 @@ def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> Contr
 
 
 def family_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the menu of measure families: the families that apply to the verdicts of a
-    study."""
+    """State of the menu of measure families: those that apply to the verdicts of the study."""
     return _kinds_state(filtered, wanted, tuple(FAMILIES), (SINGLE_ANSWERS,))
 
 
 def within_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the measure shown by category: the measures that apply to the verdicts of a
-    study."""
+    """State of the menu of measures by category: those that apply to the study's verdicts."""
     return _kinds_state(filtered, wanted, tuple(CATEGORY_MEASURES), POINT_LABELS)
 
 
 def _kinds_state(
     filtered: FilteredStudy, wanted: str | None, known: tuple[str, ...], points: tuple[str, ...]
 ) -> ControlState:
-    """Choices of a menu that apply to the study's verdicts: those for comparisons, those for single
-    answers (`points`), or both."""
+    """State of a menu with those of the choices `known` that apply to the study's verdicts: on
+    comparisons, on single answers (`points`), or both."""
     kinds = verdict_kinds(filtered)
     pairs = [] if kinds.only_points else [name for name in known if name not in points]
     single = [name for name in known if name in points and (kinds.pass_fail or kinds.scores)]
@@ -110,8 +108,8 @@ def _kinds_state(
 
 
 def applied_choice(filtered: FilteredStudy, chosen: str, known: tuple[str, ...]) -> str:
-    """The chosen name; in a study of single answers, the first of `known` if the chosen name is not
-    among them."""
+    """The choice in use: `chosen`, or the first of `known` if a study of single answers lacks
+    it."""
     return chosen if chosen in known or has_comparisons(filtered) else known[0]
 
 

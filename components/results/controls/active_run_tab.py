@@ -97,7 +97,7 @@ def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
 
 
 def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
-    """The contents of a view, with the notice instead of the finding while a run is active."""
+    """Contents of a view; during a run, the notice "Partial" replaces the finding."""
     return dict(drawn) if progress is None else {**drawn, "finding": partial_notice(progress)}
 
 
@@ -138,6 +138,6 @@ def frozen_notice(progress: RunProgress, shown: int, running: bool) -> Markup:
 def choice_updates(
     filters: Mapping[str, Sequence[str]], controls: Mapping[str, Sequence[str]]
 ) -> list[Any]:
-    """Gradio updates with new choices for menus and switches; their current values stay."""
+    """Gradio updates with the choices of menus and switches; the values stay unchanged."""
     menus = [gr.Dropdown(choices=list(known)) for known in filters.values()]
     return [*menus, *(gr.Radio(choices=list(known)) for known in controls.values())]

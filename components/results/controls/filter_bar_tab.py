@@ -1,4 +1,4 @@
-"""Filters above every view of Results: their menus, their values and their choices for a study."""
+"""Filters above every view of Results: menus, their values, and their choices for a study."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from components.filtering.filters import (
     WITHOUT_SUSPECTS,
     Filter,
     filter_choices,
-    shown_contestants,
 )
 from components.html.markup import Markup
 from components.layout.widgets import ClickableHTML
 from components.results.view.address_choices import pick_choice
+from metrics.estimation.row_selection import contestants
 from studies.frames.frame import SUSPECT_COLUMN
 
 FILTER_NAMES: Final = ("judge", "prompt", "category", "contestants", "rule", "suspects")
@@ -29,7 +29,7 @@ FIXED_CHOICES: Final = {
     "rule": [STUDY_RULE, *COUNTING_RULES],
     "suspects": [WITH_SUSPECTS, WITHOUT_SUSPECTS],
 }
-"""Filters with the same choices for every study."""
+"""Filter -> its choices, for the filters with the same choices in every study."""
 _MORE_MENU: Final = Markup(
     '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
     '</summary><div class="list"></div></details></div>'
@@ -41,7 +41,7 @@ _FILTER_PILL: Final = Markup(
     'aria-expanded="false" aria-controls="eh-filter-box">Filter</button>'
     '<span id="eh-filter-active"></span></div>'
 )
-"""HTML of the button that shows the filters, and of the values of the filters in use."""
+"""HTML of the button that shows the filters, and of a list of the filters in use."""
 
 
 def build_filters() -> dict[str, gr.Dropdown]:
@@ -89,11 +89,11 @@ def changing_choices(whole: FilteredStudy) -> dict[str, list[str]]:
     """Name of a filter -> its choices, for the filters whose choices depend on the verdicts."""
     frame = whole.unfiltered_frame
     columns = {column: filter_choices(frame, column) for column in COLUMN_FILTERS}
-    return {**columns, "contestants": shown_contestants(frame)}
+    return {**columns, "contestants": contestants(frame)}
 
 
 def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, gr.Dropdown]:
-    """Menus of the filters for a study, with the values of the address where they exist."""
+    """Filter menus for a study, set to the values in the page address if the study has them."""
     known = changing_choices(whole)
     made = {
         column: gr.Dropdown(
@@ -101,9 +101,9 @@ def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str
         )
         for column in COLUMN_FILTERS
     }
-    contestants = known["contestants"]
-    chosen = [n for n in wanted.get("contestants", "").split(",") if n in contestants]
-    made["contestants"] = gr.Dropdown(choices=contestants, value=chosen)
+    models = known["contestants"]
+    chosen = [n for n in wanted.get("contestants", "").split(",") if n in models]
+    made["contestants"] = gr.Dropdown(choices=models, value=chosen)
     made["rule"] = gr.Dropdown(value=pick_choice(wanted.get("rule"), FIXED_CHOICES["rule"]))
     suspicious = SUSPECT_COLUMN in whole.unfiltered_frame
     asked = wanted.get("suspects") if suspicious else WITH_SUSPECTS

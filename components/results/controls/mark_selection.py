@@ -1,4 +1,4 @@
-"""The judgements behind a clicked mark of Results."""
+"""Selection for Inspect of the judgements counted by a clicked mark of Results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metrics.agreement.pairwise_agreement import PEOPLE
 
 
 def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
-    """Selection for Inspect of the judgements behind a clicked mark, within the current filters."""
+    """Selection for Inspect of the judgements that a clicked mark counts, within the filters."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
         k: v

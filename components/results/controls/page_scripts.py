@@ -1,5 +1,4 @@
-"""JavaScript of the Results tab: write the page address, store the control values, draw the visible
-view."""
+"""JavaScript of the Results tab: write the page address, keep control values, draw the view."""
 
 from __future__ import annotations
 
@@ -10,21 +9,17 @@ from components.results.controls.results_parts_tab import ResultsTab
 
 
 def single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
-    """Adapt a script that takes all values to the event of one control; the page keeps the other
-    values.
-
-    The event has one input only, because Gradio searches its whole component tree for each input.
-    """
+    """Adapt a script that takes the values of all controls to the event of one control: the other
+    values are those kept on the page. The event has a single input, because Gradio searches its
+    whole component tree for each input."""
     place = tab.inputs.index(control)
     values = "evenhand.held"
     return f"value => {values} && void ({script})(...{values}.with({place}, value))"
 
 
 def address_script(tab: ResultsTab) -> str:
-    """JavaScript that writes the values that differ from their defaults into the page address.
-
-    It also keeps the values on the page, as the text that `request_text` sends.
-    """
+    """JavaScript that writes the values that differ from their defaults into the page address. It
+    also keeps the values on the page, as the text that `request_text` sends."""
     names = json.dumps(list(tab.named_inputs))
     starts = json.dumps([part.value for part in tab.inputs])
     return (
@@ -37,9 +32,9 @@ def draw_script(tab: ResultsTab, *, settling: bool = False, changed: bool = Fals
     """JavaScript that writes the page address and draws the visible view.
 
     `settling`: the controls have just been set for a study; if the visitor chose another view in
-    the meantime, that view is drawn instead. Without `settling` nothing is drawn while a study is
-    being opened, because the controls still have the values of the previous study. `changed`: draw
-    only if the values differ from the last ones, because Gradio's menus report one choice twice.
+    the meantime, that view is drawn. Without `settling` nothing is drawn while a study is being
+    opened, because the controls still have the values of the previous study. `changed`: draw only
+    if a value has changed, because Gradio's menus report one choice twice.
     """
     before = "evenhand.asked" if changed else "null"
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})

@@ -33,26 +33,18 @@ class ResultsTab:
     pages: gr.Tabs
     parts: dict[str, ViewParts]
     draw_buttons: dict[str, gr.Button]
-    """One hidden button per view; the page presses the button of the visible view.
-
-    Separate buttons keep the outputs of each event few, as Gradio updates all of them, visible or
-    not.
-    """
+    """View -> hidden button that draws it; the page presses the button of the visible view. Gradio
+    updates all outputs of an event, visible or not, so one button for all views would be slow."""
     request_text: gr.Textbox
-    """Hidden text box for the values of `inputs` as one JSON text, since every Gradio input costs
-    time. It stays empty; the page replaces its value when it sends an event."""
+    """Hidden text box that stays empty: when the page sends an event, it puts the values of
+    `inputs` here as one JSON text, since every Gradio input costs time."""
     follower: RunFollower
-
-    @property
-    def clickable(self) -> list[gr.HTML]:
-        """HTML components in which a click on a mark selects judgements."""
-        marks = [mark for parts in self.parts.values() for mark in parts.clickable]
-        return [self.common["kpis"], *marks]
+    marks: gr.HTML
+    """Receives the clicks on the marks of all views."""
 
     @property
     def controls(self) -> dict[str, Any]:
-        """Controls of all views by name; names are unique because they are also address
-        parameters."""
+        """Controls of all views by name; the names are also address parameters."""
         return {k: v for parts in self.parts.values() for k, v in parts.controls.items()}
 
     @property
@@ -70,23 +62,21 @@ class ResultsTab:
         return [*top, *self.parts[view].outputs(), *bottom]
 
     def view_updates(self, view: str, drawn: Mapping[str, Any]) -> list[Any]:
-        """Values for `view_outputs` from contents by name."""
+        """The contents in `drawn` (output name -> content), in the order of `view_outputs`."""
         top, bottom = ([drawn.get(name, gr.skip()) for name in names] for names in (TOP, BOTTOM))
         return [*top, *self.parts[view].updates(drawn), *bottom]
 
     def session_states(self, view: str) -> dict[str, gr.State]:
-        """Controls of a view whose values are stored in the Gradio session instead of on the
-        page."""
+        """Controls of a view whose values are in the Gradio session instead of on the page."""
         return {k: v for k, v in self.parts[view].controls.items() if isinstance(v, gr.State)}
 
 
 def parse_request(
     tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """Read the values of `tab.inputs` from the JSON text that the page sent.
-
-    `session_values`: controls stored in the session; they replace those in the text.
-    """
+    """Values of `tab.inputs`, read from the JSON text that the page sent; initial values if it is
+    empty. `session_values`: values of controls that are stored in the session, used instead of
+    those in the text."""
     parts = tab.inputs
     if not request_text:
         return tuple(part.value for part in parts)

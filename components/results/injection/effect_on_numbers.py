@@ -27,12 +27,12 @@ from studies.texts.injection import INSTRUCTION, find_echoes
 MAX_REPLIES_SCANNED: Final = 200
 """Maximum replies searched for repeated injection text, to keep the page fast."""
 SUSPECTS_SELECTION: Final = {"suspect": ONLY_SUSPECTS}
-"""Selection behind the "Read them" button."""
+"""Selection for Inspect that the button "Read the suspects" opens."""
 
 
 @dataclass(frozen=True, slots=True)
 class WinRateShift:
-    """The model whose win rate changes most when injection suspects are left out."""
+    """Win rate of one model with and without the injection suspects."""
 
     name: str
     rate_with: float
@@ -53,8 +53,8 @@ class InjectionEffect:
 
 @memoise_by_study
 def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
-    """The effect of the filtered study's suspects on its numbers, also if the filter excludes them;
-    None without suspects."""
+    """Number of the filtered study's injection suspects, and their effect on win rates; computed
+    even if the filter excludes them. None without suspects."""
     included = replace(
         filtered_study, filter=replace(filtered_study.filter, suspects=WITH_SUSPECTS)
     )
@@ -76,7 +76,7 @@ def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
 
 
 def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """The suspect texts shown to the judges of these rows, as pairs (item, field or model)."""
+    """Suspect texts shown to judges in these rows, as pairs (item, "instruction" or model)."""
     shown: dict[str, set[str]] = defaultdict(set)
     for item, contestants in rows[["item", "shown"]].drop_duplicates().itertuples(index=False):
         shown[item].update(contestants.split(SEP))
@@ -106,8 +106,7 @@ def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_size(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: absolute change of the win rate, then its sign (win rates raised by suspects come
-    first)."""
+    """Sort key: absolute change of the win rate; of equal changes, a rise by suspects is larger."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 
@@ -127,8 +126,7 @@ def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
 
 
 def suspects_notice(filtered_study: FilteredStudy) -> Markup:
-    """HTML notice above the numbers: how many suspects there are, and a win rate with and without
-    them."""
+    """HTML notice above the numbers: number of suspects, and a win rate with and without them."""
     text = suspects_text(filtered_study)
     return (
         notice_html("warn", *text, Action("Read the suspects", SUSPECTS_SELECTION))

@@ -25,14 +25,14 @@ from studies.frames.frame import SUSPECT_COLUMN
 from studies.texts.injection import RULE_DESCRIPTIONS, find_suspects
 
 MAX_ROWS: Final = 20
-"""Maximum rows per measure: models, or judges with their prompts."""
+"""Maximum rows of one measure; a row is a model, or a judge with a prompt."""
 SECTION_TITLE: Final = "Injection suspects"
 COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First-position share", FIRST_SHARE))
 
 
 @dataclass(frozen=True, slots=True)
 class SuspectComparison:
-    """One measure, computed with and without the injection suspects."""
+    """One measure of a model, or of a judge and prompt, with and without injection suspects."""
 
     measure_name: str
     subject: str
@@ -48,7 +48,6 @@ class SuspectComparison:
 
 
 def injection_section(filtered_study: FilteredStudy) -> Markup:
-    """The report section as HTML."""
     text = suspects_text(filtered_study)
     if text is None:
         none = "No question or answer shown to a judge contains text addressed to the judge."
@@ -80,7 +79,7 @@ def injection_section(filtered_study: FilteredStudy) -> Markup:
 
 
 def count_rules(filtered_study: FilteredStudy) -> Counter[str]:
-    """Number of shown texts that match each detection rule."""
+    """Detection rule -> number of shown texts that match the rule."""
     rows = filtered_study.frame[filtered_study.frame[SUSPECT_COLUMN]]
     seen = suspect_texts(filtered_study, rows)
     items = {

@@ -29,7 +29,7 @@ from components.results.view.judge_menu import JudgeMenu
 from studies.domain import Estimate
 
 MAX_ROWS: Final = 8
-"""Rows of a small chart; the view behind the link shows all."""
+"""Maximum rows of a small chart; the linked view shows all rows."""
 CHANCE_WITH_TIES: Final = 1 / 3
 
 
@@ -78,8 +78,8 @@ def _more(hidden: int) -> Markup:
 
 
 def swap_chart(bias: Bias, menu: JudgeMenu = escape, *, legend_only: bool = False) -> Markup:
-    """HTML bars of flips toward the first and toward the second position, one pair of bars per
-    judge and prompt; `legend_only` leaves out the line of text above the bars."""
+    """HTML bars of flips toward the first and toward the second position, by judge and prompt;
+    `legend_only` leaves out the line of text above the bars."""
     rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
     if not rows:
         return EMPTY
@@ -116,7 +116,7 @@ def _swap_row(row: FlipLean, most: int, menu: JudgeMenu) -> Markup:
 
 
 def order_chart(ranking: Ranking) -> Markup:
-    """HTML chart of each model's rank by one order of the answers, by the other, and by both."""
+    """HTML table of each model's rank from the first order of the answers, the second, and both."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return EMPTY
@@ -139,8 +139,7 @@ def order_chart(ranking: Ranking) -> Markup:
 
 
 def people_chart(data: Agreement, menu: JudgeMenu = escape) -> Markup:
-    """HTML chart of each judge's agreement with the majority of people, and of two people with each
-    other."""
+    """HTML chart of agreement: of each judge with the people's majority, and of two people."""
     found = [(name, data.with_people(name)) for name in data.ranked_judges]
     lines = [(name, one.share) for name, one in found if one and one.share.value is not None]
     if not lines or not data.raters.has_people:

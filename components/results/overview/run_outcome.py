@@ -1,5 +1,4 @@
-"""The end of a run on the Run tab: the direction of the flips, and links to what can be done
-next."""
+"""Panels of the Run tab at the end of a run: direction of the flips, next steps with links."""
 
 from __future__ import annotations
 
@@ -20,12 +19,11 @@ from components.results.remedies import tab as remedies_tab
 from studies.store.store import Store
 
 WIDE: Final = 0.05
-"""Half-width of the interval, as a share, above which more questions are proposed."""
+"""Half-width of an interval, as a share, above which the panel proposes more questions."""
 
 
 class NextStep(NamedTuple):
-    """A row of the panel "Next steps": title, text, label of the button, and attributes of the
-    button."""
+    """A row of the panel "Next steps": title, text, label and attributes of the button."""
 
     title: str
     text: str
@@ -114,8 +112,8 @@ def _precision(bias: Bias) -> str:
 
 
 def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
-    """Rows of the panel "Next": read the flips, compare remedies or ask people, ask more questions,
-    share; only the steps that the stored verdicts allow."""
+    """Rows of the panel "Next steps": read the flips, compare remedies or ask people, ask more
+    questions, share; only steps that the stored verdicts allow."""
     flips = sum(row.flips for row in _compared(bias))
     steps = []
     if flips:

@@ -39,8 +39,8 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 
 
 def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
-    """Function that makes the menu at a judge's name: links to its report card and to its
-    comparison with another judge."""
+    """Function that returns the HTML of a judge's name with a menu: links to its report card and to
+    its comparison with another judge."""
     sides = list(list_sides(filtered_study))
 
     def menu(name: str) -> Markup:
@@ -88,16 +88,14 @@ def draw_people(filtered_study: FilteredStudy) -> Markup:
 
 
 def has_known_winners(filtered_study: FilteredStudy) -> bool:
-    """Whether remedies can be compared: pairs with a known better answer, or with people's
-    votes."""
+    """Whether remedies can be compared: pairs have a known better answer, or people's votes."""
     rows = filtered_study.machines
     known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered_study.frame).any())
     return known and bool((rows["options"] == 2).any())
 
 
 def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
-    """HTML strip with the recommended remedy; None, which hides the strip, if no better answer is
-    known."""
+    """HTML strip with the recommended remedy; None (strip hidden) if no better answer is known."""
     rows = filtered_study.machines
     if not has_known_winners(filtered_study):
         return None

@@ -20,7 +20,7 @@ GROUP_WORDS: Final = {"contestant": "model", "category": "category"}
 
 @dataclass(frozen=True, slots=True)
 class PassFailView:
-    """Results by judge and prompt; the panels show the combination with the most verdicts."""
+    """Results by judge and prompt; the panels show the judge and prompt with the most verdicts."""
 
     results: dict[tuple[str, str], PassFailResult]
     order: dict[tuple[str, str], OptionOrder]
@@ -46,7 +46,6 @@ class PassFailView:
 
 @share_in_drawing
 def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
-    """Compute the pass/fail results of the judges in a filtered study."""
     rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]
     found = PassFailView(
         pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows), {}

@@ -1,5 +1,4 @@
-"""Pass/fail verdicts as tables for a paper: confusion, rates with intervals, order of the
-options."""
+"""Pass/fail verdicts as tables for a paper: confusion, rates with intervals, order of options."""
 
 from __future__ import annotations
 
@@ -101,7 +100,8 @@ ORDER_CAPTION = (
 def order_rows(
     view: FilteredStudy, effects: Mapping[Cell, OptionOrder]
 ) -> tuple[tuple[str, ...], ...]:
-    """Rows on the order of the options, one for each judge and prompt with several orders."""
+    """Table rows on the effect of the order of options, one per judge and prompt with several
+    orders."""
     names = row_names(view.machines)
     return tuple(
         (
@@ -117,7 +117,7 @@ def order_rows(
 
 
 def decimal_cells(estimate: Estimate) -> tuple[str, str]:
-    """A number with two decimals, and its interval."""
+    """Texts of two cells: the value with two decimals, and its interval."""
     if estimate.value is None:
         return EMPTY_CELL, ""
     return decimal_cell(estimate), interval_cell(estimate, 1, 2)

@@ -1,4 +1,4 @@
-"""Panels of the pass/fail view: chart of the confusion matrix, rates with intervals."""
+"""Panels of the pass/fail view: confusion matrix, rates with intervals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AREAS: Final = (
     ("pass_bad", "false passes", True),
     ("fail_bad", "bad, failed", False),
 )
-"""Cells of the confusion matrix: field, label of its area, whether the verdict is wrong."""
+"""Cells of the confusion matrix: field name, label of the area, whether its verdicts are wrong."""
 NO_LABELS: Final = (
     "No verdict has a label. To measure the judge, add a column named label to the table, or "
     "labels to the items."
@@ -65,8 +65,8 @@ def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
 
 
 def is_pass_rate_wrong(view: PassFailView) -> bool:
-    """Whether the observed pass rate lies outside the interval of the true one, adjusted for the
-    number of judges and prompts."""
+    """Whether the observed pass rate lies outside the interval of the true pass rate, adjusted for
+    the number of judges and prompts."""
     if view.shown is None:
         return False
     observed = view.shown.rates.observed_pass_rate.value
@@ -163,8 +163,8 @@ def _selection(view: PassFailView, checked: str) -> dict[str, Any]:
 
 
 def rates_table(view: PassFailView) -> Markup:
-    """HTML table of sensitivity, specificity, precision and Youden's J with intervals; other judges
-    below."""
+    """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
+    judge and prompt shown."""
     found = view.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
@@ -195,8 +195,8 @@ def rates_table(view: PassFailView) -> Markup:
 
 
 def _reliability_table(view: PassFailView) -> Markup:
-    """HTML reliability curve as a table: probability of a pass, and share of good answers; empty
-    with fewer than two points."""
+    """HTML table of the share of good answers by the judge's probability of a pass; empty with
+    fewer than two probabilities."""
     points = view.reliability.get(view.cell or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same
@@ -228,7 +228,7 @@ def _rate_row(
 
 
 def judges_table(view: PassFailView) -> Markup:
-    """HTML table with one line for each judge and prompt; empty if there is only one."""
+    """HTML table of the pass/fail rates of all judges and prompts; empty if there is only one."""
     if len(view.results) < 2:
         return EMPTY
     heads = [

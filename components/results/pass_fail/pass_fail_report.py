@@ -1,4 +1,4 @@
-"""Pass or fail in the report file."""
+"""Pass/fail verdicts in the report file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metrics.labels.label_sections import pass_fail_sentence
 
 
 def report_rates(view: FilteredStudy) -> ReportPanel | None:
-    """Report section on verdicts on single answers against their labels, by judge and prompt."""
+    """Report section on pass/fail verdicts compared with labels, by judge and prompt."""
     found = load_pass_fail(view)
     if found.shown is None:
         return None

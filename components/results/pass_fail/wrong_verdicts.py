@@ -48,8 +48,7 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
 
 
 def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
-    """At most MAX_ROWS rows, one per item, sorted by the probability that the judge gave to its
-    verdict, the highest first."""
+    """At most MAX_ROWS rows, one per item, the highest probability of the judge's verdict first."""
     if EXPECTED_COLUMN in rows:
         rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
     return rows.drop_duplicates("item").head(MAX_ROWS)

@@ -1,5 +1,4 @@
-"""Content of the Protocol view, without Gradio: the panels of each protocol, headline and key
-figures."""
+"""Content of the Protocol view, without Gradio: headline, key figures, panels by protocol."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ load_own_alignment = memoise_by_study(
 
 
 def uses(*names: str) -> Callable[[FilteredStudy], bool]:
-    """A function that returns whether a study shows one of these sections."""
+    """Function of a filtered study that returns whether the study shows a section in `names`."""
     return lambda filtered: bool(set(names) & set(load_sections(filtered)))
 
 
@@ -109,7 +108,7 @@ def draw_alignment(filtered: FilteredStudy, beside: str | None) -> Markup:
 
 
 def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
-    """Draw the tables of the paper, for studies with its preset or without a preset."""
+    """Draw Creation-MMBench's published tables, for studies with its preset or without a preset."""
     if filtered.study.preset not in ("", "creation-mmbench"):
         return EMPTY
     return paper_tables_html.show_published_creation(table)
@@ -137,12 +136,9 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Studies of the same data that differ in the unrelated option, or in what judges see (images
-    or descriptions).
-
-    Studies with an added unrelated option come last: they have one option more, so their grades are
-    not comparable.
-    """
+    """Studies of the same data that differ from this study in the unrelated option, or in the input
+    of their judges (images or descriptions). Studies with an added unrelated option come last: they
+    have one option more, so their grades are not comparable."""
     mine = filtered.study
     found = []
     for line in filtered.store.studies():
@@ -169,8 +165,8 @@ def load_comparison_study(filtered: FilteredStudy, name: str | None) -> Comparis
 
 
 def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Agreement of the judges with people; also for the study `name`, if its judges saw the other
-    input (images or descriptions)."""
+    """Agreement of the judges with people; judges of the study `name` are added if they saw the
+    other input (images, or image descriptions)."""
     if not name or name not in comparable_studies(filtered):
         return load_own_alignment(filtered)
     beside = FilteredStudy(filtered.store, name, filtered.filter)
@@ -184,7 +180,7 @@ def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable 
 
 
 def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline, and the sentence below it, of the first protocol shown."""
+    """Headline of the first protocol shown, and the sentence below it."""
     wanted = load_sections(filtered)
     if sections.GRADE_SECTION in wanted and wanted[0] == sections.GRADE_SECTION:
         return protocol_grade.grade_finding(load_grade_cells(filtered))

@@ -55,14 +55,14 @@ class PublishedGrade:
 
     @property
     def max_grade(self) -> float:
-        """Highest grade possible with the printed entropy and choice: the harmonic mean is concave,
-        so a mean of harmonic means cannot exceed the harmonic mean of the means."""
+        """Highest grade possible with the printed entropy and choice value. The harmonic mean is
+        concave, so that a mean of harmonic means cannot exceed the harmonic mean of the means."""
         return 2 * self.entropy * self.choice / (self.entropy + self.choice)
 
     @property
     def doubt_level(self) -> int:
         """Doubt about a printed grade. 0: possible; 1: above `max_grade`; 2: above both entropy and
-        choice."""
+        choice value."""
         if self.grade <= self.max_grade + ROUNDING_ERROR:
             return 0
         return 2 if self.grade > max(self.entropy, self.choice) + ROUNDING_ERROR else 1
@@ -82,13 +82,14 @@ def published_grades() -> Mapping[GradeKey, PublishedGrade]:
 
 
 def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
-    """Published grades above their upper bound, the largest excess first."""
+    """Published grades above their highest possible value (`max_grade`), the largest excess
+    first."""
     found = [(key, cell) for key, cell in published_grades().items() if cell.doubt_level]
     return sorted(found, key=lambda pair: pair[1].max_grade - pair[1].grade)
 
 
 def models_by_grade() -> list[str]:
-    """Models in the published tables, the highest mean grade without an unrelated option first."""
+    """Models of the published tables, the highest mean grade without unrelated option first."""
     tables = published_grades()
     means: dict[str, list[float]] = {}
     for (model, _, added), cell in tables.items():
@@ -109,7 +110,7 @@ class GradeCaveat:
     grade_rises: int
     choice_falls: int
     leaders: int
-    """Number of different models that lead one of the eight columns."""
+    """Number of different models that have the highest grade in one of the eight columns."""
 
 
 def grade_caveat() -> GradeCaveat:
@@ -145,8 +146,8 @@ def short_model(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PublishedLevels:
-    """One row of Creation-MMBench's Table 5 with its counts. The intervals are computed here,
-    because the paper prints none."""
+    """One row of Creation-MMBench's Table 5: counts, measures, and intervals computed from the
+    counts, because the paper prints none."""
 
     model: str
     group: str
@@ -216,8 +217,8 @@ def _win_rate_estimate(rate: float, readable: int) -> Estimate:
 
 
 def reproduction_error() -> tuple[float, float]:
-    """Largest difference between printed values and values computed from the printed counts, for
-    Reward and for win rate."""
+    """Largest difference between the printed values of Table 5 and the values computed from its
+    printed counts: for Reward, and for win rate."""
     rows = creation_levels()
     return (
         max(abs((row.reward.value or 0.0) - row.printed_reward) for row in rows),
@@ -247,11 +248,11 @@ def creation_descriptions() -> tuple[PublishedDescription, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedAlignment:
-    """One row of Creation-MMBench's Table 7: one judge on one model's items, or on all items
-    (`overall`)."""
+    """One row of Creation-MMBench's Table 7: one judge on one model's items, or on the items of all
+    models ("overall")."""
 
     sees: str
-    """"images", "description" or "people"."""
+    """Input of the judge: "images" or "description"; "people" for a row on human raters."""
     judge: str
     model: str
     dual: bool
@@ -291,9 +292,7 @@ def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
 
 def count_images_unhelpful() -> tuple[int, int]:
     """Number of cells in which seeing the images does not help the judge, and number of all cells.
-
-    The cells are MAE and Consistency of each judge, in one and in both orders, over all models.
-    """
+    The cells are MAE and Consistency of each judge, in one and in both orders, over all models."""
     overall = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()

@@ -1,5 +1,4 @@
-"""Choice of the panels that the Protocol view shows for a study, and the rules in use where a paper
-and its code differ."""
+"""Panels of the Protocol view for a study, and the rules in use where paper and code differ."""
 
 from __future__ import annotations
 
@@ -54,19 +53,19 @@ def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
 
 
 def study_protocols(filtered: FilteredStudy) -> list[str]:
-    """Protocols of the prompts that pass the filters, in plan order."""
+    """Protocols of the prompts with judgements that pass the filters, in plan order."""
     return list(dict.fromkeys(protocol_by_prompt(filtered).values()))
 
 
 @memoise_by_study
 def protocol_by_prompt(filtered: FilteredStudy) -> dict[str, str]:
-    """The protocol of each prompt that passes the filters."""
+    """Prompt -> protocol, for the prompts with judgements that pass the filters."""
     names = [str(name) for name in filtered.machines["prompt"].unique()]
     return {name: _prompt_protocol(filtered, name) for name in names}
 
 
 def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
-    """Filtered rows whose prompts belong to these protocols, and all rows of people."""
+    """Filtered rows of prompts with one of these protocols, and all rows of people."""
     wanted = {name for name, kind in protocol_by_prompt(filtered).items() if kind in protocols}
     frame = Raters(filtered).rows
     mask = frame["prompt"].isin(wanted).to_numpy() | people_mask(frame)
@@ -74,7 +73,7 @@ def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
 
 
 def _prompt_protocol(filtered: FilteredStudy, name: str) -> str:
-    """Protocol of a prompt; for an unknown prompt of imported data, inferred from its records."""
+    """Protocol of a prompt; for an unknown prompt of imported data, inferred from judgements."""
     try:
         text = filtered.store.prompt_of(filtered.name, name)
         return (parse_prompt(text, name) if text else load_prompt(name)).protocol
@@ -105,11 +104,11 @@ class ProtocolRule:
     on: str
     other: str
     published: bool = True
-    """Whether the published numbers were computed with the counting rule in use."""
+    """Whether the published numbers were computed with the rule in use (`on`)."""
 
 
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
-    """The rules in use for the panels shown; a filter on the page may override the study's rule."""
+    """Rules in use for the panels shown; a filter may replace the study's counting rule."""
     study = filtered.study
     found: list[ProtocolRule] = []
     if VISIT_SECTION in sections:

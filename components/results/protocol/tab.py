@@ -1,5 +1,4 @@
-"""The Protocol view of the Results tab: the tables of the protocol's paper, with intervals
-added."""
+"""The Protocol view of the Results tab: the tables of the protocol's paper, with intervals."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 def bind(parts: Any) -> None:
-    """Connect the upload of benchmark scores: keep the scores in the view's state, or show the
-    error."""
+    """Connect the upload of benchmark scores: keep them in the view's state, or show the error."""
 
     def load_upload(path: str, scores: Any) -> tuple[Any, Markup]:
         try:
@@ -59,14 +57,14 @@ def bind(parts: Any) -> None:
 
 
 def beside_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the study to compare with; the control is hidden if there is no such study."""
+    """State of the menu of studies to compare with, which is hidden if there are none."""
     beside = [NO_OTHER_STUDY, *blocks.comparable_studies(filtered)]
     default = beside[1] if len(beside) > 1 else NO_OTHER_STUDY
     return ControlState(pick_choice(wanted, beside, default), beside, len(beside) > 1)
 
 
 def _panel(name: str, draw: Callable[..., Any], title: str, subtitle: str, **more: Any) -> Panel:
-    """A panel with one body of the same name and the text that explains it."""
+    """Panel `name` with one body of the same name and the explanation HOW_COMPUTED[name]."""
     body = (Body(name, f"eh-{name}", clickable=True),)
     return Panel(name, draw, body, title, subtitle, how=HOW_COMPUTED[name], **more)
 

@@ -28,7 +28,7 @@ are used, at least 20."""
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Leaderboards from all verdicts, from each order alone and from people's votes, and the Elo
+    """Leaderboards from all verdicts, from each order, and from people's votes; and the Elo
     curve."""
 
     boards: list[Leaderboard]
@@ -45,7 +45,7 @@ class Ranking:
 
     @property
     def orders(self) -> int:
-        """Number of shuffled orders in the band of the Elo curve."""
+        """Number of shuffled orders of the battles in the band of the Elo curve."""
         battles = 0 if self.pairs is None else len(self.pairs)
         return int(np.clip(MAX_BAND_BATTLES // max(battles, 1), 20, 100))
 
@@ -66,8 +66,7 @@ class Ranking:
 
     @property
     def colours(self) -> dict[str, int]:
-        """Colour index of each model, by sorted name, so that filters do not change a model's
-        colour."""
+        """Colour index of each model, in alphabetical order of the names."""
         return {name: place for place, name in enumerate(sorted(self.win_rates))}
 
 
@@ -75,10 +74,8 @@ def compute_ranking(
     rows: pd.DataFrame, verdicts: pd.DataFrame | None = None, votes: pd.DataFrame | None = None
 ) -> Ranking:
     """Compute the ranking from outcomes that already follow the counting rule of the study or
-    filter.
-
-    `verdicts`: the judges' verdicts before both orders were combined; `votes`: people's verdicts.
-    """
+    filter. `verdicts`: the judges' verdicts before both orders were combined; `votes`: people's
+    verdicts."""
     pairs = machine_pairs(rows)
     if pairs.empty:
         return Ranking([])

@@ -34,8 +34,7 @@ from metrics.summary.rating_sections import neighbour_evidence
 from studies.domain import Estimate
 
 MAX_EVIDENCE: Final = 4
-"""Number of pairs of neighbouring models whose e-values are shown, from the top of the
-leaderboard."""
+"""Number of pairs of adjacent models, from the top of the leaderboard, whose e-values are shown."""
 MAX_EVIDENCE_ROWS: Final = 300_000
 """Largest number of judgements for which e-values are computed on the page."""
 MAX_E_VALUE: Final = 1_000_000
@@ -48,8 +47,8 @@ NO_PAIRS_HTML: Final = empty_state(
 
 
 def leaderboard_html(ranking: Ranking) -> Markup:
-    """HTML leaderboard, one table per group of connected models; with ratings from people's votes,
-    if there are any."""
+    """HTML leaderboard, one table per group of connected models; with a mark for the rating from
+    people's votes, if there are votes."""
     if not ranking.boards:
         return NO_PAIRS_HTML
     parts = [_board_html(board, ranking) for board in ranking.boards]
@@ -89,11 +88,9 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
 
 
 def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
-    """Ratings from people's votes; empty unless people and judges rated the same models.
-
-    Ratings are relative to the mean of the models rated, so ratings of different sets cannot be
-    compared.
-    """
+    """Ratings from people's votes; empty unless people and judges rated the same models. Ratings
+    are relative to the mean of the rated models, so ratings of different sets of models cannot be
+    compared."""
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return {}
@@ -130,7 +127,7 @@ def _e_value_text(value: float) -> str:
 
 
 def order_comparison_html(ranking: Ranking) -> Markup:
-    """HTML table of ranks and ratings from the first order, from the second, and from both."""
+    """HTML table of ranks and ratings from the first order of the answers, the second, and both."""
     both, one, two = ranking.board, ranking.first_order, ranking.second_order
     if both is None:
         return NO_PAIRS_HTML
@@ -176,7 +173,8 @@ def _order_row(
 
 
 def _rank_text(board: Leaderboard, name: str) -> str:
-    """Text of the range of ranks that a model's intervals allow."""
+    """Text of the ranks that are possible for a model within the intervals, such as "2–4"; a dash
+    for a model that is not on the board."""
     return str(board.ranks[name]) if name in board.names else "–"
 
 
@@ -184,10 +182,7 @@ def _order_dumbbell(
     name: str, one: Estimate | None, two: Estimate | None, both: Estimate | None, axis: Axis
 ) -> Markup:
     """HTML plot of one model's ratings: hollow marks for each single order, a solid mark with
-    interval for both.
-
-    The hover card gives all three values.
-    """
+    interval for both. The hover card gives all three values."""
     marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     lines = [name]
     if both is not None and both.low is not None and both.high is not None:
@@ -237,8 +232,8 @@ def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
 
 
 def rating_limits(ranking: Ranking) -> dict[str, float]:
-    """The Bradley–Terry rating of each model, which its Elo curve approaches; empty if the ratings
-    had to be regularised."""
+    """Bradley–Terry rating of each model, which its Elo curve approaches; without the groups of
+    models whose ratings had to be regularised."""
     return {
         name: rating.value
         for board in ranking.boards
@@ -287,10 +282,8 @@ def convergence_badge(ranking: Ranking) -> Markup:
 
 
 def _outside_band_text(curve: EloResult) -> str:
-    """Text on the models whose curve in plan order ends outside the band.
-
-    This happens if battles come in blocks, such as one judge after the other.
-    """
+    """Text on the models whose curve in plan order ends outside the band. This happens if battles
+    come in blocks, such as one judge after the other."""
     names = [
         name
         for name, rated in sorted(curve.table.items())
@@ -313,7 +306,7 @@ def _outside_band_text(curve: EloResult) -> str:
 
 def head_to_head_html(ranking: Ranking) -> Markup:
     """HTML matrix of win shares, row against column; the hover card adds the share expected from
-    the ratings."""
+    the ratings of the two models."""
     if not ranking.head_to_heads:
         return NO_PAIRS_HTML
     order = _leaderboard_order(ranking)
@@ -332,8 +325,7 @@ def head_to_head_html(ranking: Ranking) -> Markup:
 
 
 def battles_per_cell(ranking: Ranking) -> str:
-    """Text on the number of battles per cell: "160 battles a cell" or "82 to 160 battles a
-    cell"."""
+    """Text such as "82 to 160 battles a cell"."""
     sizes = {one.n for row in ranking.head_to_heads.values() for one in row.values()}
     if not sizes:
         return ""
@@ -343,7 +335,8 @@ def battles_per_cell(ranking: Ranking) -> str:
 
 
 def _leaderboard_order(ranking: Ranking) -> list[str]:
-    """Names of the models in leaderboard order, so that most wins are above the diagonal."""
+    """Names of the models from the top of the leaderboard down, for the rows and columns of the
+    head-to-head matrix."""
     ranked = [name for board in ranking.boards for name in board.names]
     return [name for name in ranked if ranking.head_to_heads.get(name)]
 

@@ -29,8 +29,7 @@ from metrics.labels.point_ranking import PointRanking, RankedModel, point_rankin
 from studies.domain import Estimate
 
 MAX_TABLES: Final = 6
-"""Maximum number of judge-prompt pairs that get a table; the judge and prompt filters show the
-others."""
+"""Maximum number of judge-prompt pairs with a table; filters show the other pairs."""
 TITLE: Final = "Models by verdicts on single answers"
 SUBTITLE: Final = (
     f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; rank: the range of "
@@ -59,15 +58,14 @@ HOW_POINTS: Final = (
 
 @share_in_drawing
 def load_point_rankings(filtered: FilteredStudy) -> dict[Cell, PointRanking]:
-    """Rankings by each judge and prompt with verdicts on single answers, those with the most
-    verdicts first."""
+    """(judge, prompt) with verdicts on single answers -> ranking; the most verdicts first."""
     found = point_rankings(filtered.machines)
     sizes = {cell: sum(one.value.n for one in ranking.models) for cell, ranking in found.items()}
     return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))
 
 
 def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline and the sentence below it: the first model and its lead over the second."""
+    """Headline and the sentence below it: the first model, and its lead over the second."""
     found = load_point_rankings(filtered)
     if not found:
         return "No ranking yet.", "No usable verdict on an answer passes the filters."

@@ -35,7 +35,7 @@ def ranking_table(view: FilteredStudy) -> PaperTable | None:
     pairs = view.outcomes[view.outcomes["options"] == 2]
     if pairs.empty:
         return None
-    rates = win_rate(pairs)  # of the ranked battles only, as on the page
+    rates = win_rate(pairs)  # on the ranked battles only, as on the page
     rows = []
     for board in fit_leaderboards(pairs):
         for place, name in enumerate(board.names):

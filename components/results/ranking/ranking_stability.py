@@ -26,7 +26,7 @@ HOLD_RULE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RankingStability:
-    """Whether the ranking holds in both orders, with a sentence that states it."""
+    """Whether the ranking holds in both orders (`answer`), and a text that gives the reason."""
 
     answer: Answer
     text: str
@@ -83,7 +83,7 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
-    """Clause on neighbouring models without a significant difference when both orders are used."""
+    """Clause on the adjacent models that do not differ significantly with both orders."""
     order = [name for name in both.names if name in names]
     unclear = [pair for pair in pairwise(order) if not both.is_above(*pair)]
     if not unclear:

@@ -1,5 +1,4 @@
-"""Sentences of the ranking view: the leading model, significance, people's ranking, single
-orders."""
+"""Sentences of the ranking view: leading model, significance, people's ranking, single orders."""
 
 from __future__ import annotations
 
@@ -13,8 +12,7 @@ from studies.domain import Estimate
 
 
 def ranking_finding(ranking: Ranking) -> tuple[str, str]:
-    """Headline and the sentence below it: the leading model, and whether its lead is
-    significant."""
+    """Headline and the sentence below: the leading model, and whether its lead is significant."""
     board = ranking.board
     if board is None:
         return "No ranking here.", "Ratings need pairwise comparisons."
@@ -66,7 +64,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def is_separated(board: Leaderboard) -> bool:
-    """Whether all differences between neighbouring models on a leaderboard are significant."""
+    """Whether each model on the leaderboard is significantly above the next."""
     return all(is_significantly_above(board.gap(*both)) for both in pairwise(board.names))
 
 
@@ -80,8 +78,8 @@ def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def _tied_sentence(board: Leaderboard) -> str:
-    """Sentence on the two highest neighbours on the leaderboard without a significant difference,
-    and on the number of items that would show one."""
+    """Sentence on the uppermost two adjacent models without a significant difference, and on the
+    number of items that would separate them; empty if all differences are significant."""
     for place, (above, below) in enumerate(pairwise(board.names)):
         gap = board.gap(above, below)
         if gap.low is None or gap.high is None or is_significantly_above(gap):
@@ -93,11 +91,9 @@ def _tied_sentence(board: Leaderboard) -> str:
 
 
 def _items_needed(gap: Estimate) -> str:
-    """Sentence on how many items would separate two models, if the observed difference is the true
-    one.
-
-    More verdicts on the same items would not help, because their errors are shared.
-    """
+    """Sentence on the number of items that would separate two models, if their observed difference
+    is the true difference. More verdicts on the same items would not help, because the verdicts on
+    an item have common errors."""
     more = battles_to_separate(gap)
     if not more or not gap.items:
         return ""
@@ -114,7 +110,8 @@ def _ordinal_word(place: int) -> str:
 
 
 def _order_sentence(ranking: Ranking) -> str:
-    """Sentence on the leader by one order alone, if it is not the leader by both orders."""
+    """Sentence on the model that leads with one order alone, if in this order it is significantly
+    above the leader with both orders; else empty."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""

@@ -1,4 +1,4 @@
-"""Recommendation of the Remedies view: gain on held-out items, a budget, Apply."""
+"""Recommendation of the Remedies view: gain on held-out items, and buttons that apply a rule."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from metrics.remedies.rule_sets import SINGLE, Rule
 from studies.spec.combine_rules import is_combine_rule, parse_remedy
 
 COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
-"""Older value of `combine` in a study file -> the rule with the same meaning."""
+"""Value of `combine` in a study file -> id of the remedy that means the same."""
 
 
 def remedy_finding(view: RemedyView) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule, and the gain or loss of the usual
-    rule (undecided unless both orders agree); if no rule is recommended, the reason."""
+    rule (undecided unless both orders agree); or the reason why no rule is recommended."""
     advice = view.advice
     if advice is None:
         return (
@@ -113,8 +113,8 @@ def _figure(label: str, value: str, unit: str, note: str) -> Markup:
 
 
 def _apply_buttons(view: RemedyView, rules: Sequence[Rule]) -> Markup:
-    """HTML buttons that apply the recommended and the next more expensive rule; Undo for the rule
-    in use."""
+    """HTML buttons that apply the recommended and the next more expensive rule, or undo the rule in
+    use."""
     used = rule_in_use(view)
     parts = [_apply_button(rule, used, first=not place) for place, rule in enumerate(rules)]
     known = [*(rule_key(rule) for rule in rules), SINGLE]
@@ -137,7 +137,7 @@ def _apply_button(rule: Rule, used: str, first: bool) -> Markup:
 
 
 def _not_applicable(title: str) -> str:
-    """Text on why a rule has no button to apply it, and on what to do."""
+    """Text on the reason why a rule cannot be applied (a name with “|”), and on what to do."""
     return (
         f"{title} cannot be used: a judge's name contains “|”. Rename the judge, then use the rule."
     )
@@ -152,6 +152,6 @@ def _in_use(key: str) -> Markup:
 
 
 def rule_in_use(view: RemedyView) -> str:
-    """Name of the rule by which the study now combines both orders."""
+    """Id of the rule by which the study combines both orders at present."""
     combine = view.filtered.study.combine
     return COMBINED_AS.get(combine, combine)

@@ -18,7 +18,7 @@ BUDGETS: Final = tuple((f"${amount:,}", str(amount)) for amount in (40, 10, 100,
 """Choices of the control: label and dollars; the first is the default."""
 DEFAULT_BUDGET: Final = 40.0
 CALLS: Final = 1000.0
-"""Budget in calls, used if no price is known."""
+"""Budget in calls, used instead of dollars if no price is known."""
 HOW_BUDGET: Final = (
     "One call of the judge with the highest agreement comes first. Another rule, juries "
     "included, is listed only if a remedy is recommended for its judge, and if the rule agrees "
@@ -33,7 +33,7 @@ HOW_BUDGET: Final = (
 
 
 def parse_budget(value: str) -> float:
-    """Dollars that the control's value stands for; the default budget for any other text."""
+    """Dollars of a choice in BUDGETS; the default budget for any other text."""
     known = {amount for _, amount in BUDGETS}
     return float(value) if value in known else DEFAULT_BUDGET
 
@@ -46,8 +46,8 @@ def budget_title(view: RemedyView, budget: float) -> str:
 
 
 def budget_html(view: RemedyView, budget: float) -> Markup:
-    """HTML of the answer: one sentence for the study's own comparisons, and a table by number of
-    comparisons; empty if there is no budget plan."""
+    """HTML of the best use of a budget: a sentence for the comparisons of this study, and a table
+    by number of comparisons; empty without a budget plan."""
     plan = view.plan
     if plan is None or not plan.steps:
         return EMPTY
@@ -62,7 +62,8 @@ def budget_html(view: RemedyView, budget: float) -> Markup:
 
 
 def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
-    """Sentence on the best rule that the budget pays for on all comparisons of the study."""
+    """Sentence on the best rule that the budget pays for on all `needed` comparisons; if there is
+    no such rule, on the cheapest rule."""
     paid = _amount(plan, budget)
     affordable = [step for step in plan.steps if step.comparisons(budget) >= needed]
     if not affordable:
@@ -101,8 +102,8 @@ def _agreement(step: PlanStep) -> str:
 
 
 def _table(plan: BudgetPlan, budget: float) -> Markup:
-    """HTML table of the best rules, from few comparisons with an expensive rule to many comparisons
-    with a cheap rule."""
+    """HTML table with one row per rule of the plan, from the most expensive (few comparisons) to
+    the cheapest (many)."""
     first, second = (
         ("$ per 1,000", "comparisons")
         if plan.currency == "dollars"

@@ -21,7 +21,7 @@ from metrics.summary.study_inputs import remedy_inputs
 from studies.store.store import Store
 
 PILOT_MARK: Final = ", pilot: "
-"""Text between the study's name and the kind of pilot, in a pilot's name."""
+"""Text between the name of the study and the kind of pilot in the name of a pilot study."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,16 +61,15 @@ class RemedyView:
 
     @cached_property
     def table(self) -> list[RuleEstimate]:
-        """Estimates of all rules: the baseline first, rules that need people's votes last."""
+        """Estimates of all rules: first on all comparisons, then with people's votes, then on fewer
+        comparisons."""
         lines = self.study.judge_table(self.cell) if self.cell is not None else []
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
     @property
     def pilot_lines(self) -> list[PilotLine]:
-        """Rules of the finished pilots of this study that its own table does not have.
-
-        Read anew each time: a pilot is another study and ends after this view was computed.
-        """
+        """Rules of the finished pilots of this study that the study's table does not have. Not
+        cached with this view, because a pilot is another study and may end later."""
         known = {line.rule.id for line in self.table if line.complete}
         start = f"{self.filtered.name}{PILOT_MARK}"
         found = []
@@ -98,8 +97,8 @@ class RemedyView:
 
     @cached_property
     def plan(self) -> BudgetPlan | None:
-        """Budget plan: for each cost per comparison, the best rule of any judge; None if no better
-        answer is known."""
+        """Budget plan: for each cost per comparison, the rule (of any judge) with the highest
+        agreement; None if no better answer is known."""
         return plan_budget(self.study, self.inputs.prices)
 
     @property
@@ -119,8 +118,8 @@ class RemedyView:
 
     @cached_property
     def curve(self) -> tuple[list[CoveragePoint], str]:
-        """Points of the risk-coverage curve and its caption; from graded scores, or else from the
-        votes of a jury."""
+        """Points of the risk-coverage curve, and its caption. The curve comes from graded scores;
+        without them, from the votes of a jury or from ties."""
         if self.cell is None:
             return [], ""
         points = self.study.risk_curve(self.cell)
@@ -144,7 +143,7 @@ class RemedyView:
 
     @property
     def missing_rules(self) -> dict[str, str]:
-        """Title -> reason, for the rules that cannot be computed from the stored replies."""
+        """Title of a rule that cannot be computed from the stored replies -> reason."""
         grid, known = self.study.grid, {line.rule.id.partition("(")[0] for line in self.table}
         found: dict[str, str] = {}
         if "graded" not in known:
@@ -177,14 +176,23 @@ class RemedyView:
         return rule_cost(line, self.inputs.tokens)
 
     @property
+    def _called_cells(self) -> list[tuple[str, str]]:
+        """Each (judge, prompt) that a rule of the table calls."""
+        return list(dict.fromkeys(cell for line in self.table for cell in line.rule.calls))
+
+    @property
+    def unpriced_judges(self) -> list[str]:
+        """Judges of the table's rules whose price is unknown."""
+        called = dict.fromkeys(judge for judge, _ in self._called_cells)
+        return [judge for judge in called if not self._has_price(judge)]
+
+    @property
     def no_dollars(self) -> str:
-        """Reason why rules cannot be compared in dollars; empty if they can."""
-        asked = dict.fromkeys(cell for line in self.table for cell in line.rule.calls)
-        unknown = dict.fromkeys(judge for judge, _ in asked if not self._has_price(judge))
-        if unknown:
-            named = join_names(list(unknown)) if len(unknown) < 4 else f"{len(unknown)} judges"
+        """Reason why rules cannot be compared in dollars; "" if they can."""
+        if unknown := self.unpriced_judges:
+            named = join_names(unknown) if len(unknown) < 4 else f"{len(unknown)} judges"
             return f"no price is known for {named}"
-        if not any(self.inputs.prices.get(cell) for cell in asked):
+        if not any(self.inputs.prices.get(cell) for cell in self._called_cells):
             return "these judges are local and cost nothing"
         return ""
 
@@ -193,12 +201,11 @@ class RemedyView:
 
     @property
     def priced(self) -> bool:
-        """Whether the rules can be compared in dollars."""
         return bool(self.table) and not self.no_dollars
 
     def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
-        """The rules that agree more than every rule that costs no more (Pareto frontier), cheapest
-        first."""
+        """Pareto frontier, cheapest rule first: the rules whose agreement is higher than that of
+        every rule that costs the same or less."""
         lines = [line for line in self.table if line.complete and not line.rule.votes]
         best: list[RuleEstimate] = []
         for line in sorted(lines, key=lambda one: (self.cost(one, by_dollars), -_agreement(one))):
@@ -211,7 +218,7 @@ class RemedyView:
 
 
 def line_dollars(line: RuleEstimate, inputs: RemedyInputs) -> float | None:
-    """Dollars per 1,000 comparisons of a rule; None where a price is unknown."""
+    """Dollars per 1,000 comparisons of a rule; None if a price is unknown."""
     one = rule_cost(line, inputs.prices)
     return None if one is None else 1000 * one
 
@@ -225,19 +232,22 @@ def _agreement(line: RuleEstimate) -> float:
 
 
 @memoise_by_study
+def _load_inputs(whole: FilteredStudy) -> RemedyInputs:
+    return remedy_inputs(whole.store, whole.name)
+
+
+@memoise_by_study
 def _load_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
-    inputs = remedy_inputs(filtered.store, filtered.name)
+    inputs = _load_inputs(FilteredStudy(filtered.store, filtered.name))  # the same for all filters
     frame = filtered.filter.apply(filtered.stored_frame)
     return study_remedies(frame, inputs.judges, inputs.source), inputs
 
 
 @memoise_by_study
 def load_remedies(filtered: FilteredStudy) -> RemedyView:
-    """Compute the remedies of a filtered study, for the judge and prompt of the filter.
-
-    The judge filter chooses the judge that is shown; the other judges are kept as partners in
-    juries. Without a choice, the judge with the highest agreement of one call is shown.
-    """
+    """Compute the remedies of a filtered study, for the judge and prompt of the filter. The judge
+    filter chooses the judge that is shown; the other judges are kept as partners in juries. Without
+    a choice, the judge with the highest agreement of one call is shown."""
     shown = filtered.filter
     whole = replace(shown, judge=ALL_CHOICE, prompt=ALL_CHOICE)
     study, inputs = _load_study(FilteredStudy(filtered.store, filtered.name, whole))
@@ -257,15 +267,14 @@ def _shown_cell(study: RemedyStudy, judge: str, prompt: str) -> int | None:
 
 
 def pilot_names(store: Store, name: str) -> list[str]:
-    """Names of a study's pilots in the store."""
     start = f"{name}{PILOT_MARK}"
     return [one.name for one in store.studies() if one.name.startswith(start)]
 
 
 @memoise_by_study
 def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
-    """For each judge of a pilot, the estimates of the rules with the prompt in use (the first of
-    its study file); and the prices and token counts of the pilot."""
+    """Judge -> estimates of the rules with the prompt in use (the first in the study file), for
+    each judge of a pilot; and the prices and token counts of the pilot."""
     inputs = remedy_inputs(pilot.store, pilot.name)
     study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}

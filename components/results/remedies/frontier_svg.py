@@ -1,4 +1,4 @@
-"""Frontier of remedies as SVG: agreement against price, rules of pilots beside it.
+"""SVG chart of remedies: agreement against price, the Pareto frontier, and the rules of pilots.
 
 The narrow drawing has a logarithmic axis and no names.
 """
@@ -39,7 +39,8 @@ from metrics.remedies.rule_table import RuleEstimate
 
 @dataclass(frozen=True, eq=False)
 class _Spot:
-    """A rule to draw: its number in the table, its cost, and whether it is on the frontier."""
+    """A rule to draw: its number in the table, estimate, cost, whether it is on the frontier
+    (`best`), and the kind of its pilot."""
 
     number: str
     line: RuleEstimate
@@ -82,8 +83,7 @@ def _own_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
 
 
 def _pilot_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
-    """Rules of finished pilots, to draw; if the axis shows dollars, rules of unknown price are left
-    out."""
+    """Marks of the rules of finished pilots; on a dollar axis, only rules of known price."""
     found = []
     for place, one in enumerate(view.pilot_lines, start=1):
         cost = line_dollars(one.line, one.inputs) if by_dollars else one.line.rule.price
@@ -106,12 +106,10 @@ def _pilot_key(spots: Sequence[_Spot]) -> Markup:
 
 
 def _no_dollars(view: RemedyView) -> Markup:
-    """HTML reason why the choice Dollars is disabled; its CSS class disables the choice
-    (style.css)."""
+    """HTML reason why the choice "Dollars" is disabled; empty if it is enabled."""
     if view.priced:
         return EMPTY
-    local = "cost nothing" in view.no_dollars
-    step = "" if local else " Set the price in Study, step Judges."
+    step = " Set the price in Study, step Judges." if view.unpriced_judges else ""
     text = f"Dollars cannot be shown, because {view.no_dollars}.{step}"
     return fill('<p class="eh-small eh-mute eh-no-dollars">{}</p>', text)
 
@@ -172,10 +170,9 @@ def _whisker(spot: _Spot, x: float, y: Scale) -> Markup:
 
 
 def _mark(view: RemedyView, spot: _Spot, at: Sequence[float]) -> Markup:
-    """SVG circle with the rule's number; a click opens the comparisons that the rule changed.
-
-    The comparisons of a pilot are in another study, so the marks of its rules open none.
-    """
+    """SVG circle with the rule's number; a click opens the comparisons that the rule decides
+    differently from a single call. A pilot's rule opens nothing, because its comparisons are in
+    another study."""
     x, y = at
     select = {"rule": rule_key(spot.line.rule), "judge": view.judge, "prompt": view.prompt}
     opens = spot.line.changed and not spot.pilot
@@ -196,10 +193,8 @@ def _mark(view: RemedyView, spot: _Spot, at: Sequence[float]) -> Markup:
 
 
 def _names(canvas: Canvas, drawn: Sequence[tuple[_Spot, Point]], y: Scale) -> list[Markup]:
-    """SVG texts with value and name of each rule on the frontier, where they cover nothing.
-
-    A name without room is left out: the table has it.
-    """
+    """SVG texts with value and name of each rule on the frontier; a name that would cover another
+    mark is left out."""
     taken = [circle_box(place) for _, place in drawn]
     parts = []
     for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
@@ -221,7 +216,7 @@ def _names(canvas: Canvas, drawn: Sequence[tuple[_Spot, Point]], y: Scale) -> li
 
 
 def _whisker_ends(spot: _Spot, y: Scale) -> tuple[float, float]:
-    """Upper and lower end of the interval of a mark."""
+    """y coordinates of the upper and lower end of a mark's interval."""
     got = spot.line.agreement
     return y(known_or(got.high, got.value)), y(known_or(got.low, got.value))
 

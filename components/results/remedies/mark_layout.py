@@ -1,4 +1,4 @@
-"""Places of marks and names in the frontier, so that none covers another."""
+"""Layout of marks and names in the frontier chart, so that none covers another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from components.charts.svg_pieces import CHARACTER_WIDTH, LEFT, RIGHT, Canvas, P
 RADIUS: Final = 11.0
 TEXT_HEIGHT: Final = 15.0
 WHISKER_GAP: Final = 8.0
-"""Smallest distance at which two intervals beside each other are not mistaken for one."""
+"""Smallest horizontal distance, in pixels, between two interval lines that are to look separate."""
 STEP: Final = 4.0
 
 
@@ -30,10 +30,9 @@ class Box:
 
 
 def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) -> list[Point]:
-    """Move marks sideways until neither circles nor intervals cover each other.
-
-    Marks on the frontier keep their place. A mark that would leave the drawing moves to the left.
-    """
+    """Move marks sideways until neither circles nor intervals cover each other. Marks that are
+    `kept` (those on the frontier) do not move. A mark that would leave the drawing moves to the
+    left instead of the right."""
     taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
     found = []
     for mark, stays in zip(marks, kept, strict=True):
@@ -61,7 +60,7 @@ def _covers(one: Point, other: Point) -> bool:
 
 @dataclass(frozen=True)
 class NamePlace:
-    """Place of a name: `x` and `y`, and whether the text has its `start` or its `end` at `x`."""
+    """Coordinates of a text, and whether its start or its end is at `x`."""
 
     x: float
     y: float
@@ -71,11 +70,9 @@ class NamePlace:
 def place_name(
     text: str, mark: Point, ends: tuple[float, float], taken: list[Box], canvas: Canvas
 ) -> NamePlace | None:
-    """Find a free place for the name of a mark above or below its interval; None if there is none.
-
-    `ends` are the upper and the lower end of the interval, `taken` the boxes of marks and of the
-    names placed before; the box of the new name is added to `taken`.
-    """
+    """Find room for the name of a mark above or below its interval; None if there is no room.
+    `ends`: y coordinates of the upper and lower end of the interval. `taken`: boxes of marks and
+    names already placed; the box of this name is added."""
     width = CHARACTER_WIDTH * len(text)
     x, _ = mark
     right = x - RADIUS + width > canvas.width - RIGHT
@@ -91,6 +88,5 @@ def place_name(
 
 
 def circle_box(mark: Point) -> Box:
-    """The square around the circle of a mark."""
     x, y = mark
     return Box(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS)

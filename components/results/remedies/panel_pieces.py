@@ -1,4 +1,4 @@
-"""Pieces that the panels of the Remedies view share: panel, button, numbers, places on an axis."""
+"""Shared parts of the panels of the Remedies view: frame, button, numbers, axis coordinates."""
 
 from __future__ import annotations
 

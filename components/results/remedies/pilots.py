@@ -1,5 +1,4 @@
-"""Pilots: small studies for remedies that stored replies cannot test, with their calls and
-price."""
+"""Pilots: small studies for remedies that stored replies cannot test; their calls and price."""
 
 from __future__ import annotations
 
@@ -24,17 +23,17 @@ REFERENCE_PROMPT: Final = "brief-reference"
 DESCRIBE_PROMPT: Final = "brief-describe"
 PROBABILITY_PROMPT: Final = "label-probability"
 DESCRIPTION_TOKENS: Final = 200
-"""Assumed length, in tokens, of a description of the question and both answers; used to price its
-pilot."""
+"""Assumed tokens of a description that a judge writes before its verdict, to price a pilot."""
 DESCRIPTION_LIMIT: Final = 1024
-"""Minimum of `max_tokens` for a reply with a description; a lower limit would cut off verdicts."""
+"""Minimum of `max_tokens` for replies that begin with a description; a lower limit would cut off
+verdicts."""
 CHARACTERS_PER_TOKEN: Final = 4
 EMBEDDED: Final = JudgeSpec(name="embedded", model="embedded", read="probabilities")
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """A study to run before a remedy can be compared; `calls` is the number of calls it makes."""
+    """A small study that tests a remedy before it is used; `calls` is the number of its calls."""
 
     kind: str
     title: str
@@ -59,20 +58,20 @@ class Pilot:
 
 
 def pilot_name(study: str, kind: str) -> str:
-    """Name of a pilot of a study. The Remedies view finds the pilot by this name and, once it has
-    finished, adds its rules to the study's table."""
+    """Name of a pilot study. By this name the Remedies view finds a finished pilot and adds its
+    rules to the table of the study."""
     return f"{study}{PILOT_MARK}{kind}"
 
 
 def offered_pilots(view: RemedyView) -> list[Pilot]:
-    """Pilots for remedies that cannot be computed from the store, for the judge shown."""
+    """Pilots of the remedies that the stored replies cannot test, for the judge shown."""
     done = {one.kind for one in view.pilot_lines}
     found = _pilots(view) if view.cell is not None else ()
     return [pilot for pilot in found if pilot.kind not in done]
 
 
 def pilot_file(filtered: FilteredStudy, kind: str) -> str:
-    """Text of a pilot's study file; empty for a kind that is not offered."""
+    """Text of a pilot's study file; "" for a kind of pilot that is not offered."""
     found = offered_pilots(load_remedies(filtered)) if kind else []
     return next((pilot.yaml for pilot in found if pilot.kind == kind), "")
 
@@ -138,7 +137,7 @@ def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator
 
 
 def _reference_length(view: RemedyView) -> float:
-    """Mean length of the reference answers in characters; 0 if an item has none, or if the
+    """Mean length of the reference answers in characters; 0 if an item has no reference, or if the
     reference is one of the compared answers."""
     if REFERENCE in _one_pair(view):
         return 0.0
@@ -157,8 +156,8 @@ def _pilot(
     repeats: int = 1,
     extra_tokens: tuple[float, float] = (0.0, 0.0),
 ) -> Pilot:
-    """Build the pilot of a study. `extra_tokens`: input and output tokens of a call with the new
-    prompt, beyond those of a stored call; half of the calls have the new prompt."""
+    """Build a pilot. `extra_tokens`: input and output tokens that a call with the new prompt needs
+    beyond those of a stored call; half of the calls have the new prompt."""
     items = min(PILOT_ITEMS, len(set(view.study.grid.items.tolist())))
     small = replace(
         study,
@@ -188,15 +187,15 @@ def _token_dollars(judge: JudgeSpec, tokens: tuple[float, float]) -> float:
 
 
 def _prompts(view: RemedyView) -> tuple[str, ...]:
-    """The prompt shown if the study file names it, else the study's first prompt; for recorded
-    verdicts, which have no prompt text, a built-in one."""
+    """The prompt shown if the study file names it, else the first prompt of the study file; a
+    built-in prompt for recorded verdicts, which have no prompt text."""
     known = view.filtered.study.prompts
     return (view.prompt,) if view.prompt in known else known[:1] or ("brief-letters",)
 
 
 def _judge_spec(view: RemedyView) -> JudgeSpec:
-    """The judge as specified in the study file; for recorded verdicts, a judge of the same name for
-    the user to complete."""
+    """The judge as specified in the study file; for recorded verdicts, a specification with the
+    same name that the user has to complete."""
     known = {judge.name: judge for judge in view.filtered.study.judges}
     return known.get(view.judge) or JudgeSpec(name=view.judge, model=view.judge)
 

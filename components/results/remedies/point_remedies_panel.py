@@ -28,8 +28,7 @@ from metrics.labels.option_order import Cell
 from metrics.labels.point_rules import PointRemedies, PointRule, point_remedies
 
 MAX_TABLES: Final = 6
-"""Maximum number of judge-prompt pairs that get a table; the judge and prompt filters show the
-others."""
+"""Maximum number of judge-prompt pairs with a table; filters show the other pairs."""
 TITLE: Final = "Remedies for verdicts on single answers"
 SUBTITLE: Final = (
     f"agreement with the labels, or distance to them, of every rule and of one call; "
@@ -60,7 +59,7 @@ RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "shift: the median difference to half of the labels; agreement measured on the other half",
     ),
 }
-"""Title and explanation of each rule."""
+"""Rule -> its title and explanation."""
 HOW_POINTS: Final = (
     "Pass/fail: a verdict equal to the label earns 1, the opposite 0, no majority ½. Scores: the "
     "distance between score and label. Each rule is compared with one call on the same answers, "
@@ -74,8 +73,7 @@ HOW_POINTS: Final = (
 
 @share_in_drawing
 def load_point_remedies(filtered: FilteredStudy) -> dict[Cell, PointRemedies]:
-    """Remedies of each judge and prompt with labelled single answers, those with the most answers
-    first."""
+    """(judge, prompt) with labelled single answers -> remedies; the most answers first."""
     found = point_remedies(filtered.machines)
     return dict(sorted(found.items(), key=lambda pair: -pair[1].rules[0].value.n))
 
@@ -207,8 +205,8 @@ def _missing(found: PointRemedies) -> Markup:
 
 
 def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
-    """HTML sentence on the true pass rate: a correction of the observed pass rate, not of single
-    verdicts."""
+    """HTML sentence on the observed pass rate and the true pass rate estimated from it; single
+    verdicts are not corrected."""
     found = load_pass_fail(filtered).results.get(cell)
     if found is None:
         return EMPTY

@@ -1,4 +1,4 @@
-"""Reasons of the Remedies view: patterns of the two verdicts, and what another judge would do."""
+"""Panels that explain the recommendation: patterns of the two verdicts, and other judges."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ HALF_SIGNS: Final = {1.0: "1", 0.75: "¾", 0.5: "½", 0.25: "¼", 0.0: "0"}
 
 
 def patterns_panel(view: RemedyView) -> Markup:
-    """HTML table of the patterns of two verdicts (same winner, opposite, ties), with the credit
-    that each rule gives to them."""
+    """HTML table of the patterns of the two orders' verdicts (same winner, opposite, ties), with
+    the credit that each rule gives to each pattern."""
     found = view.patterns
     if found is None:
         return EMPTY
@@ -79,7 +79,7 @@ def _pattern_row(name: str, cases: int, credits: Sequence[float], bold: bool) ->
 
 
 def other_judges_panel(view: RemedyView) -> Markup:
-    """HTML comparison of one call of every judge; another judge is the remedy if no rule helps."""
+    """HTML comparison of all judges by the agreement of one call, shown if no rule helps."""
     if len(view.others) < 2:
         return EMPTY
     ranked = sorted(view.others, key=lambda line: -(line.agreement.value or 0))

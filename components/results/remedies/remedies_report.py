@@ -1,5 +1,4 @@
-"""Report section on remedies: recommendation, chart of cost and gain, table of rules, and
-the verdict patterns behind them; and the table for a paper."""
+"""Report section on remedies: recommendation, chart, rules, verdict patterns; table for a paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Table of the Remedies view: all rules on the same comparisons, then votes, parts and pilots."""
+"""Table of the Remedies view: all rules on the same comparisons; then rules with people's votes,
+rules on fewer comparisons, and rules of pilots."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from metrics.summary.remedy_section import RemedyInputs, rule_cost
 
 
 def rules_table(view: RemedyView) -> Markup:
-    """HTML table of all rules on the same comparisons; below them, the rules to which the
-    adjustment for multiple comparisons does not apply, and the rules of pilots."""
+    """HTML table of the rules: first those on all comparisons; below, those with people's votes or
+    on fewer comparisons (outside the adjustment for multiple comparisons), and those of pilots."""
     groups: dict[str, list[RuleEstimate]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
     for line in view.table:
         part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""
@@ -98,7 +99,7 @@ PUBLISHED: Final = {
     "calibrated": "published method: PriDe (arXiv 2309.03882)",
     "jury-both": "published: nine judges carry about two effective votes (arXiv 2605.29800)",
 }
-"""Published effects of rules, for their hover text."""
+"""Id of a rule -> published effect of the rule, for its hover text."""
 
 
 def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: bool) -> Markup:

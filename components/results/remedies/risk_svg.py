@@ -1,4 +1,4 @@
-"""Risk-coverage curve as SVG: share right among the decided comparisons."""
+"""SVG of the risk-coverage curve: share right among the decided comparisons, by share decided."""
 
 from __future__ import annotations
 
@@ -28,19 +28,18 @@ from components.results.remedies.mark_layout import TEXT_HEIGHT, Box
 from metrics.remedies.risk_coverage import CoveragePoint
 
 CLOSE: Final = 20.0
-"""Distance between marks, in pixels, below which one text names them together, because two texts
-would cover each other."""
+"""Distance between marks, in pixels, below which one text names both, because two texts would cover
+each other."""
 LINE_PARTS: Final = 6
-"""Number of parts into which the line between two points is cut; texts must not cover the box of a
-part."""
+"""Number of segments into which a line between two points is cut; texts must not cover the boxes of
+the segments."""
 MIN_DECIDED: Final = 0.05
 """Smallest share of decided comparisons that the curve shows; with fewer, an interval cannot be
 computed reliably."""
 
 
 def risk_chart(view: RemedyView) -> Markup:
-    """SVG chart of the share right among decided comparisons against the share decided, wide and
-    narrow."""
+    """SVG chart, wide and narrow: share right among decided comparisons by share decided."""
     points = [one for one in view.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
     return wide_and_narrow(
         _risk(view, points, Canvas(400, 290)),
@@ -74,8 +73,7 @@ def _risk(view: RemedyView, points: Sequence[CoveragePoint], canvas: Canvas) -> 
 def _drawn_boxes(
     points: Sequence[CoveragePoint], x: Scale, y: Scale, marks: Sequence[Point]
 ) -> list[Box]:
-    """Boxes of the marks, the points of the curve and the line between them, which texts must not
-    cover."""
+    """Boxes of the marks, the curve's points and its lines, which texts must not cover."""
     at = [(x(p.decided.value or 0), y(p.right_when_decided.value or 0)) for p in points]
     between = [
         (px + (qx - px) * step / LINE_PARTS, py + (qy - py) * step / LINE_PARTS)
@@ -97,8 +95,8 @@ def _square(place: Point, half: float) -> Box:
 def _free_text_place(
     text: str, mark: Point, taken: list[Box], canvas: Canvas
 ) -> tuple[float, float] | None:
-    """Find a place near a mark where a text covers nothing: its left end and its baseline; None if
-    there is no such place. The box of the text is added to `taken`."""
+    """(left end, baseline) of a text near a mark that covers no box in `taken`, to which the text's
+    box is then added; None if there is no room."""
     px, py = mark
     width = CHARACTER_WIDTH * len(text)
     for rise in (18, -12, 34, -28, 50, -44, 66, -60):
@@ -160,8 +158,7 @@ SHORT_NAMES: Final = {"single": "One call", "pool": "Added up", "agree": "Must a
 
 
 def _diamond(place: Point) -> Markup:
-    """SVG diamond beside the curve for a fixed rule: one call, orders added up, or orders must
-    agree."""
+    """SVG diamond of a fixed rule: one call, orders added up, or orders must agree."""
     px, py = place
     return fill(
         '<rect class="q" x="{:.1f}" y="{:.1f}" width="12" height="12" '
@@ -176,8 +173,8 @@ def _diamond(place: Point) -> Markup:
 def _diamond_names(
     marks: Sequence[tuple[Point, str]], taken: list[Box], canvas: Canvas
 ) -> list[Markup]:
-    """SVG names of the marks, one text for marks close together; a name covers neither marks, curve
-    nor another name."""
+    """SVG names of the diamonds, one text for diamonds close together; a name covers neither marks,
+    curve nor another name."""
     groups: list[tuple[Point, list[str]]] = []
     for place, id in marks:
         near = next((names for other, names in groups if _are_close(place, other)), None)

@@ -87,7 +87,7 @@ def draw_recommendation(filtered: FilteredStudy) -> Markup:
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the budget; the budget that the address names is selected, else the default."""
+    """State of the budget menu: the amount in the page address, else the default."""
     amounts = [amount for _, amount in BUDGETS]
     return ControlState(pick_choice(wanted, amounts), list(BUDGETS))
 
@@ -156,8 +156,7 @@ def _left_out(view: RemedyView) -> str:
 
 
 def draw_lower(filtered: FilteredStudy) -> Markup:
-    """HTML of the lower panels: verdict patterns and pilots; if no rule helps, the other judges
-    come first."""
+    """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots."""
     view = load_remedies(filtered)
     if view.cell is None:
         return EMPTY

@@ -33,8 +33,7 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
-    """The choice named in the page address if it exists, else the default, else the first
-    choice."""
+    """The choice named in the page address if it exists, else the default, else the first one."""
     if wanted not in known:
         wanted = RENAMED_CHOICES.get(wanted or "", wanted)
     if wanted in known:

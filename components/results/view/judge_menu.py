@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from components.html.markup import Markup, fill, join
 
 JudgeMenu = Callable[[str], Markup]
-"""Function that returns the HTML of a judge's name, with its menu."""
+"""Function: name of a judge -> HTML of the name with its menu."""
 
 
 def judge_menu(name: str, targets: Mapping[str, Mapping[str, str]]) -> Markup:
-    """HTML of a name that opens a menu; `targets`: text -> query parameters of the address."""
+    """HTML of a name that opens a menu; `targets`: menu entry -> query parameters of its page."""
     entries = join(
         fill(
             '<button type="button" data-go="{}">{}</button>',

@@ -1,4 +1,4 @@
-"""A table for a paper: its texts before any markup, and the texts of its cells."""
+"""A table for a paper: its texts without markup, and functions for its cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PaperTable:
 
 
 def slice_text(view: FilteredStudy) -> str:
-    """Text on the filters in use and the number of items, for captions."""
+    """Text on the number of items and the filters in use, for captions."""
     filters = (view.filter.judge, view.filter.prompt, view.filter.category)
     chosen = [value for value in filters if value != ALL_CHOICE]
     chosen += list(view.filter.contestants)

@@ -1,9 +1,9 @@
 """A view of Results as a list of panels, without Gradio.
 
-A panel has a name, a function that draws it and, optionally, a part of the report and a table.
-Everything else follows from the list: the layout (`view_layout_tab`), the outputs by name, the
-redraw of a control (of every panel whose `draw` has a parameter of the control's name), the report
-and the tables.
+A panel has a name, a function that draws it and, optionally, a part of the report and a table. From
+the list of panels follow the layout (`view_layout_tab`), the outputs by name, the panels that a
+control redraws (those whose `draw` has a parameter with the control's name), the report and the
+tables.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from components.results.view.paper_table import PaperTable
 
 @dataclass(frozen=True)
 class ControlState:
-    """Value of a control for a study; None leaves choices or visibility unchanged."""
+    """Value, choices and visibility of a control for a study; None: unchanged."""
 
     value: Any
     choices: Sequence[Any] | None = None
@@ -39,15 +39,15 @@ class Control:
     label: str
     choices: Sequence[Any] = ()
     kind: Literal["switch", "menu", "session"] = "switch"
-    """`session`: the value is stored in the Gradio session, not on the page."""
+    """With `session`, the value is stored in the Gradio session instead of on the page."""
     elem_id: str | None = None
     css: str = ""
     searchable: bool = True
     below: bool = False
-    """Whether the control is placed below the row of the heading."""
+    """Whether the control is placed below the heading instead of beside it."""
     state: Callable[[FilteredStudy, str | None], ControlState] | None = None
-    """Function that returns the control's state for a study and a value from the address; without
-    it, the value is one of `choices`."""
+    """Function: study, value in the page address -> state of the control; without this function,
+    the value is one of `choices`."""
     grows: bool = False
     """Whether the control's choices depend on the verdicts, so that they change during a run."""
 
@@ -58,7 +58,7 @@ class Control:
         return first[1] if isinstance(first, tuple) else first
 
     def initial_state(self, filtered: FilteredStudy, wanted: str | None) -> ControlState | None:
-        """State for a study; None leaves the control unchanged."""
+        """State for a study, given the value in the page address; None: unchanged."""
         if self.state:
             return self.state(filtered, wanted)
         if self.kind == "session":
@@ -68,7 +68,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Extra:
-    """A component of a panel that only the view's own `bind` uses: a button, an upload, a text."""
+    """A component of a panel that only `View.bind` uses: a button, an upload or a text."""
 
     name: str
     kind: Literal["button", "upload", "text"]
@@ -84,14 +84,14 @@ class Body:
     name: str
     elem_id: str | None = None
     chart_height: int = 0
-    """Height that a chart reserves; 0 for HTML."""
+    """Pixels reserved for a chart; 0 for HTML."""
     clickable: bool = False
-    """Whether a click on a mark in the body opens the judgements behind the mark."""
+    """Whether a click on a mark in the body opens the judgements that the mark counts."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Content of a panel: its bodies by name and, where the heading changes, the heading."""
+    """Content of a panel: `bodies` (output name -> content), and `heading` if it changes."""
 
     bodies: Mapping[str, Any]
     heading: Markup | None = None
@@ -99,7 +99,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class ReportPanel:
-    """A panel of the report file; a `content` of None stands for a chart without data."""
+    """A panel of the report file; `content` is None for a chart without data."""
 
     title: str
     subtitle: str
@@ -112,8 +112,8 @@ class Panel:
 
     name: str
     draw: Callable[..., Any]
-    """(filtered study, controls by name) -> Drawn, or the content of the only body, or None to
-    hide the panel."""
+    """Function of the filtered study and of controls by name; it returns Drawn, or the content of
+    the only body, or None to hide the panel."""
     bodies: tuple[Body, ...]
     title: str = ""
     subtitle: str = ""
@@ -125,17 +125,17 @@ class Panel:
     how: str = ""
     scale: int = 1
     css: str = "eh-panel"
-    """CSS classes of the panel; empty for bodies without a frame."""
+    """CSS classes of the panel; empty for a panel without a frame."""
     head_css: str = "eh-panel-head"
     heading_row: bool = False
-    """Whether the bodies are placed in the row of the controls, as a heading of the view."""
+    """Whether the bodies stand beside the controls, as a headline of the view."""
     visibility: Literal["always", "shown", "hidden"] = "always"
-    """`always`, or hidden whenever `draw` returns None; `shown` and `hidden` then name the state
+    """`always` visible; otherwise hidden whenever `draw` returns None, and `shown` or `hidden`
     before the first drawing."""
     in_report: Callable[[FilteredStudy], bool] | None = None
-    """Whether the report file contains the panel, drawn as on a new page."""
+    """Function: whether the report file contains the panel, drawn with initial control values."""
     report: Callable[[FilteredStudy], ReportPanel | None] | None = None
-    """Function that draws a panel for the report file only."""
+    """Function that draws the panel in another form for the report file."""
     table: Callable[[FilteredStudy], PaperTable | None] | None = None
     """Function that returns the numbers of the panel as a table for a paper."""
     json_keys: tuple[str, ...] = ()
@@ -164,7 +164,7 @@ class Panel:
         return [*frame, *heading, *(body.name for body in self.bodies)]
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Output name -> content; for a hidden panel, only its visibility."""
+        """Draw the panel; return output name -> content, or only its visibility if it is hidden."""
         drawn = self.draw(filtered, **{name: controls[name] for name in self.parameters})
         if drawn is None and self.visibility != "always":
             return {self.frame_name: False}
@@ -193,19 +193,19 @@ class PanelGroup:
 
 @dataclass(frozen=True)
 class View:
-    """A view of Results: its panels from top to bottom, headline and key numbers."""
+    """A view of Results: panels from top to bottom, headline and key numbers."""
 
     name: str
     layout: tuple[Panel | PanelGroup, ...]
     finding: Callable[[FilteredStudy], tuple[str, str]] = lambda _: ("", "")
-    """(title, lead) of the headline; empty if a panel draws the headline because its controls
-    change it."""
+    """Function that returns (title, lead) of the headline; two empty texts if a panel draws the
+    headline because it depends on controls."""
     kpis: Callable[[FilteredStudy], Markup] | None = None
-    """Function that draws key numbers in place of the default ones."""
+    """Function that draws key numbers instead of the default key numbers."""
     bind: Callable[[Any], None] | None = None
     """Function that connects the events of the view's extras; takes the built ViewParts."""
     report: Callable[[FilteredStudy], Markup] | None = None
-    """Function that draws the part of the report before the parts of the panels."""
+    """Function that draws the start of the view's part of the report, before its panels."""
     json_keys: tuple[str, ...] = ()
     """Paths of the headline's and the key figures' numbers, as in `Panel.json_keys`."""
     panels: tuple[Panel, ...] = field(init=False)
@@ -223,7 +223,7 @@ class View:
         return {name: control.first_value for name, control in self.controls.items()}
 
     def initial_values(self, filtered: FilteredStudy) -> dict[str, Any]:
-        """Values of the controls on a page that shows a study."""
+        """Values of the controls for a study, if the page address names none."""
         states = {name: one.initial_state(filtered, None) for name, one in self.controls.items()}
         return {name: state.value if state else None for name, state in states.items()}
 
@@ -231,10 +231,6 @@ class View:
     def output_names(self) -> list[str]:
         groups = [group.name for group in _groups(self.layout) if group.visible]
         return [*groups, *(name for panel in self.panels for name in panel.output_names)]
-
-    @cached_property
-    def clickable_names(self) -> list[str]:
-        return [body.name for panel in self.panels for body in panel.bodies if body.clickable]
 
     def panels_of(self, control: str) -> list[Panel]:
         """Panels that a change of a control redraws."""
@@ -246,7 +242,7 @@ class View:
         controls: Mapping[str, Any],
         panels: Iterable[Panel] | None = None,
     ) -> dict[str, Any]:
-        """Output name -> content, for the given panels or all; hidden groups are not drawn."""
+        """Draw panels (default: all, but no hidden groups); return output name -> content."""
         hidden: set[str] = set()
         made: dict[str, Any] = {}
         for group in _groups(self.layout):

@@ -24,26 +24,20 @@ from components.results.view.result_view import (
 
 @dataclass(frozen=True)
 class ViewParts:
-    """Components of a built view, each by its name."""
+    """Gradio components of a built view, by name."""
 
     view: View
     components: dict[str, Any] = field(default_factory=dict)
-    """Output name -> component."""
     controls: dict[str, Any] = field(default_factory=dict)
     extras: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def clickable(self) -> list[Any]:
-        """Components whose marks open the judgements behind them on a click."""
-        return [self.components[name] for name in self.view.clickable_names]
 
     def outputs(self, panels: Iterable[Panel] | None = None) -> list[Any]:
         """Components of the given panels, or of the whole view."""
         return [self.components[name] for name in self._names(panels)]
 
     def updates(self, drawn: Mapping[str, Any], panels: Iterable[Panel] | None = None) -> list[Any]:
-        """Values for `outputs`, taken from contents by name; outputs without content stay
-        unchanged."""
+        """The contents in `drawn` (output name -> content) in the order of `outputs`; outputs
+        without content stay unchanged."""
         return [
             as_update(drawn[name]) if name in drawn else gr.skip() for name in self._names(panels)
         ]
@@ -55,13 +49,12 @@ class ViewParts:
 
 
 def as_update(content: Any) -> Any:
-    """Gradio's update of an output: a truth value sets the visibility of a panel, any other value
-    is its content."""
+    """Gradio update of an output: True or False sets its visibility, other values its content."""
     return gr.update(visible=content) if isinstance(content, bool) else content
 
 
 def control_update(state: ControlState | None) -> Any:
-    """Gradio's update of a control; None leaves it unchanged."""
+    """Gradio update of a control; None leaves the control unchanged."""
     if state is None:
         return gr.skip()
     update: dict[str, Any] = {"value": state.value}
@@ -117,13 +110,13 @@ def _build_panel(parts: ViewParts, panel: Panel) -> None:
 
 
 def _build_notes(panel: Panel) -> None:
-    """The folded text below a panel: its method, and the keys of its numbers in the JSON."""
+    """Build the expandable text below a panel: method, and keys of its numbers in the JSON."""
     if panel.how or panel.json_keys:
         ClickableHTML(how_computed(panel.how, panel.json_keys))
 
 
 def _build_heading(parts: ViewParts, panel: Panel) -> None:
-    """The heading, in one row with its controls and buttons."""
+    """Build the heading of a panel, in one row with its controls and buttons."""
     controls = [one for one in panel.controls if not one.below]
     buttons = [one for one in panel.extras if one.kind != "text"]
     with gr.Row(elem_classes=panel.head_css) if controls or buttons else nullcontext():
@@ -138,9 +131,9 @@ def _build_heading(parts: ViewParts, panel: Panel) -> None:
 def _build_bodies(parts: ViewParts, bodies: Iterable[Body]) -> None:
     for body in bodies:
         if body.chart_height:
-            made = PlotlyView(height=body.chart_height, elem_id=body.elem_id)
+            made = PlotlyView(height=body.chart_height, elem_id=body.elem_id, marks=body.clickable)
         else:
-            made = ClickableHTML(elem_id=body.elem_id)
+            made = ClickableHTML(elem_id=body.elem_id, marks=body.clickable)
         parts.components[body.name] = made
 
 

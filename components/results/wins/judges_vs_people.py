@@ -26,13 +26,13 @@ GAP_SCALE: Final = scales.ColourScale(
 
 @memoise_by_study
 def judge_people_gaps(filtered_study: FilteredStudy) -> dict[tuple[str, str], Estimate]:
-    """For each (model, category or "All"), the win rate by judges minus that by people, on the
-    cases both judged."""
+    """(model, category or "All") -> win rate by judges minus win rate by people, on the cases that
+    both judged."""
     return win_rate_gaps(Raters(filtered_study).rows)
 
 
 def overall_gaps(filtered_study: FilteredStudy) -> dict[str, Estimate]:
-    """The difference of each model over all categories."""
+    """Model -> win rate by judges minus win rate by people, over all categories."""
     found = judge_people_gaps(filtered_study).items()
     return {
         name: got

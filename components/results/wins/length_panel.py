@@ -1,5 +1,4 @@
-"""Panels on answer length: share won by length ratio with a fitted curve, and length-controlled win
-rates."""
+"""Panels on answer length: share won by length ratio, and length-controlled win rates."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts
 def length_effects(
     filtered_study: FilteredStudy,
 ) -> tuple[LengthEffect | None, LengthEffect | None]:
-    """The length effect for the judges, and that for the people."""
+    """Effect of answer length on the judges' verdicts, and on people's votes; None if unknown."""
     rows = Raters(filtered_study).rows
     human = people_mask(rows)
     persons = length_effect(select_rows(rows, human)) if human.any() else None
@@ -57,8 +56,8 @@ def length_effects(
 
 
 def length_figure(filtered_study: FilteredStudy) -> Figure | None:
-    """Figure of the share won by length ratio: judges as dots with the fitted curve, people as
-    diamonds."""
+    """Figure of the share won by ratio of answer lengths: judges as dots with the fitted curve,
+    people as diamonds."""
     judges, persons = length_effects(filtered_study)
     if judges is None:
         return None
@@ -140,16 +139,16 @@ def _hover_text(one: LengthBin, who: str) -> Markup:
 
 
 def _odds_text(odds: Estimate) -> tuple[str, str]:
-    """Odds ratio and interval as text, with one decimal; with two below 1, so that 0.04 is not
-    shown as 0.0."""
+    """Odds ratio and its interval as texts with one decimal; with two decimals below 1, so that
+    0.04 is not shown as 0.0."""
     ends = [end for end in (odds.low, odds.value) if end is not None]
     style = NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
     return style.text(odds.value), style.bounds(odds)
 
 
 def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
-    """Sentence on the odds ratio for twice the length; it states that the effect is descriptive,
-    not causal."""
+    """Sentence on the odds ratio of a win for an answer twice as long; it states that the effect is
+    descriptive, not causal."""
     odds = judges.odds_ratio
     if odds.value is None:
         return f"{odds.note.capitalize()}: no length effect can be estimated."
@@ -171,8 +170,7 @@ def show_length_sentence(filtered_study: FilteredStudy) -> Markup:
 
 
 def length_opponent(filtered_study: FilteredStudy) -> str | None:
-    """The model that length-controlled win rates are against: the baseline, else the model with the
-    highest win rate."""
+    """Opponent in length-controlled win rates: the baseline, else the model that wins most."""
     if filtered_study.study.pairing in ("baseline", "new") and filtered_study.study.baseline:
         return filtered_study.study.baseline
     return (

@@ -65,8 +65,8 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
 
 
 def show_win_rates(filtered_study: FilteredStudy) -> Markup:
-    """HTML table by model: win rate, wins, ties, losses, and the range that missing verdicts would
-    allow."""
+    """HTML table by model: win rate, wins, ties, losses, and bounds of the win rate if verdicts are
+    missing."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return NOTHING_YET_HTML
@@ -128,8 +128,8 @@ def _has_missing(bound: Estimate | None) -> bool:
 
 
 def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> Markup:
-    """HTML notice on missing verdicts: their number, the win rate under the other rule (excluding
-    them or counting them as ties), and its bounds."""
+    """HTML notice on missing verdicts: their number; for the leading model, the win rate under the
+    other rule (leave them out, or count them as ties) and its bounds."""
     failed = (
         ~filtered_study.machines["status"].isin(list(USABLE_STATUSES))
         & ~filtered_study.machines["noise"]
@@ -172,7 +172,7 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
 
 
 def default_split(filtered_study: FilteredStudy) -> str:
-    """Default columns of the matrix: categories if there are several, else judges or prompts."""
+    """Default columns of the matrix: "Category" if there are several, else "Judge" or "Prompt"."""
     frame = filtered_study.machines
     if len({str(group) for group in frame["category"].unique()} - {""}) > 1:
         return "Category"
@@ -180,10 +180,8 @@ def default_split(filtered_study: FilteredStudy) -> str:
 
 
 def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> Markup:
-    """HTML matrix of win rates by model (rows) and category, judge or prompt (columns).
-
-    `raters`: verdicts of judges, of people, or their difference.
-    """
+    """HTML matrix of win rates by model (rows) and category, judge or prompt (columns). `raters`:
+    verdicts of judges, of people, or their difference."""
     column = SPLIT_COLUMNS[by]
     if raters != "Judges":
         rows = Raters(filtered_study).rows
@@ -211,8 +209,7 @@ def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
 
 
 def wins_scale(even: float) -> scales.ColourScale:
-    """Colour scale for win rates: no colour up to chance (`even`), the strongest colour at 100
-    %."""
+    """Colour scale for win rates: no colour up to chance (`even`), strongest colour at 100 %."""
     if even == 0.5:
         return scales.WINS_SCALE
     ends = (

@@ -42,8 +42,7 @@ def leader_plan(filtered_study: FilteredStudy) -> PrecisionPlan | None:
 
 
 def precision_sentence(plan: PrecisionPlan) -> str:
-    """Sentence on how narrow the interval would be with twice as many items, judges, prompts or
-    repeats."""
+    """Sentence on the width of the interval with twice the items, judges, prompts or repeats."""
     gains = sorted(plan.narrowing.items(), key=lambda one: -one[1])
     parts = [f"twice the {FACET_WORDS[name]} by {share(gain, 0)}" for name, gain in gains]
     unmeasured = " (the value for repeats is an upper limit, as no repeats were measured)"
@@ -56,8 +55,8 @@ def precision_sentence(plan: PrecisionPlan) -> str:
 
 
 def show_precision(filtered_study: FilteredStudy) -> Markup:
-    """HTML of how much more items, judges, prompts or repeats would narrow the interval, and of
-    each one's share of the variance."""
+    """HTML of how much the interval would narrow with more items, judges, prompts or repeats, and
+    of the share of the variance due to each of these."""
     plan = leader_plan(filtered_study)
     if plan is None:
         return EMPTY
@@ -88,8 +87,7 @@ def show_precision(filtered_study: FilteredStudy) -> Markup:
 
 
 def show_jury(filtered_study: FilteredStudy) -> Markup:
-    """HTML table of win rates by the strict majority of all judges, with coverage and effective
-    votes."""
+    """HTML table of win rates by strict majority of judges, with coverage and effective votes."""
     got = _decide_jury(filtered_study)
     if got is None:
         return EMPTY

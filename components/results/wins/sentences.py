@@ -26,11 +26,9 @@ MIN_ITEMS: Final = 5
 
 
 def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
-    """Categories in which the model `best` leads significantly, and the other categories.
-
-    The model leads if its interval is above the interval of every other model, with all intervals
-    adjusted for the number of categories; this is stricter than a test of the differences.
-    """
+    """Categories in which the model `best` leads significantly, and the other categories. The model
+    leads if its interval is above the interval of every other model, with all intervals adjusted
+    for the number of categories; this is stricter than a test of the differences."""
     cells = win_rates_by_cell(filtered_study.outcomes, ["category"])
     ahead: list[str] = []
     behind: list[str] = []
@@ -49,8 +47,8 @@ def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[s
 
 
 def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
-    """Headline on the leading model and its categories, and the sentence below it on people or on
-    the counting rule."""
+    """Headline (the leading model and the categories it leads), and the sentence below it (people's
+    votes, or the counting rule)."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return "No win yet.", "Win rates appear with the first usable verdicts."
@@ -70,8 +68,8 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 
 
 def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: float) -> str:
-    """Headline for the case that the highest win rate is not significantly above even; it names any
-    other models that are significantly above even."""
+    """Headline if the highest win rate is not significantly above an even share (`even`); it names
+    any other models significantly above an even share."""
     above = [name for name, rate in rates.items() if rate.low is not None and rate.low > even]
     if not above:
         return f"{title}: no model wins significantly more than an even share of verdicts."
@@ -122,20 +120,19 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
 
 
 def largest_gap(known: Mapping[str, Estimate]) -> tuple[str, Estimate]:
-    """The model whose win rate by judges differs most from that by people, with an interval
-    adjusted for choosing the largest."""
+    """The model with the largest difference between win rates by judges and by people, and this
+    difference, with an interval adjusted for choosing the largest."""
     who = max(known, key=lambda one: abs(known[one].value or 0.0))
     return who, simultaneous_interval(known[who], len(known))
 
 
 def _points_text(gap: Estimate) -> str:
-    """Difference in percentage points with one decimal, so that 0.3 is not shown as 0."""
+    """Difference in percentage points as text with one decimal, so that 0.3 is not shown as 0."""
     return number(100 * (gap.value or 0.0), 1, signed=True)
 
 
 def show_kpis(filtered_study: FilteredStudy) -> Markup:
-    """HTML row of key figures: highest win rate, ties, difference to people, length, unusable
-    replies."""
+    """HTML key figures: highest win rate, ties, difference to people, length, unusable replies."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return EMPTY

@@ -30,18 +30,18 @@ class BodyPace(NamedTuple):
     """The lowest speed at which a request body may arrive."""
 
     first_seconds: float = 30.0
-    """Seconds during which any speed is accepted."""
+    """Seconds at the start of a request during which any speed is accepted."""
     bytes_per_second: float = 32_768
-    """Lowest average speed after the first seconds."""
+    """Lowest average speed after `first_seconds`."""
 
     def seconds_for(self, received: int) -> float:
-        """Seconds after which more than `received` bytes of a body must have arrived."""
+        """Seconds from a request's start by which more than `received` bytes must have come."""
         return self.first_seconds + received / self.bytes_per_second
 
 
 class RequestLimits:
-    """Middleware that refuses routes that are not allowed and, with a `quota` (public mode), limits
-    sizes."""
+    """Middleware that answers only allowed routes and, with a `quota` (public mode), limits the
+    size of request bodies."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class RequestLimits:
         receive: Receive,
         send: Send,
     ) -> None:
-        """Pass a request body on to the app; stop if it is too slow, or exceeds `most` bytes or the
-        quota."""
+        """Pass a request body on to the app; refuse it if it is too slow, or exceeds `most` bytes
+        or the quota."""
         declared = Headers(scope=scope).get("content-length", "0")
         if most is not None and (not declared.isdecimal() or int(declared) > most):
             await _error_response(413, _too_large_message(most))(scope, receive, send)
@@ -102,8 +102,7 @@ class _BodyRejected(Exception):
 
 
 class _LimitedBody:
-    """The body of one request: the bytes received so far, and the refusal if a limit is
-    exceeded."""
+    """The body of one request: bytes received so far, and the refusal if a limit is exceeded."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Limits on connections: their number, time and size of a request's head, and unread responses.
 
-uvicorn waits without limit for the head of a request and for a client that does not read, so a few
-thousand silent connections would use up its file descriptors. The limits on request bodies are in
-components.server.limits.request_limits. This module does not import gradio.
+uvicorn waits without limit for the head of a request and for a client that does not read, so that a
+few thousand silent connections would use up its file descriptors. The limits on request bodies are
+in components.server.limits.request_limits. This module does not import gradio.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ SPARE_DESCRIPTORS: Final = 256
 
 
 def may_be_proxy(address: str) -> bool:
-    """Whether an address may stand for many visitors, because it may belong to a proxy beside the
-    server."""
+    """Whether an address is not public, so that it may be a proxy of many visitors."""
     try:
         return not ip_address(address).is_global
     except ValueError:
@@ -35,10 +34,10 @@ class ConnectionLimits:
     per_address: int = 100
     """Maximum connections of one address; an open page uses two or three."""
     is_shared: Callable[[str], bool] = may_be_proxy
-    """Whether an address is exempt from `per_address`."""
+    """Function that returns whether an address is exempt from `per_address`."""
     head_seconds: float = 15.0
-    """Maximum seconds for the head of a request, counted from the opening of the connection, or
-    from the first byte of a later request."""
+    """Maximum seconds for the head of a request, from the opening of the connection; for a later
+    request on it, from the first byte."""
     head_bytes: int = 65_536
     burst_seconds: float = 0.25
     """Seconds for which more connections than allowed may be open."""
@@ -72,10 +71,10 @@ def _affordable_connections() -> int:
 class BoundedProtocol(H11Protocol):
     """uvicorn's HTTP protocol with `ConnectionLimits`.
 
-    If there are too many connections, those that have waited longest for a request's head are
-    closed instead of the new ones, so that silent connections cannot keep visitors out. This
-    happens a moment later, because the event loop accepts all connections that arrive at once
-    before it reads a request of any.
+    With too many connections, those that have waited longest for a request's head are closed, not
+    the new ones, so that silent connections cannot keep visitors out. They are closed
+    `burst_seconds` later, because the event loop accepts all connections that arrive at once before
+    it reads any request.
     """
 
     limits: ClassVar[ConnectionLimits]
@@ -92,7 +91,7 @@ class BoundedProtocol(H11Protocol):
             self.loop.call_later(self.limits.burst_seconds, self._make_room)
 
     def _make_room(self) -> None:
-        """Close the connections above the limit that have waited longest for a head."""
+        """Close connections above the limit, those waiting longest for a request's head first."""
         excess = len(self.connections) - self.limits.connections
         if excess <= 0:
             return

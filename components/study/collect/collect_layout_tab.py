@@ -1,5 +1,4 @@
-"""Layout of the Collect section in the Study tab: forms for writing a new item or an image
-caption."""
+"""Layout of the Collect section in the Study tab: forms for a new item or an image caption."""
 
 from __future__ import annotations
 
@@ -164,6 +163,5 @@ def length_html(most: int) -> Markup:
 
 
 def length_script(most: int) -> str:
-    """JavaScript that counts characters in the browser, so that typing needs no call to the
-    server."""
+    """JavaScript that counts characters in the browser, so that typing sends nothing."""
     return f"text => evenhand.length(text, {most})"

@@ -26,7 +26,7 @@ from studies.spec.keys import DATA, STUDY
 from studies.spec.presets import VISIT_BENCH
 
 ANSWER_BOXES: Final = 4
-"""Number of answer fields for a new item; models beyond this number get no answer to the item."""
+"""Number of answer fields for a new item; further models get no answer to the item."""
 MAX_LISTED_ITEMS: Final = 500
 WHOLE_ITEM: Final = "all images"
 _FILE_KEYS: Final = (DATA.format, DATA.files, DATA.join, DATA.mapping, DATA.split)
@@ -34,7 +34,7 @@ _FILE_KEYS: Final = (DATA.format, DATA.files, DATA.join, DATA.mapping, DATA.spli
 
 @dataclass(frozen=True, slots=True)
 class CollectTarget:
-    """The data of a study, to which a new item or caption will be added."""
+    """The data of a study to which a new item or caption will be added."""
 
     source: str
     items: Sequence[Item]
@@ -50,8 +50,7 @@ class CollectTarget:
 
     @property
     def categories(self) -> list[str]:
-        """Categories in the data, then those in the paper of the study's protocol that the data
-        lack."""
+        """Categories in the data, then further ones in the paper of the study's protocol."""
         own = sorted({item.category for item in self.items if item.category})
         known = {_normalise_category(name) for name in own}
         return own + [
@@ -63,8 +62,8 @@ class CollectTarget:
 
 
 def load_collect_target(text: str, folder: Path) -> CollectTarget:
-    """Load all items of the study's source, before slicing; if that fails, no items and the reason
-    in `load_error`."""
+    """Load all items of the study's source, before slicing; if that fails, the result has no items
+    and the reason in `load_error`."""
     study = read_lenient_study(text, folder)
     skills = visit_skills() if study.values.get(STUDY.preset.name) == VISIT_BENCH.name else ()
     try:
@@ -78,14 +77,14 @@ def load_collect_target(text: str, folder: Path) -> CollectTarget:
 
 
 def _normalise_category(category: str) -> str:
-    """Fold case and underscores, because data files write `harmful_memes` and the paper writes a
-    space."""
+    """Lower case with spaces for underscores, because data files write `harmful_memes` and papers
+    write a space."""
     return category.casefold().replace("_", " ")
 
 
 def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
-    """Items to caption as (label, id): those with images and no caption first, those without images
-    last."""
+    """Items as (label, id): with images and no caption first, then with images and a caption, then
+    without images."""
 
     def rank(item: Item) -> tuple[bool, bool]:
         return (not item.images, any(item.context))
@@ -104,22 +103,20 @@ def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]
 
 
 def use_version(text: str, folder: Path, source: str) -> str:
-    """Text of the study file with another version of its data; a source that is not a version is
-    ignored."""
+    """Text of the study file with the version `source` of its data; an unknown one is ignored."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
     return _with_data_source(text, source) if source in known else text
 
 
 def image_choices(item: Item | None) -> list[str]:
-    """Choices of what a caption describes (the whole item or one image), if the item has several
-    images."""
+    """Choices "all images", "image 1", … for a caption; empty unless an item has several images."""
     if item is None or len(item.images) < 2:
         return []
     return [WHOLE_ITEM, *(f"image {k + 1}" for k in range(len(item.images)))]
 
 
 def existing_caption(item: Item | None, image: str) -> str:
-    """The current caption, which the editor starts with."""
+    """The present caption of the item or image, with which the editor starts."""
     if item is None:
         return ""
     if isinstance(item.context, str):
@@ -147,7 +144,8 @@ def show_item(target: CollectTarget, item: Item | None) -> Markup:
 def save_item(
     text: str, folder: Path, new: NewItem, fresh: bool, answers: Sequence[tuple[str, str]] = ()
 ) -> JobResult:
-    """Add an item in a new version of the data, or in a new file, and switch the study to it."""
+    """Add an item to the data, saved as a new version or (with `fresh`) as a new file; the returned
+    study file uses it."""
     target = CollectTarget("", (), None) if fresh else load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -165,7 +163,7 @@ def save_item(
 def save_caption(
     text: str, folder: Path, item: str | None, caption: str, image: str, by: str
 ) -> JobResult:
-    """Store a caption in a new version of the data, and switch the study to it."""
+    """Save a caption in a new version of the data; the returned study file uses this version."""
     target = load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -188,7 +186,7 @@ def save_caption(
 
 
 def _with_data_source(text: str, source: str) -> str:
-    """Set the data source to another version; the settings of the slice stay."""
+    """Study file with another version of its data; the settings of the slice stay."""
     for key in _FILE_KEYS:
         text = put_value(text, key.path, None)
     return put_value(text, DATA.source.path, source)

@@ -31,15 +31,14 @@ Option = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Text below a control; `preset` is the preset's value if the study uses another value."""
+    """Text below a control; `preset`: the preset's value, if the study has another value."""
 
     text: str = ""
     preset: str | None = None
 
 
 def form_part(*parts: str, seen: int = 0) -> Markup:
-    """HTML of one part of the form; `seen` is the number of the last change that the server
-    received."""
+    """HTML of a part of the form; `seen`: number of the last change that the server received."""
     return wrap(fill('<div class="eh-form" data-seen="{}">{}</div>', seen, join(parts)))
 
 
@@ -50,7 +49,7 @@ def step_heading(number: int, title: str, aside: Markup = EMPTY) -> Markup:
 
 
 def drawer_head(title: str) -> Markup:
-    """HTML title of a drawer and the button that closes it; Escape presses the button too."""
+    """HTML title of a drawer, and the button that closes it (also by the key Escape)."""
     close = fill(
         '<button type="button" class="eh-btn ghost" data-close data-do="{}">Close '
         "<kbd>Esc</kbd></button>",
@@ -82,8 +81,7 @@ def subheading(title: str, aside: str = "") -> Markup:
 def form_row(
     label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
 ) -> Markup:
-    """HTML of label, control and hint; a dot marks the label if the value differs from the
-    preset's."""
+    """HTML of label, control and hint; a dot marks a value that differs from the preset's."""
     below = Hint(hint) if isinstance(hint, str) else hint
     changed = " changed" if below.preset is not None else ""
     words = escape(label)
@@ -104,7 +102,6 @@ def form_row(
 
 
 def html_id(field: str) -> str:
-    """The HTML id for a field name."""
     return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
 
 
@@ -144,11 +141,9 @@ def text_input(
     slow: bool = False,
     renames: str = "",
 ) -> Markup:
-    """HTML of a one-line text field; `suggestions` appear while typing.
-
-    A `slow` field (a file, the Hub) is sent only when it loses focus. `renames`: the name of the
-    judge that this field renames, so that the page keeps a typed key with the judge.
-    """
+    """HTML of a one-line text field; `suggestions` appear while typing. A `slow` field (a file, the
+    Hub) is sent only when it loses focus. `renames`: the name of the judge that this field renames,
+    so that the page keeps a typed key with the judge."""
     listed = f"{html_id(field)}-d" if suggestions else ""
     made = _attributes(
         data_renames=renames, type="text", id=html_id(field),
@@ -173,11 +168,9 @@ def text_area(field: str, value: str, *, rows: int = 3) -> Markup:
 
 
 def key_input(owner: str, to: str, url: str) -> Markup:
-    """HTML password field for an API key, which is not a field of the study file.
-
-    The key stays in the browser until a run or a test sends it. It belongs to the origin of `url`:
-    the page deletes it when the origin changes, and shows where it will be sent.
-    """
+    """HTML password field for an API key, which is not a field of the study file. The key stays in
+    the browser until a run or a test sends it. It belongs to the origin of `url`: the page deletes
+    it when the origin changes, and shows where it will be sent."""
     made = _attributes(
         type="password", id=to, cls="eh-in", data_key=owner, autocomplete="off",
         data_key_url=url, placeholder="the key is held in memory, never stored",
@@ -306,11 +299,8 @@ def _checkbox_attributes(field: str, choice: str, on: bool) -> Markup:
 
 
 def _attributes(**values: object) -> Markup:
-    """HTML attributes of an element.
-
-    True gives an attribute without a value. False, None and "" omit the attribute, except an empty
-    `value`.
-    """
+    """HTML attributes of an element. True gives an attribute without a value. False, None and ""
+    omit the attribute, except an empty `value`."""
     made: dict[str, object] = {}
     for name, value in values.items():
         named = "class" if name == "cls" else name.replace("_", "-")
@@ -337,8 +327,8 @@ def form_button(
     disabled: bool = False,
     errand: bool = False,
 ) -> Markup:
-    """HTML button that sends an action; an `errand` is a slow job (such as a judge test) that does
-    not block the form."""
+    """HTML button that sends an action; with `errand`, the action is a slow job (such as a judge
+    test) that does not block the form."""
     action_json = json.dumps(dict(action), ensure_ascii=False)
     sends = {"data_errand": action_json} if errand else {"data_do": action_json}
     made = _attributes(type="button", cls=f"eh-btn {kind}".strip(), aria_label=label,
@@ -352,7 +342,7 @@ def form_link(words: str, action: Mapping[str, Any], label: str = "") -> Markup:
 
 
 def previous_next(at: int, of: int, action: str) -> Markup:
-    """HTML buttons for the previous and the next item."""
+    """HTML buttons to the previous and the next item, from item `at` of `of`."""
     before = form_button(
         "‹", {"do": action, "to": at - 1}, kind="small", label="previous item", disabled=at <= 0
     )

@@ -1,5 +1,4 @@
-"""Read a study file for the form, even if it has errors: its own values, else those of the
-preset."""
+"""Read a study file for the form, even with errors; missing values come from the preset."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ judges:
 prompts: [brief-letters]
 noise_floor: 0.2
 """
-"""The study a new page starts with; it runs on this machine in a minute."""
+"""Study file with which a new page starts; the study runs on this machine in a minute."""
 
 STUDY_DEFAULTS: Final[Mapping[str, Any]] = default_values()
 
@@ -41,31 +40,31 @@ class FormState:
     """State of the form that is not in the study file: open panel, selected item, last notice."""
 
     study: str = ""
-    """Study of the store that the form shows; the header names it."""
+    """Name of the stored study that the form and the header show."""
     opened: str = ""
-    """Study-file text with which the study was opened."""
+    """Text of the study file when the study was opened."""
     unsaved: Mapping[str, str] = field(default_factory=dict)
-    """Texts of studies that were changed in the form and then left, by study."""
+    """Study -> its study-file text, for studies changed in the form and left unsaved."""
     last_change: int = 0
-    """Number of the last change of this page that was applied."""
+    """Number of the last form change that the server has applied for this page."""
     panel: str = ""
-    """Open drawer: "judge", "prompts", or none."""
+    """Name of the open drawer: "judge" or "prompts"; empty if none is open."""
     kind: str = ""
-    """Selected kind of data source, until a source of that kind is chosen."""
+    """Kind of data source selected in the form, before a source of this kind is chosen."""
     item: int = 0
     prompt: str = ""
-    """Prompt in the panel, as study files name it; empty: the first prompt of the study."""
+    """Prompt in the drawer, by its name in study files; empty: the first prompt of the study."""
     other: str = ""
     mode: str = "side"
-    """Page of the prompt drawer: library | side | editor | compare."""
+    """Content of the prompt drawer: "library", "side" (as sent to a judge), "editor", "compare"."""
     judge: str = ""
-    """Index of the judge in the drawer."""
+    """Index (as text) of the judge in the open drawer."""
     describer: str = ""
     """Name of the judge that describes images."""
     describing: str = ""
     """Name of the prompt for describing images."""
     whole: bool = False
-    """Whether to profile all loaded items instead of the slice."""
+    """Whether the profile covers all loaded items instead of the slice."""
     shown: str = ""
     """Study-file text that the form currently shows."""
     notice_html: str = ""
@@ -74,8 +73,7 @@ class FormState:
 
 @dataclass(frozen=True, slots=True)
 class LenientStudy:
-    """The values of a study file; if the file cannot be parsed, no values and the reason in
-    `parse_error`."""
+    """Values of a study file; if it cannot be parsed, no values and the reason `parse_error`."""
 
     text: str
     folder: Path
@@ -83,12 +81,11 @@ class LenientStudy:
     parse_error: str = ""
 
     def raw(self, *path: str) -> Any:
-        """The value written in the file, ignoring preset and defaults; None if the file has
-        none."""
+        """The value written in the file, without preset and defaults; None if it is missing."""
         return get_value(self.values, path)
 
     def default_value(self, *path: str) -> Any:
-        """The value that applies if the file has no entry: the preset's, else the default."""
+        """The value used if the file lacks the key: the preset's value, else the default."""
         if (preset := self.preset) is not None:
             value = get_value(preset.values_for(self.source), path)
             if value is not None:
@@ -112,8 +109,8 @@ class LenientStudy:
         return [dict(j) for j in as_list(self.raw(*STUDY.judges)) if isinstance(j, Mapping)]
 
     def editable_judges(self) -> list[dict[str, Any]]:
-        """The judges as mappings; raises ValueError if an entry is not a mapping, since an edit
-        would delete it."""
+        """The judges as mappings; a ValueError if an entry is not a mapping, since an edit of the
+        list would delete this entry."""
         if len(self.judges) < len(as_list(self.raw(*STUDY.judges))):
             raise ValueError(
                 f"{STUDY.judges}: an entry does not consist of “key: value” lines; correct it in "
@@ -126,7 +123,7 @@ class LenientStudy:
         return [str(name) for name in as_list(self.value(*STUDY.prompts))]
 
     def text_value(self, *path: str) -> str:
-        """A value as text; empty for a list or a mapping, which the study parser rejects here."""
+        """A single value as text; empty for a list or a mapping, which is invalid there."""
         value = self.value(*path)
         return "" if value is None or isinstance(value, (list, dict)) else str(value)
 
@@ -135,7 +132,7 @@ class LenientStudy:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def hint(self, text: str, *path: str) -> Hint:
-        """The hint below a control, with the preset's value if the file has a different value."""
+        """The hint below a control, with the preset's value if the file has another value."""
         if self.preset is None or self.raw(*path) is None:
             return Hint(text)
         base = self.default_value(*path)
@@ -151,7 +148,7 @@ def read_lenient_study(text: str, folder: Path) -> LenientStudy:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A value as a list; a single value becomes a list of one."""
+    """A value as a list: a single value becomes a list of one element, None and "" become []."""
     if value is None or value == "":
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -163,8 +160,7 @@ def judge_name(judge: Mapping[str, Any]) -> str:
 
 
 def normalise_value(value: Any) -> Any:
-    """Convert tuples to lists and integers to floats, so that values of equal meaning compare
-    equal."""
+    """Convert tuples to lists and integers to floats, so that equal values compare equal."""
     if isinstance(value, (list, tuple)):
         return [normalise_value(part) for part in value]
     if isinstance(value, Mapping):
@@ -173,7 +169,7 @@ def normalise_value(value: Any) -> Any:
 
 
 def value_text(value: Any) -> str:
-    """A value as text for a hint."""
+    """A value of the study file as text for a hint, such as "first, second" for a list."""
     if isinstance(value, (list, tuple)):
         return ", ".join(value_text(part) for part in value) or "none"
     if isinstance(value, Mapping):
@@ -191,7 +187,7 @@ def own_prompts_folder(folder: Path) -> Path:
 
 
 def available_prompts(folder: Path) -> list[LibraryPrompt]:
-    """Built-in prompts and those saved beside the store; listed again when the folder changes."""
+    """Built-in prompts, and prompts saved beside the store; read again if the folder changes."""
     own = own_prompts_folder(folder)
     stamp = own.stat().st_mtime_ns if own.is_dir() else 0
     return list(_list_cached(own, stamp))

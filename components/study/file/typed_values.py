@@ -45,7 +45,7 @@ def parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
 
 
 def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
-    """Parse typed numbers of items per field value, such as `category: 2, meta.task: 1`."""
+    """Parse numbers of items for each value of a field, such as `category: 2, meta.task: 1`."""
     made = {}
     for part in words.split(","):
         if not part.strip():
@@ -58,7 +58,7 @@ def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
 
 
 def add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
-    """The study's answer files plus one more, typed as `model = file`."""
+    """Model -> answer file of the study, with the entry typed as `model = file` added."""
     values = study.raw(*DATA.files)
     made = dict(values) if isinstance(values, Mapping) else {}
     if not words.strip():

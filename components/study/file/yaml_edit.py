@@ -17,7 +17,7 @@ from studies.spec.field_reader import load_yaml
 from studies.spec.keys import DATA, STUDY
 
 HUB_SAMPLE: Final = 50
-"""Number of items sampled at first from a newly chosen Hub dataset."""
+"""Number of items that are sampled from a Hub dataset when it is chosen."""
 
 LINE_WIDTH: Final = 96
 
@@ -42,8 +42,8 @@ def get_value(values: Mapping[str, Any], path: KeyPath) -> Any:
 
 
 def put_value(text: str, path: KeyPath, value: Any) -> str:
-    """Return the file's text with one value changed; None removes the key, and its block if that
-    becomes empty."""
+    """Return the file's text with one value changed. The value None removes the key, and the block
+    of the key if it becomes empty."""
     wanted = _with_value(read_mapping(text), path, value)
     if wanted == read_mapping(text):
         return text
@@ -59,11 +59,9 @@ def put_value(text: str, path: KeyPath, value: Any) -> str:
 
 
 def change_source(text: str, source: str) -> str:
-    """Set another data source, and remove the filters, models and sample size that belonged to the
-    old one.
-
-    All items of a file are used; of a Hub dataset, which may be huge, a sample is used at first.
-    """
+    """Set another data source, and remove the filters, models and sample size chosen for the former
+    source. All items of a file are used; of a Hub dataset, which may be huge, only HUB_SAMPLE
+    items."""
     for key in (*(key for key in DATA if key.rule.per_source), STUDY.contestants):
         text = put_value(text, key.path, None)
     text = put_value(text, DATA.source.path, source)
@@ -71,8 +69,7 @@ def change_source(text: str, source: str) -> str:
 
 
 def dump_study(values: Mapping[str, Any]) -> str:
-    """Write the text of a whole study file: one line per key, with short lists and each judge on
-    one line."""
+    """Text of a whole study file: one line per key; short lists and each judge on one line."""
     return "".join(_yaml_entry(key, value) for key, value in values.items())
 
 
@@ -140,8 +137,7 @@ def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
 
 
 def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
-    """Return the YAML block that contains the last key of the path; ValueError for flow style ({a:
-    1})."""
+    """Return the YAML block with the last key of the path; ValueError for flow style ({a: 1})."""
     node = root
     for key in path[:-1]:
         inner = node.value if isinstance(node, yaml.MappingNode) else ()
@@ -152,8 +148,8 @@ def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """Line of the last scalar in a YAML node; the node's own end mark comes after later
-    comments."""
+    """Number of the line with the last scalar in a YAML node; the end mark of the node may lie
+    after comments."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _last_line(last[1] if isinstance(last, tuple) else last)
@@ -166,7 +162,7 @@ def _entry_lines(key: str, value: Any, column: int) -> list[str]:
 
 
 def _entry_before(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
-    """Index of the entry after which a new key belongs, by the usual order of keys."""
+    """Index of the entry after which a new key belongs, by the order of keys; None: at the top."""
     block = DATA if path[0] == STUDY.data.name and len(path) > 1 else STUDY
     rank = {key.name: index for index, key in enumerate(block)}
     own = rank.get(path[-1], len(rank))

@@ -7,8 +7,7 @@ from studies.files.upload_names import original_name
 
 
 def study_question(study: LenientStudy) -> str:
-    """The question that the study answers, worded according to its numbers of judges and
-    prompts."""
+    """The question that the study answers, worded for its numbers of judges and prompts."""
     where = data_name(study)
     judges = [judge_name(judge) for judge in study.judges]
     if len(judges) > 1:

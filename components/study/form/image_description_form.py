@@ -73,7 +73,7 @@ def _price_text(preview: StudyPreview, judge: JudgeSpec, prompt: str) -> str:
     try:
         describe_prompt = load_prompt(prompt, preview.lenient_study.folder)
         texts: dict[str, str] = {}
-        if "aspects" in describe_prompt.variables:  # a first pass of about equal cost writes them
+        if "aspects" in describe_prompt.variables:  # written by other calls
             texts = dict.fromkeys((item.id for item in preview.items), "aspects")
         items = list(preview.items)
         plan = build_describe_plan(preview.plan.study, judge, describe_prompt, items, texts)

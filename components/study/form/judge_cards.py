@@ -85,8 +85,8 @@ def _missing_key(name: str) -> Markup:
 
 
 def provider_title(judge: Mapping[str, Any]) -> str:
-    """Title of a judge's provider: of the provider that the judge names, else of its address, else
-    the kind of judge."""
+    """Name of a judge's provider, found by the judge's `provider` or its address; "built in",
+    "simulated" or "other address" without a provider."""
     kind = judge_kind(judge)
     if kind != ENDPOINT:
         return {EMBEDDED: "built in", SIMULATED: "simulated"}[kind]
@@ -144,8 +144,7 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
 
 
 def test_result(check: JudgeCheck) -> Markup:
-    """HTML result of a judge test: status, duration, reading rule, reply and label
-    probabilities."""
+    """HTML result of a judge test: status, duration, parsing rule, reply, label probabilities."""
     reply = " ".join(check.reply.split())
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
     quoted = f"“{end}”" if end else check.read.detail or "no reply"
@@ -171,7 +170,7 @@ def test_result(check: JudgeCheck) -> Markup:
 
 
 def extraction_settings(study: LenientStudy) -> Markup:
-    """HTML of the choice of a second judge that extracts verdicts from unreadable replies."""
+    """HTML of the choice of an extraction judge."""
     entry = study.raw(*EXTRACTION.judge)
     own = isinstance(entry, Mapping)
     names = [str(judge.get(JUDGE.name.name, "")) for judge in study.judges]

@@ -21,14 +21,15 @@ _NAME, _MODEL = JUDGE.name.name, JUDGE.model.name
 
 
 def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") -> dict[str, Any]:
-    """A new judge from the template of its kind, named after its model unless `name` is given."""
+    """Settings of a new judge from the template of its kind; its name is that of its model unless
+    `name` is given."""
     made = dict(JUDGE_TEMPLATES[kind])
     return {_NAME: unique_name(name or str(made[_MODEL]), judges), **made}
 
 
 def judge_from_template(template: str, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Settings of a judge, from the name of a provider ("openai"), of this machine's model
-    ("embedded"), or of a simulation ("first")."""
+    """Settings of a new judge. `template`: a provider ("openai"), the embedded model ("embedded"),
+    or a simulated judge ("first")."""
     if template in SIMULATED_JUDGES:
         name, settings = SIMULATED_JUDGES[template]
         return {_NAME: unique_name(name, judges), _MODEL: "simulated", **settings}
@@ -51,8 +52,8 @@ def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:
 
 
 def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
-    """The judge with one field changed; all other fields stay, including those that the form does
-    not show."""
+    """Settings of the judge with one field changed; all other fields stay, including those that the
+    form does not show."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}

@@ -1,4 +1,4 @@
-"""The part of the form with all settings of one judge."""
+"""Form of all settings of one judge."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     ENDPOINT: {_MODEL: "gpt-4o-mini", _URL: JUDGE.base_url.rule.placeholder},
 }
-"""Starting values of a new judge of each kind."""
+"""Kind of judge -> settings of a new judge of this kind."""
 
 SIMULATED_JUDGES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "even": ("even-handed", {SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1}),
@@ -57,7 +57,7 @@ SIMULATED_JUDGES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     ),
     "chance": ("chance", {SIMULATION.accuracy.name: 0.5, JUDGE.seed.name: 1}),
 }
-"""Simulated judges of the drawer: name and settings of each."""
+"""Key of a simulated judge in the drawer -> its name and settings."""
 _EFFORT_OPTIONS: Final = (
     ("", "not sent"),
     *((word, word) for word in ("minimal", "low", "medium", "high")),
@@ -70,21 +70,21 @@ def judge_kind(judge: Mapping[str, Any]) -> str:
 
 
 def judge_address(judge: Mapping[str, Any]) -> str:
-    """The endpoint's address: the judge's own, or that of the provider it names."""
+    """Address of the judge's endpoint: as written in the study file, else that of its provider."""
     preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
     return str(judge.get(JUDGE.base_url.name) or (preset.base_url if preset else ""))
 
 
 def judge_variable(judge: Mapping[str, Any]) -> str:
-    """The environment variable with the judge's API key: its own, or that of the provider it
-    names."""
+    """Environment variable with the judge's API key: as written in the study file, else that of its
+    provider."""
     preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
     given = judge.get(JUDGE.api_key_env.name)
     return (preset.api_key_env if preset else "") if given is None else str(given)
 
 
 def simulation_default(key: StudyKey) -> float:
-    """Value of a simulation setting that the study file does not contain: no bias, always right."""
+    """Value of a simulation setting that the study file lacks: accuracy 1, every bias 0."""
     return 1.0 if key == SIMULATION.accuracy else 0.0
 
 
@@ -117,7 +117,7 @@ def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
-    """HTML field for the model; a judge named after its model is renamed with it."""
+    """HTML field for the model; a judge that has the name of its model is renamed with it."""
     model = str(judge.get(_MODEL, ""))
     models = [(known, "listed price") for known in listed_prices()]
     renames = name if name == model else ""
@@ -253,7 +253,8 @@ def _price_inputs(judge: Mapping[str, Any], field: str) -> Markup:
 
 
 def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[Markup]:
-    """HTML of the sampling settings, folded because most studies leave them unchanged."""
+    """HTML of the sampling settings in an expandable part; with `more`, also reasoning effort and
+    extra parameters."""
     most = JUDGE.max_tokens
     tokens = integer_input(
         f"{field}.{most}", judge.get(most.name, most.default), low=int(most.rule.low)

@@ -76,8 +76,8 @@ def _protocol_text(protocol: str) -> str:
 
 
 def prompt_library(study: LenientStudy) -> Markup:
-    """HTML list of all prompts, each with a checkbox: those of the study first, then the user's
-    own."""
+    """HTML list of all prompts, each with a checkbox: prompts of the study, prompts of the user,
+    built-in prompts."""
     offered = available_prompts(study.folder)
     chosen = study.prompts
     named = {one.reference_from(study.folder): one for one in offered}
@@ -91,8 +91,8 @@ def prompt_library(study: LenientStudy) -> Markup:
 
 
 def _sort_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
-    """Names of the judging prompts, the user's own first; prompts for descriptions and extraction
-    are left out."""
+    """Names of the judging prompts, those saved by users before the built-in ones; without prompts
+    for image descriptions and extraction."""
     judging = [
         n for n, one in named.items() if one.prompt.protocol not in ("describe", "extraction")
     ]
@@ -112,8 +112,8 @@ VERDICT_ENDINGS: Final = {
 
 
 def verdict_ending(verdict: str) -> str:
-    """Clause on where a reply states its verdict; the name of the format if there is no such
-    clause."""
+    """Clause on where a reply in this verdict format states its verdict; for other formats, a
+    clause that names the format."""
     return VERDICT_ENDINGS.get(verdict, f"has the format {verdict}")
 
 

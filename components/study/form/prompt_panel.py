@@ -71,12 +71,12 @@ messages:
       $closing
 verdict: overall-response
 """
-"""Starting text of "New prompt", a usable prompt."""
+"""Text with which the editor of "New prompt" starts: a valid prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPreview:
-    """The messages of a prompt for one item, as they would be sent to a judge."""
+    """Messages of a prompt for one item, as sent to a judge; `fault`: why there are none."""
 
     messages: Sequence[Mapping[str, Any]]
     shown: tuple[str, ...]
@@ -96,7 +96,7 @@ def current_prompt(study: LenientStudy, view: FormState) -> LibraryPrompt | None
 
 
 def _load_by_path(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
-    """Load a prompt file that the study names by its path."""
+    """First prompt file that can be loaded: the selected prompt, else a prompt of the study."""
     for name in (view.prompt, *study.prompts):
         try:
             return LibraryPrompt(load_prompt(name, study.folder), study.folder / name, False)
@@ -156,8 +156,8 @@ def _item_summary(item: Item, sent: PromptPreview, prompt: Prompt) -> str:
 def preview_messages(
     preview: StudyPreview, prompt: Prompt | None, item: Item | None
 ) -> PromptPreview:
-    """The messages for an item with the study's models, as they would be sent to its first
-    judge."""
+    """Messages for an item with answers of the study's models, as they would be sent to the study's
+    first judge."""
     if prompt is None or item is None:
         return PromptPreview((), ())
     names = _item_contestants(preview, item)
@@ -223,8 +223,8 @@ def _message_html(role: str, html: str) -> Markup:
 
 
 def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Markup:
-    """HTML of the messages as sent to a judge: text of the template in grey, text of the item in
-    black."""
+    """HTML of the messages as sent to a judge: text of the template in grey, text inserted from the
+    item in black."""
     if not preview.items:
         return notice_html(
             "warn", "No item for a preview.", preview.data_error or "The slice is empty."
@@ -252,8 +252,7 @@ def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Mark
 
 
 def _shade_template(text: str, template: str) -> Markup:
-    """HTML of a sent message with the template's text in grey; unmarked if that text cannot be
-    located."""
+    """HTML of a sent message, with the template's text in grey if it can be located."""
     out, at = [], 0
     for words, variable in split_template(template):
         if variable or not words:
@@ -303,8 +302,8 @@ def check_result_html(checked: PromptCheck, *, ours: bool = False) -> Markup:
 
 
 def _problem_html(problem: PromptProblem, ours: bool) -> Markup:
-    """HTML of one problem of a prompt; a warning about a built-in prompt is shown as a plain
-    note."""
+    """HTML of one problem of a prompt: error notice, warning, or a short note for a built-in prompt
+    (`ours`)."""
     if problem.level == "error":
         return notice_html("bad", "The prompt cannot be saved.", problem.text)
     if ours:
@@ -359,5 +358,5 @@ def _estimate_tokens(prompt: Prompt) -> float:
 
 
 def saved_prompt_path(prompt: Prompt, folder: Path) -> str:
-    """Path of a saved prompt version in the form in which study files name it."""
+    """Path by which study files name a saved version of a prompt."""
     return f"{own_prompts_folder(folder).name}/{prompt.name}-v{prompt.version}.yaml"

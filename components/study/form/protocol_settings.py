@@ -1,5 +1,4 @@
-"""The Protocol step of the form: published presets, then each setting of the comparison
-protocol."""
+"""The Protocol step of the form: published presets, then each setting of the protocol."""
 
 from __future__ import annotations
 
@@ -41,10 +40,8 @@ _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 def protocol_form(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
 ) -> Markup:
-    """HTML of the Protocol step.
-
-    `protocols` are those of the study's prompts; `sees` is True if a judge of the study has vision.
-    """
+    """HTML of the Protocol step. `protocols` are those of the study's prompts; `sees`: whether a
+    judge of the study has vision."""
     return join(
         [
             _preset_cards(study),
@@ -150,8 +147,8 @@ def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[Markup]:
 
 
 def _score_rows(study: LenientStudy) -> list[Markup]:
-    """HTML rows for prompts that judge one answer: the order of the options, the order of the
-    criteria, and the criteria (when an answer counts as good)."""
+    """HTML rows for prompts that judge single answers: order of the options, order of the criteria,
+    and the criteria of a good answer."""
     key = STUDY.criteria
     box = text_input(str(key), study.text_value(*key), label=key.rule.label)
     return [
@@ -183,7 +180,7 @@ def _repeat_rows(study: LenientStudy) -> list[Markup]:
 
 
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
-    """The rules for combining both orders, plus a remedy if the study file names one."""
+    """Rule -> label, for the rules of combining both orders and a remedy in the study file."""
     used = study.text_value(*STUDY.combine)
     remedy = parse_remedy(used)
     named = REMEDY_RULES | ({used: words_of_id(remedy.id, remedy.judges).title} if remedy else {})
@@ -265,7 +262,7 @@ def _switch_row(
     value: str | None = None,
     hint: str | None = None,
 ) -> Markup:
-    """HTML row with a setting's values as a switch; the hint is that of the selected value."""
+    """HTML row with the values of a setting as a switch; the hint explains the selected value."""
     offered = list((options or key.rule.options).items())
     chosen = study.text_value(*key) if value is None else value
     below = study.hint(_option_hint(key, chosen) if hint is None else hint, *key)

@@ -28,17 +28,14 @@ MAX_EXACT_ASKS: Final = 3000
 """Largest plan, in calls, whose tokens are all counted; this takes about a quarter of a second."""
 SAMPLE_ASKS: Final = 1500
 ASSUMED_CORRELATION: Final = 0.1
-"""Correlation of the verdicts on one item that is assumed before a run; the recorded judges of PRD
-have −.04 to .30."""
+"""Correlation between verdicts on the same item that is assumed before a run; the recorded judges
+of PRD have −.04 to .30."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastByJudge:
-    """Forecast of a plan's unanswered calls, by judge.
-
-    `sampled_asks` is the number of calls from which tokens are estimated; 0 if all calls were
-    counted.
-    """
+    """Forecast of the calls of a plan that are not yet answered, by judge. `sampled_asks` is the
+    number of calls from which tokens are estimated; 0 if all calls were counted."""
 
     asks: int
     """Number of all calls of the plan, including those already answered."""
@@ -72,8 +69,7 @@ class ForecastByJudge:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that the slowest judge needs, since judges are called in parallel; None if
-        unknown."""
+        """Seconds of the slowest judge, since judges are called in parallel; None if unknown."""
         times = [one.seconds for one in self.by_judge.values() if one.seconds is not None]
         return max(times, default=None)
 
@@ -82,8 +78,7 @@ class ForecastByJudge:
 
 
 def count_asks(plan: Plan) -> tuple[int, int]:
-    """Number of calls of a plan, and how many of them are for the noise floor; no prompt is
-    rendered."""
+    """Number of calls of a plan, and of its noise-floor repeats; no prompt is rendered."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
         showings_for(prompt): {} for prompt in plan.prompts
@@ -103,8 +98,7 @@ def count_asks(plan: Plan) -> tuple[int, int]:
 
 
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
-    """Forecast calls, tokens, dollars and seconds of each judge, leaving out the calls already
-    answered."""
+    """Forecast calls, tokens, dollars and seconds of each judge, without answered calls."""
     asks, noise = count_asks(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))
@@ -134,7 +128,7 @@ def stored_plan_quote(store: Store, name: str) -> CostQuote:
 
 
 def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
-    """Number of answered calls if this plan was started before; else None."""
+    """Number of answered calls, if the stored study of this name has this plan; else None."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
     counts = store.counts(plan.study.name)
@@ -142,7 +136,7 @@ def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
 
 
 def _sample_plan(plan: Plan, asks: int) -> Plan:
-    """The plan reduced to a sample of items, spread evenly over the slice."""
+    """The plan with only a sample of its items, spread evenly over the slice."""
     wanted = max(2, round(len(plan.items) * SAMPLE_ASKS / asks))
     return replace(plan, items=sample_evenly(plan.items, wanted))
 
@@ -168,8 +162,7 @@ def _scale_forecast(one: Forecast, by: float) -> Forecast:
 
 
 def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
-    """HTML row of key figures: calls, tokens, dollars and minutes of the plan that Run would
-    use."""
+    """HTML key figures of the plan that Run would use: calls, tokens, dollars and minutes."""
     study = plan.study
     again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise, 'repeat')}"
     again = again if numbers.noise else "no repeats"
@@ -192,11 +185,8 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     """Key figure: the smallest first-position share that the plan can distinguish from 50 %, for
-    one judge and prompt.
-
-    Verdicts on one item are assumed to correlate by ρ = ASSUMED_CORRELATION, so that m of them
-    count as m/(1 + (m − 1)ρ) independent verdicts.
-    """
+    one judge and prompt. Verdicts on one item are assumed to correlate by ρ = ASSUMED_CORRELATION,
+    so that m of them count as m/(1 + (m − 1)ρ) independent verdicts."""
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
@@ -256,7 +246,7 @@ def _time_kpi(numbers: ForecastByJudge) -> Kpi:
 
 
 def run_button_text(numbers: ForecastByJudge) -> str:
-    """Label of the run button: number of new calls, of stored ones, and the price."""
+    """Label of the run button: number of new calls, number of stored calls, and price."""
     if not numbers.stored:
         return f"Run {count(numbers.asks, 'call')}, {dollars(numbers.dollars)}"
     if not numbers.new:
@@ -271,7 +261,7 @@ def run_button_text(numbers: ForecastByJudge) -> str:
 
 
 def one_item_plan(plan: Plan) -> Plan:
-    """A plan with one item and one comparison for each judge and prompt, to try a study cheaply."""
+    """Plan with one item and two answers for each judge and prompt, to try a study cheaply."""
     suiting = [
         i for i in plan.items if all(not why_skipped(p, i, plan.prompts) for p in plan.prompts)
     ]
@@ -291,7 +281,7 @@ def one_item_plan(plan: Plan) -> Plan:
 
 
 def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Two models with answers to the item; all models if a prompt shows all answers."""
+    """Two models with an answer to the item; all such models if a prompt shows all answers."""
     names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
     if any(prompt.protocol == "choice" for prompt in plan.prompts):
         return tuple(names)

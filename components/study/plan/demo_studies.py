@@ -25,7 +25,7 @@ LIVE_STUDY: Final = "Twenty items, live"
 
 
 def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
-    """Import the recorded studies; the Home tab shows the one of the embedded judge."""
+    """Import the recorded demo studies; the Home tab shows the study of the embedded judge."""
     for log in sorted(folder.glob("*.jsonl"), reverse=True):
         study = load_study(log.with_suffix(".yaml"))
         prompts = tuple(load_prompt(name) for name in study.prompts)

@@ -21,10 +21,8 @@ MAX_NAME = 120
 
 
 def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
-    """Save a study file as a study without calls, under a free name; return the name and the file.
-
-    The name is empty if the file is not a valid study: the file then stays in the form only.
-    """
+    """Save a study file as a study without calls, under a name not in use; return name and file.
+    The name is empty if the file is not a valid study: it then exists only in the form."""
     try:
         wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")
         free = store.name_for_owner(free_name(store, wanted))
@@ -42,8 +40,7 @@ def is_without_calls(store: Store, name: str) -> bool:
 
 
 def keep_changes(store: Store, name: str, text: str) -> None:
-    """Save changes of the form in a study without calls; changes to a study with calls are saved by
-    Run."""
+    """Save changes of the form in a study without calls; for a study with calls, Run saves them."""
     if not name or not is_without_calls(store, name) or not store.owns(name):
         return
     try:
@@ -54,7 +51,7 @@ def keep_changes(store: Store, name: str, text: str) -> None:
 
 
 def is_renamable(store: Store, engine: Engine, name: str) -> bool:
-    """Whether a new name in the form renames the study, instead of naming a copy."""
+    """Whether another name in the form renames the study, instead of naming a copy."""
     line = next((line for line in store.studies() if line.name == name), None)
     run = engine.latest_run(name)
     return (

@@ -32,7 +32,7 @@ PROMPTS_PREFIX: Final = "prompts/"
 
 MAX_TIMEOUT_SECONDS: Final = 600.0
 MAX_ATTEMPTS: Final = 8
-"""MAX_TIMEOUT_SECONDS and MAX_ATTEMPTS limit the calls of one judge in public mode."""
+"""MAX_TIMEOUT_SECONDS and MAX_ATTEMPTS limit the calls of a judge in public mode."""
 
 
 def check_data_source(spec: DataSpec) -> None:
@@ -52,8 +52,7 @@ def check_data_source(spec: DataSpec) -> None:
 
 
 def check_prompts_and_judges(study: Study) -> None:
-    """In public mode, refuse prompt files, endpoints and key variables that belong to the
-    server."""
+    """In public mode, refuse prompt files, endpoints and key variables of the server."""
     if not is_public():
         return
     for name in study.prompts:
@@ -74,7 +73,8 @@ def check_prompts_and_judges(study: Study) -> None:
 
 
 def _check_patience(judge: JudgeSpec) -> None:
-    """Refuse time limits of calls so long that one visitor could hold connections for hours."""
+    """Refuse a judge with time limits or attempts so high that one visitor could hold connections
+    for hours."""
     longest = max(judge.timeout_s, judge.idle_s, judge.connect_s)
     if longest > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
         raise StudyError(
@@ -84,7 +84,7 @@ def _check_patience(judge: JudgeSpec) -> None:
 
 
 def _key_refusal(study: Study, judge: JudgeSpec) -> str:
-    """The reason why an environment variable named by a visitor is refused."""
+    """Error text for an environment variable that a visitor's study file names."""
     lent = load_host_key()
     if lent is None:
         return (
@@ -95,7 +95,7 @@ def _key_refusal(study: Study, judge: JudgeSpec) -> str:
 
 
 def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Refuse a study with more calls than a public page accepts, without planning all of them."""
+    """Refuse a study with more calls than a public page accepts; large plans are only estimated."""
     most = current_access().asks
     if most is None:
         return
@@ -113,8 +113,8 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
 
 
 def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough: int) -> float:
-    """Number of calls: exact up to `enough`, beyond that extrapolated from the items counted so
-    far."""
+    """Number of calls of one judge with one prompt: exact up to `enough`; above, extrapolated from
+    the items counted up to there."""
     seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)
@@ -129,7 +129,7 @@ def _round_estimate(value: float) -> int:
 
 
 def check_upload_space(folder: Path, more: int) -> None:
-    """Refuse an upload that would exceed a visitor's storage."""
+    """Refuse an upload of `more` bytes that would exceed the visitor's storage."""
     most = current_access().upload_bytes
     if most is None:
         return

@@ -28,12 +28,12 @@ from studies.spec.keys import DATA, STUDY
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
 
 RETRY_SECONDS: Final = 60.0
-"""Seconds after which a failed source is loaded again."""
+"""Seconds after which, at the latest, a source that failed to load is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyPreview:
-    """Study, items and plan of a study file, with the error of each part that could not be made."""
+    """Study, items and plan of a study file, with the errors of parts that could not be made."""
 
     lenient_study: LenientStudy
     records: LoadedSource | None = None
@@ -75,11 +75,9 @@ def read_data_spec(sheet: LenientStudy) -> DataSpec:
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
-    """Load all records of a source; they are loaded again only when one of its files changes.
-
-    After a failure, the source is not tried again for some seconds: the page requests it at every
-    change, and a Hub that does not respond is slow to fail.
-    """
+    """Load all records of a source; they are cached until a file of the source changes. A failed
+    source is tried again only after some seconds, since the page requests it at every change, and a
+    Hub that does not respond is slow to fail."""
     check_data_source(spec)
     whole = replace(
         spec, where={}, options=0, categories=(), count=0, take=DATA.take.default, per={}, seed=0
@@ -93,8 +91,7 @@ def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
 
 @dataclass(frozen=True, slots=True)
 class _SourceKey:
-    """Cache key of loaded records: the source, its settings, and the modification times of its
-    files."""
+    """Cache key of loaded records: the source, its settings, modification times of its files."""
 
     spec: DataSpec = field(compare=False)
     folder: Path
@@ -136,8 +133,7 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
 
 
 def plan_from_text(text: str, folder: Path) -> Plan:
-    """Build the plan of a study file's text from cached records; raise an error if the plan has no
-    calls."""
+    """Plan of a study file's text, from cached records; an error is raised if it has no calls."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)
     return make_plan(study, _load_askable, check_ask_count)

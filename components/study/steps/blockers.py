@@ -23,12 +23,9 @@ from studies.spec.keys import DATA, JUDGE
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """One reason why a study cannot be run: its step, a short text, a whole sentence, and the
-    button that helps to remove it.
-
-    `action` is a change of the form; `press` and `goto` are selectors of a button to press and of a
-    panel to show.
-    """
+    """One reason why a study cannot be run: step, short text, sentence, and a button that helps. A
+    click on the button makes the change `action` of the form, presses the button with the selector
+    `press`, or shows the panel with the selector `goto`."""
 
     step: int
     text: str
@@ -46,8 +43,7 @@ class Blocker:
 
 
 def find_blockers(preview: StudyPreview) -> list[Blocker]:
-    """All reasons why the study cannot be run, those of the first step first; empty if it can be
-    run."""
+    """All reasons why the study cannot be run, in the order of the steps; empty if it can run."""
     study = preview.lenient_study
     if study.parse_error:
         return [

@@ -1,4 +1,4 @@
-"""Menus of a table's columns by role: question, answer of each model, label by people."""
+"""Menus that assign a table's columns to roles: question, answer of each model, label by people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_ANSWERS: Final = 6
 
 
 def roles_html(preview: StudyPreview) -> Markup:
-    """HTML menus for the meaning of the columns; empty for a known format, and for a table with one
+    """HTML menus for the roles of the columns; empty for a known format, and for a table with one
     answer or verdict per row."""
     table = table_to_map(preview)
     if table is None or not has_roles(preview):
@@ -49,7 +49,8 @@ def roles_html(preview: StudyPreview) -> Markup:
 
 
 def missing_roles(preview: StudyPreview) -> list[str]:
-    """Names of the roles without a column, of a table whose rows hold a question and answers."""
+    """Required roles without a column ("the question", "the answer of model 2"), for a table with a
+    question and answers in each row."""
     table = table_to_map(preview)
     if table is None or not has_roles(preview):
         return []

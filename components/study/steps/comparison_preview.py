@@ -22,15 +22,11 @@ _MAX_TEXT: Final = 320
 
 
 def comparisons_html(preview: StudyPreview, view: FormState, why_none: str = "") -> Markup:
-    """HTML of the first comparisons: question, and answers in the order of the first call.
-    `why_none`: text on what is missing, shown if there is no comparison."""
+    """HTML of three comparisons: question, and answers in the order of the first call. `why_none`:
+    text on what is missing, shown if there is no comparison."""
     items = preview.items
     if not items:
-        return (
-            _no_preview(why_none or "Choose data with questions and answers.")
-            if why_none
-            else (EMPTY)
-        )
+        return _no_preview(why_none) if why_none else EMPTY
     first = min(view.item, max(0, len(items) - 1)) // PAGE_SIZE * PAGE_SIZE
     shown = [
         _comparison_html(at, item, _first_showing(preview, item))
@@ -69,8 +65,8 @@ def _heading(preview: StudyPreview, first: int) -> Markup:
 
 
 def _first_showing(preview: StudyPreview, item: Item) -> tuple[str, ...]:
-    """Names of the models in the order of the first call on an item; without a plan, the first two
-    names in alphabetical order."""
+    """Names of the models in the order of the first call on an item; without a plan, the
+    alphabetically first two."""
     if preview.plan is None:
         return tuple(sorted(name for name, text in item.responses.items() if text.strip()))[:2]
     found = next(_presentations(preview.plan, item), None)

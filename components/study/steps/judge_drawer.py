@@ -1,4 +1,4 @@
-"""The drawer of one judge: providers, the built-in model, simulated judges, then its settings."""
+"""Drawer of one judge: choice of provider, embedded model or simulated judge; then settings."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ PROVIDERS: Final = (
     ("endpoint", "Other address"),
 )
 MAX_ROWS: Final = 8
-"""Number of models that a list shows at first."""
+"""Maximum models listed; further models of a provider are in an expandable part."""
 LOCAL_SERVERS: Final = "@local"
-"""Key of this machine's model servers in `tested`, which also holds the test calls."""
+"""Key under which `tested` (see `judge_drawer`) holds the model servers found on this machine."""
 _SIMULATED_LABELS: Final = (
     ("even", "Even-handed"),
     ("first", "Favours the first answer"),
@@ -57,11 +57,9 @@ def judge_drawer(
     tested: Mapping[str, Any],
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
-    """HTML drawer of the judge that the form has opened; empty while it is closed.
-
-    `tested` holds the test calls by judge, the lists of models by address (`models_key`), and the
-    servers of this machine (LOCAL_SERVERS) once they were looked for.
-    """
+    """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
+    holds the test calls by judge, the lists of models by address (`models_key`), and the model
+    servers of this machine (LOCAL_SERVERS) once they were looked for."""
     place = int(view.judge) if view.judge.isdigit() else -1
     if view.panel != "judge" or not 0 <= place < len(study.judges):
         return form_part(seen=view.last_change)
@@ -103,7 +101,7 @@ def _section(title: str, aside: str, body: Markup) -> Markup:
 
 
 def models_key(address: str) -> str:
-    """Key of an address's list of models in `tested`, which also holds the test calls."""
+    """Key under which `tested` (see `judge_drawer`) holds the list of models of an address."""
     return f"@models {address}"
 
 
@@ -120,12 +118,12 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
         fill(
             '<p class="eh-small eh-mute">{}</p>{}',
             f"{server.preset.title}, {server.address}",
-            join(
+            _model_list([
                 _model_row(model, "free", {"do": "use judge", "judge": place,
                            "template": server.preset.name, "model": model},
                            judge.get(JUDGE.model.name) == model)
-                for model in server.models[:MAX_ROWS]
-            ),
+                for model in server.models
+            ], keep=f"models {server.preset.name}"),
         )
         for server in servers
     )  # fmt: skip
@@ -136,11 +134,26 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
     return _section("On this machine", "free", listed + (told if none else EMPTY) + look)
 
 
+def _model_list(rows: Sequence[Markup], keep: str) -> Markup:
+    """HTML list of models: MAX_ROWS rows, the others folded; `keep` identifies the folded part when
+    the list is drawn again."""
+    shown = fill('<div class="eh-models">{}</div>', join(rows[:MAX_ROWS]))
+    if len(rows) <= MAX_ROWS:
+        return shown
+    return shown + fill(
+        '<details class="eh-how" data-keep="{}"><summary>{}</summary>'
+        '<div class="eh-models">{}</div></details>',
+        keep,
+        count(len(rows) - MAX_ROWS, "more model"),
+        join(rows[MAX_ROWS:]),
+    )
+
+
 def _model_row(
     model: str, aside: str, action: Mapping[str, Any], on: bool, renames: str = ""
 ) -> Markup:
-    """HTML row of a model; `renames`: name of the judge that takes the model's name and keeps its
-    typed key."""
+    """HTML row of a model that a click chooses; `renames`: judge that then gets the model's name,
+    so that the page keeps the judge's typed key."""
     made = attributes(
         {
             "type": "button",
@@ -184,24 +197,12 @@ def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, 
         told = notice_html("bad", "No list of models.", found.error)
         return fill('<div class="eh-kbox">{}{}{}</div>', key, told, ask)
     rows = [_listed_model(model, judge, place) for model in found.models]
-    more = len(rows) - MAX_ROWS
-    folded = (
-        fill(
-            "<details class='eh-how' data-keep='models'><summary>{} more models</summary>"
-            '<div class="eh-models">{}</div></details>',
-            count(more),
-            join(rows[MAX_ROWS:]),
-        )
-        if more > 0
-        else EMPTY
-    )
     head = fill(
         '<p class="eh-small eh-mute">{}</p>',
         f"{count(len(rows), 'model')} from the provider, with dollars per million input / output "
         "tokens",
     )
-    shown = fill('<div class="eh-models">{}</div>', join(rows[:MAX_ROWS]))
-    return fill('<div class="eh-kbox">{}{}{}{}</div>', key, head, shown, folded)
+    return fill('<div class="eh-kbox">{}{}{}</div>', key, head, _model_list(rows, keep="models"))
 
 
 def _listed_model(model: str, judge: Mapping[str, Any], place: int) -> Markup:

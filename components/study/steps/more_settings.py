@@ -52,7 +52,7 @@ def more_settings(preview: StudyPreview, view: FormState) -> Markup:
 
 
 def settings_text(study: LenientStudy) -> str:
-    """The values of the settings in one line."""
+    """The settings with their values in one line, as heading of the expandable part."""
     orders = {"both": "both orders", "one": "one order", "": "both orders"}
     chosen = study.text_value(*STUDY.orders)
     unreadable = {"exclude": "unusable replies left out", "tie": "unusable replies count as ties"}

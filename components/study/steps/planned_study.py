@@ -1,4 +1,4 @@
-"""Inputs of the precision of a planned study: sizes, forecast, variance of the verdicts."""
+"""Inputs for the precision of a planned study: sizes, forecast, and variance of the verdicts."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ _PAIRED: Final = frozenset({"pairwise", "five-level", "factuality"})
 
 @dataclass(frozen=True)
 class PlannedStudy:
-    """A plan with its forecast, the number of questions in its data, and measured variance
-    components."""
+    """A plan with its forecast, number of available questions, and measured variance components."""
 
     plan: Plan
     numbers: ForecastByJudge
@@ -52,7 +51,7 @@ class PlannedStudy:
 
     @property
     def quantity(self) -> str:
-        """Name of the share whose interval is planned."""
+        """Words for the share whose interval is planned: "win rate" or "share near 50 %"."""
         return "win rate" if self.compares_pairs else "share near 50 %"
 
     @cached_property
@@ -78,8 +77,7 @@ class PlannedStudy:
         return assumed_components(self.size, ASSUMED_CORRELATION)
 
     def width(self, **changes: Any) -> PlannedWidth:
-        """Expected width of the interval for this study, or for this study with the sizes in
-        `changes`."""
+        """Expected width of the interval, for this study or with the sizes in `changes`."""
         return planned_width(self.components, replace(self.size, **changes))
 
     @cached_property
@@ -123,8 +121,7 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
 
 
 def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
-    """Number of comparisons of one judge with one prompt on a question; both orders count as one
-    comparison."""
+    """Comparisons of one judge with one prompt on one question; both orders count as one."""
     rows = max(1, len(plan.study.judges) * len(plan.prompts))
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
     orders = 2 if plan.study.pair_orders == "both" else 1

@@ -33,16 +33,15 @@ from studies.spec.presentations import resolve_contestants
 
 _NORMAL_95: Final = 1.96
 ASSUMED_FLIPS: Final = 0.3
-"""Share of comparisons assumed to flip, for the smallest preference for a position that can be
-detected."""
+"""Share of comparisons that are assumed to flip, to compute the smallest detectable preference for
+a position."""
 _VOTES: Final = 40
-"""Number of people's votes for which the panel states the precision, if the data have no labels."""
+"""Number of people's votes for which the panel states the precision if the data have no labels."""
 _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
-    """Half-width of the 95 % interval of a share, from `per_question` comparisons on each
-    question."""
+    """Half-width of the 95 % interval of a share, from `per_question` comparisons per question."""
     if not questions:
         return 1.0
     counted = questions * per_question / design_effect(per_question, ASSUMED_CORRELATION)
@@ -103,8 +102,7 @@ def _basis(planned: PlannedStudy) -> str:
 
 
 def _size_buttons(planned: PlannedStudy) -> Markup:
-    """HTML buttons that change the number of questions in the study; empty if the data have no
-    others to offer."""
+    """HTML buttons that change the number of questions; empty if no other number is possible."""
     now, available = len(planned.plan.items), planned.available
     if available <= now and now < 2 * _SIZES[0]:
         return EMPTY
@@ -152,8 +150,8 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
 
 
 def _direction_kpi(comparisons: float) -> Kpi:
-    """Key figure: the smallest preference for one position that this number of comparisons can
-    detect."""
+    """Key figure: the smallest preference for one position that can be detected in this number of
+    comparisons."""
     flips = ASSUMED_FLIPS * comparisons
     found = detectable_share(flips)
     label = "Preference for a position"

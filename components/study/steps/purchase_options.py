@@ -1,4 +1,4 @@
-"""Ways to narrow the interval of a planned study: calls, cost, gain, and the change of the form."""
+"""Ways to narrow the interval of a planned study: calls, cost, gain, and change of the form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
 _MIN_STEP: Final = 50
-"""Smallest number of questions that the table offers to add, if the data have as many."""
+"""Smallest number of questions that the table offers to add, unless the data have fewer."""
 NEEDS_PROBABILITIES: Final = "label-probability"
 """Prompt that needs token probabilities, which many judges do not return."""
 _SOURCES: Final = {
@@ -35,8 +35,8 @@ _SOURCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PurchaseOption:
-    """One way to narrow the interval: text, further calls, the interval afterwards, and the change
-    of the form that Add makes."""
+    """One way to narrow the interval: text, additional calls, width of the interval afterwards, and
+    the change of the form made by its button Add."""
 
     facet: str
     text: str
@@ -87,8 +87,7 @@ def _second_judge(planned: PlannedStudy) -> PurchaseOption:
 
 
 def _second_prompt(planned: PlannedStudy, study: LenientStudy) -> Iterator[PurchaseOption]:
-    """The option of adding a prompt from the library; none if no prompt of the library fits the
-    study."""
+    """The option of adding a prompt from the library; none if no prompt fits the study."""
     prompts = planned.plan.prompts
     found = _further_prompt(prompts, planned.plan.items[:20], study)
     if found is None:
@@ -106,11 +105,9 @@ def _second_prompt(planned: PlannedStudy, study: LenientStudy) -> Iterator[Purch
 def _further_prompt(
     prompts: Sequence[Prompt], items: Sequence[Item], study: LenientStudy
 ) -> LibraryPrompt | None:
-    """The library's prompt most like the study's first prompt; None if no prompt fits.
-
-    A prompt fits if it is not in the study, has the protocol of the first prompt, skips none of the
-    items and needs no token probabilities.
-    """
+    """The library's prompt most like the study's first prompt; None if no prompt fits. A prompt
+    fits if it is not in the study, has the protocol of the first prompt, skips none of the items
+    and needs no token probabilities."""
     first, own = prompts[0], {prompt.name for prompt in prompts}
 
     def unlike(entry: LibraryPrompt) -> tuple[bool, bool]:
@@ -139,7 +136,7 @@ def _further_repeat(planned: PlannedStudy) -> PurchaseOption:
 
 
 def _one_order(planned: PlannedStudy) -> Iterator[PurchaseOption]:
-    """The option of asking twice the questions in one order; none unless the study has both orders
+    """The option of twice the questions in one order each; none unless the study has both orders
     and the data have enough questions."""
     now = len(planned.plan.items)
     if planned.size.orders != 2 or planned.available < 2 * now or not planned.compares_pairs:
@@ -183,7 +180,8 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
 
 
 def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption | None:
-    """The option with the largest gain per call among the options with a known gain."""
+    """The option with the largest gain per call, among the options with a known gain; `now` is the
+    half-width without any option."""
     known = [
         one
         for one in options

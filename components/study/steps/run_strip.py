@@ -1,5 +1,4 @@
-"""The strip with the Run button: the cost of a run, or why the study cannot be run and what to
-do."""
+"""The strip with the Run button: the cost of a run, or why the study cannot be run."""
 
 from __future__ import annotations
 
@@ -142,8 +141,7 @@ def _amounts(numbers: ForecastByJudge) -> Markup:
 
 
 def _factors(plan: Plan, numbers: ForecastByJudge) -> str:
-    """Text that gives the calls as comparisons, orders and repeats: "103 comparisons × 2 orders +
-    41 repeats"."""
+    """Factors of the number of calls, such as "103 comparisons × 2 orders + 41 repeats"."""
     asked = numbers.asks - numbers.noise
     orders = 2 if plan.study.pair_orders == "both" else 1
     made = (

@@ -1,4 +1,4 @@
-"""The three steps of the form in one line: what each holds, and whether something is missing."""
+"""The three steps of the form in one line, each with a summary and its state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mark = Literal["done", "todo", "wrn"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the form: number, title, summary, mark, and the panel that a click shows."""
+    """One step of the form: number, title, summary, state (mark), and the panel a click shows."""
 
     number: int
     title: str

@@ -1,5 +1,5 @@
-"""Separate congestion (failures that become more frequent with more calls in flight) from failures
-that occur at any load."""
+"""Distinguish congestion (failures that become more frequent with more calls in flight) from
+failures that occur at any load."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ DECREASE_FACTOR: Final = 0.7
 MIN_WINDOW: Final = 16
 MAX_WINDOW: Final = 64
 CONGESTED_SHARE: Final = 0.3
-"""Share of failed calls from which on failures count as congestion. The share of failures that
-occur at any load (`noise_share`) is added to it."""
+"""Failures count as congestion from this share of failed calls on. The share of failures that occur
+at any load (`noise_share`) is added to the value."""
 OVERLOAD_SHARE: Final = 0.6
-"""Share of failed calls from which on failures always count as congestion."""
+"""From this share of failed calls on, failures always count as congestion."""
 MANY_REFUSALS: Final = 10
 MAX_MANY_REFUSALS: Final = 24
 REFUSAL_WINDOW: Final = 32
-"""Number of last calls among which refusals are counted. Many refusals mean a rate limit, single
-ones are transient."""
+"""Number of most recent calls among which refusals are counted. Many refusals mean a rate limit,
+single ones are transient."""
 CHANCE: Final = 1e-6
-"""Probability of a number of refusals below which they are not explained by chance."""
+"""A number of refusals that chance reaches with less than this probability counts as evidence of a
+rate limit."""
 MIN_ACCEPTED: Final = 4
 """Number of accepted trial calls after which all other calls may start again."""
 PRIOR_CALLS: Final = 50.0
@@ -32,17 +33,17 @@ calls."""
 
 
 class CongestionWindow:
-    """Outcomes of the last calls at the current limit on calls in flight, and their share of
+    """Outcomes of the most recent calls at the current limit on calls in flight, and their share of
     failures.
 
     Each decrease of the limit is tested: if the share of failures stays the same at the lower
-    limit, the failures do not depend on the load, and the old limit is restored.
+    limit, the failures do not depend on the load, and the limit before the decrease is restored.
     """
 
     def __init__(self) -> None:
         self.noise_share = 0.0
-        """Share of failures that occur at any load: a lower limit on calls in flight did not reduce
-        them."""
+        """Share of calls that fail at any load: lowering the limit on calls in flight did not
+        reduce it."""
         self._outcomes: deque[bool] = deque(maxlen=MAX_WINDOW)
         self._since_check = 0
         self._before: tuple[float, float] | None = None
@@ -94,10 +95,8 @@ def _share_between(share: float) -> float:
 
 
 class RefusalWindow:
-    """Refusals (429) among the last calls: a few are transient, many are a rate limit.
-
-    Many means: more than chance explains, given the share of refusals among the calls before.
-    """
+    """Refusals (HTTP 429) among the most recent calls: a few are transient, many mean a rate limit.
+    Many means: more than chance explains, given the share of refusals among earlier calls."""
 
     def __init__(self) -> None:
         self._outcomes: deque[bool] = deque(maxlen=REFUSAL_WINDOW)
@@ -111,8 +110,7 @@ class RefusalWindow:
         self._outcomes.append(refused)
 
     def clear(self) -> None:
-        """Delete the recorded outcomes of the last calls, after a rate limit was measured from
-        them."""
+        """Delete the recorded outcomes, after a rate limit was measured from them."""
         self._outcomes.clear()
 
     @property
@@ -132,10 +130,11 @@ def _unlikely_count(share: float) -> int:
 
 
 class TrialCalls:
-    """Trial calls, made one at a time while all other calls wait because of a first refusal (429).
+    """Trial calls, made one at a time while all other calls wait because of a first refusal (HTTP
+    429).
 
-    If the endpoint has a rate limit, it refuses the trial calls too. If it accepts them, the first
-    call was refused for another reason, and only that call has to wait.
+    An endpoint with a rate limit refuses the trial calls too. If the endpoint accepts them, the
+    first call was refused for another reason, and only that call has to wait.
     """
 
     def __init__(self) -> None:
@@ -148,7 +147,7 @@ class TrialCalls:
         return self.active and self._in_flight is None
 
     def start(self) -> None:
-        """Begin trial calls; used after a refusal if there was none for a while."""
+        """Begin trial calls, after the first refusal in a long time."""
         self.active, self._in_flight, self._accepted = True, None, 0
 
     def stop(self) -> None:

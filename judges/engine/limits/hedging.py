@@ -21,8 +21,7 @@ class HedgeBudget:
     hedges: int = 0
 
     def take(self) -> bool:
-        """Count one more hedged call; return False, without counting it, if the maximum is
-        reached."""
+        """Count one more hedged call; if the maximum is reached, return False without counting."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False
         self.hedges += 1
@@ -30,7 +29,7 @@ class HedgeBudget:
 
 
 class HedgeableCall(Protocol):
-    """The methods that `race` needs from the attempts at one ask."""
+    """Interface of one call for an ask, as far as `race` uses it."""
 
     attempt: int | None
 
@@ -52,8 +51,8 @@ async def race(
     """Call the judge for an ask, with a second call if the first becomes slow; return the call that
     was answered first, and its outcome.
 
-    The slower call continues in the background, because it is billed; `background` receives its
-    task.
+    The slower call continues in the background, because it is billed; the function `background`
+    receives the task of this call.
     """
     one = asyncio.create_task(first.run())
     await _wait_until_slow(one, first.slow_event)
@@ -64,7 +63,7 @@ async def race(
     try:
         await asyncio.wait({one, two}, return_when=asyncio.FIRST_COMPLETED)
         if not one.done() and two.result() is not None:
-            _leave(first, one, background)
+            _let_continue(first, one, background)
             return second, two.result()
         if not one.done():  # the second call failed
             await asyncio.wait({one})
@@ -73,7 +72,7 @@ async def race(
         two.cancel()
         raise
     if not two.done():
-        _leave(second, two, background)
+        _let_continue(second, two, background)
     elif second.attempt is not None:  # answered at the same moment
         await second.record_loss()
     return first, one.result()
@@ -98,8 +97,8 @@ async def _await_or_cancel(call: asyncio.Task[Any]) -> Any:
         raise
 
 
-def _leave(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
-    """Let the slower of two calls continue in the background; if it was not sent yet, cancel it."""
+def _let_continue(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
+    """Let the slower of two calls continue in the background; cancel it if it was not sent yet."""
     loser.abandon()
     background(task)
     if loser.attempt is None:

@@ -15,7 +15,7 @@ from typing import Final
 SLOTS: Final = 64
 VALUES: Final = 30
 _SLOT: Final = struct.Struct(f"<8sq{VALUES}d")
-"""Binary layout of one endpoint's place in the file: tag, number of changes, values."""
+"""Binary layout of one endpoint's record in the file: tag, number of changes, values."""
 _HEAD: Final = struct.Struct("<8sq")
 LOCK_ATTEMPTS: Final = 20
 LOCK_SECONDS: Final = 0.0005
@@ -24,10 +24,8 @@ process that holds it was halted."""
 
 
 class PaceSlot:
-    """The values of one endpoint in the file; the tag is a hash of the endpoint and the API key.
-
-    If another endpoint already uses this place in the file, the values are not shared.
-    """
+    """The record of one endpoint in the file; its tag is a hash of the endpoint and the API key. If
+    another endpoint already uses this position in the file, the values are not shared."""
 
     def __init__(self, path: Path, endpoint: str) -> None:
         digest = hashlib.sha256(endpoint.encode()).digest()
@@ -43,13 +41,13 @@ class PaceSlot:
 
     @property
     def changes(self) -> int:
-        """Number of changes so far; 0 if no process has stored values."""
+        """Number of times the endpoint's values were stored; 0 if no process has stored any."""
         tag, changes = _HEAD.unpack_from(self._map, self._at)
         return int(changes) if tag == self._tag else 0
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[bool]:
-        """Lock the file against other processes; yields False if that takes too long."""
+        """Lock the file against other processes; yield False if it could not be locked in time."""
         locked = _lock(self._file.fileno())
         try:
             yield locked
@@ -65,8 +63,8 @@ class PaceSlot:
         _SLOT.pack_into(self._map, self._at, self._tag, self.changes + 1, *padded)
 
     def is_free(self, unused_before: float) -> bool:
-        """Whether the place in the file belongs to this endpoint or is unused. A place is unused if
-        its last change is too long ago."""
+        """Whether the position in the file may be written: it belongs to this endpoint, was never
+        used, or was last changed before `unused_before`."""
         tag, changes, updated = struct.unpack_from("<8sqd", self._map, self._at)
         return bool(tag == self._tag or changes == 0 or updated < unused_before)
 
@@ -76,8 +74,8 @@ class PaceSlot:
 
 
 def open_pace_slot(path: Path, endpoint: str) -> PaceSlot | None:
-    """Open the place of an endpoint in the file; None if files cannot be shared and locked on this
-    system."""
+    """Open the record of an endpoint in the file; None if this system cannot share and lock
+    files."""
     if sys.platform == "win32":
         return None
     try:

@@ -10,32 +10,32 @@ from judges.engine.limits.pace_file import PaceSlot
 from judges.engine.limits.rate_estimate import RateEstimate
 
 STALE_SECONDS: Final = 600.0
-"""Seconds after which values that no process has changed are no longer used."""
+"""Age in seconds above which shared values are ignored."""
 
 
 class PacedStarts:
     """The estimated rate, the cool-down, and the next start time that no process has reserved.
 
-    Each process reserves one start time at a time. So all processes make the same number of calls,
-    at equal intervals, whichever of them wakes up first.
+    Each process reserves one start time at a time. All processes therefore make the same number of
+    calls, at equal intervals, whichever process wakes up first.
     """
 
     def __init__(self, slot: PaceSlot | None = None) -> None:
         self.estimate = RateEstimate()
         self.cooldown_start = -1.0
-        """Start of the last cool-down of all calls."""
+        """Time at which the last cool-down of all calls began."""
         self.cooldown_end = 0.0
         self._next_start = 0.0
         self._reserved: float | None = None
         self._after_reserved = 0.0
         self._refusals = 0.0
-        """Number of refusals; each of them cancels the reserved starts of all processes."""
+        """Number of refusals; each refusal cancels the start times that processes have reserved."""
         self._reserved_after = 0.0
         self._slot = slot
         self._changes = 0
 
     def refresh(self, now: float) -> None:
-        """Load the values if another process has changed them."""
+        """Load the shared values if another process has changed them."""
         if self._slot is not None and self._slot.changes != self._changes:
             with self._slot.lock() as locked:
                 if locked:
@@ -54,18 +54,15 @@ class PacedStarts:
         return self._reserved
 
     def _is_reserved(self) -> bool:
-        """Whether this process has reserved a start time that is still valid: no refusal since, and
-        not within a cool-down."""
+        """Whether this process has reserved a start time that is still valid: no call was refused
+        since, and the time is not within a cool-down."""
         if self._reserved is None or self._reserved < self.cooldown_end:
             return False
         return self._reserved_after == self._refusals
 
     def _reserve(self, now: float, gap: float) -> None:
-        """Reserve the next start time.
-
-        If this process has a reserved start that became invalid and no other process has reserved
-        one after it, that start is given back first.
-        """
+        """Reserve the next start time. An invalid reservation of this process is cancelled first,
+        if no other process has reserved a later start time."""
         if self._reserved is not None and self._next_start == self._after_reserved:
             self._next_start = self._reserved
         self._reserved = max(now, self._next_start, self.cooldown_end)
@@ -73,8 +70,7 @@ class PacedStarts:
         self._reserved_after = self._refusals
 
     def record_start(self, now: float) -> None:
-        """Use the reserved start time; the time until the next start is computed from the current
-        rate."""
+        """Use the reserved start time; compute the time until the next start from the rate."""
         self.estimate.start_window(now)
         if self.estimate.rate is not None:
             with self._shared(now):
@@ -91,7 +87,8 @@ class PacedStarts:
             self.estimate.record_success(now)
 
     def record_refusal(self, now: float, guess: float, wait: float = 0.0) -> None:
-        """Lower the rate, and hold the calls of all processes for `wait` seconds."""
+        """Lower the rate, and hold the calls of all processes for `wait` seconds. `guess` is the
+        rate assumed while no rate was measured."""
         with self._shared(now):
             self.estimate.record_refusal(now, guess, wait=wait)
             self.cooldown_end = max(self.cooldown_end, now + wait)

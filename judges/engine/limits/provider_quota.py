@@ -1,4 +1,4 @@
-"""Token bucket set from the number of requests left that a provider reports in its reply
+"""Token bucket that follows the number of requests left, as a provider reports it in reply
 headers."""
 
 from __future__ import annotations
@@ -34,16 +34,14 @@ class QuotaBucket:
             del self._start_times[: MAX_START_TIMES // 2]
 
     def update(self, quota: RequestQuota, started: float, now: float) -> None:
-        """Take the numbers from the headers of a reply whose call started at `started`.
-
-        Calls started later are subtracted, because the numbers in the headers do not include them.
-        """
+        """Store the numbers from the headers of a reply whose call started at `started`. Calls
+        started later are subtracted, because the numbers in the headers do not include them."""
         later = len(self._start_times) - bisect_right(self._start_times, started)
         self._left, self._refill_rate = quota.remaining - later, quota.refill_rate
         self._updated = now
 
     def next_start(self, now: float) -> float:
-        """Return the earliest time at which a request is left."""
+        """Return the earliest time at which the provider is expected to accept another request."""
         if not math.isfinite(self._left):
             return 0.0
         self._refill(now)

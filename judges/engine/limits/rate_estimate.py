@@ -14,45 +14,46 @@ from typing import Final
 
 MIN_RATE: Final = 0.05
 MAX_RATE: Final = 1000.0
-"""Calls per second above which the rate limit is removed."""
+"""Calls per second; if the estimated limit exceeds this value, the rate is no longer limited."""
 FIRST_DECREASE: Final = 0.85
 """Factor by which a refusal lowers a rate that was guessed, not measured."""
 DECREASE: Final = 0.97
 """Factor by which a refusal lowers a measured rate."""
 TRIAL_AFTER: Final = 10
-"""Number of refusals at a limited rate after which a higher rate, near that before the limit, is
+"""Number of refusals under a rate limit after which a rate near the one used before the limit is
 tried for the first time."""
 DOUBTFUL_SHARE: Final = 0.1
-"""Share of refused calls at a limited rate from which on the limit is doubtful."""
+"""If at least this share of calls is refused although the rate is limited, the rate may not be the
+cause of the refusals."""
 TRIAL_FACTOR: Final = 0.7
 MIN_TRIAL_REFUSALS: Final = 4
 MIN_TRIAL_CALLS: Final = 32
-"""Number of accepted calls that show that an endpoint accepts a rate."""
+"""Number of accepted calls at a rate after which the endpoint counts as accepting that rate."""
 MIN_MEASURED_CALLS: Final = 5
 """Number of accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
 GROWTH_FACTOR: Final = 6
-"""Factor that sets the growth of a measured rate: measured with n calls, the rate doubles within
-this factor times n accepted calls."""
+"""A rate that was measured precisely with n calls doubles within about GROWTH_FACTOR × n accepted
+calls."""
 MIN_GROWTH_CALLS: Final = 10
 MAX_GROWTH_CALLS: Final = 160
 GROWTH_SECONDS: Final = 90.0
 PRECISE_RATIO: Final = 1.1
-"""Ratio of the current rate to the rate of accepted calls below which a measurement counts as
-precise."""
+"""A measurement counts as precise if the current rate is less than this multiple of the rate of
+accepted calls."""
 
 
 class RateEstimate:
     """The current limit in calls per second: lowered by refusals, raised by accepted calls.
 
     The rate grows along a cubic curve, as in TCP CUBIC: slowly near the measured limit, so that
-    refusals stay rare, and faster beyond it, because the limit may have been lifted or may have
-    been caused by other clients.
+    refusals stay rare, and faster above this limit, because the limit may have been lifted or may
+    have been caused by other clients.
     """
 
     def __init__(self) -> None:
         self.rate: float | None = None
-        """Limit in calls per second; None if no limit was found so far, or if it was lifted."""
+        """Limit in calls per second; None if no limit was found, or if it was lifted."""
         self.probing = False
         """Whether a much higher rate is being tried; single refusals are then ignored."""
         self._base = 0.0
@@ -69,11 +70,11 @@ class RateEstimate:
         self._window_successes = 0
 
     def values(self) -> list[float]:
-        """All values as numbers, to be shared with other processes."""
+        """All attributes as numbers, to be shared with other processes."""
         return [math.nan if value is None else float(value) for value in vars(self).values()]
 
     def load(self, values: Sequence[float]) -> None:
-        """Replace all values by those of another process."""
+        """Replace all attributes by the values of another process."""
         for name, value in zip(vars(self), values, strict=False):
             setattr(self, name, value)
         self.rate = None if math.isnan(values[0]) else values[0]
@@ -98,10 +99,11 @@ class RateEstimate:
             self._lift()
 
     def record_refusal(self, now: float, guess: float, *, wait: float = 0.0) -> None:
-        """Lower the rate after a refusal; `wait` is the cool-down that follows, in seconds.
+        """Lower the rate after a refusal; `wait` is the cool-down that follows, in seconds, and
+        `guess` the rate assumed while no rate was measured.
 
-        The new rate is 97 % of the measured limit. If too few calls were accepted to measure the
-        limit, it is 85 % of the lowest guess.
+        The new rate is 97 % of the measured limit; if too few calls were accepted to measure a
+        limit, 85 % of the lowest guess.
         """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
@@ -129,31 +131,29 @@ class RateEstimate:
             self._set_measured()
 
     def _add_interval(self, calls: int, seconds: float) -> None:
-        """Add the accepted calls and the seconds between two refusals. Once enough calls are
-        measured, older intervals count half, because limits change."""
+        """Add the accepted calls and the seconds between two refusals to the measurement. Once
+        enough calls are measured, older intervals count half, because limits change."""
         weight = 0.5 if self._measured_calls >= OLD_CALLS else 1.0
         self._measured_calls = weight * self._measured_calls + calls
         self._measured_seconds = weight * self._measured_seconds + seconds
         self._idle_seconds = weight * self._idle_seconds + min(self._cooldown, seconds)
 
     def _is_doubtful(self) -> bool:
-        """Whether refusals continue at much lower rates than before, so that the rate may not be
-        their cause."""
+        """Whether many calls are refused although the rate is less than half of the rate before the
+        limit; the rate may then not be the cause."""
         assert self.rate is not None
         calls = self._accepted + self._refused
         often = self._refused >= max(self._trial_after, DOUBTFUL_SHARE * calls)
         return often and self.rate < self._unlimited_rate / 2
 
     def _start_trial(self) -> None:
-        """Try a rate near that before the limit was found.
-
-        After each failed trial, twice as many refusals are needed for the next trial.
-        """
+        """Try 70 % of the rate used before the limit was found. After each failed trial, twice as
+        many refusals are needed for the next trial."""
         self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
         self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
 
     def _end_trial(self, now: float) -> None:
-        """Return to the measured limit, because the higher rate was refused."""
+        """Return to the measured limit, because calls at the higher rate were refused."""
         self.probing, self.rate = False, DECREASE * self._base
         self._window_start, self._window_successes, self._refused = now, 0, 0
 
@@ -184,7 +184,6 @@ class RateEstimate:
         self.rate = DECREASE * self._base
 
     def _lift(self) -> None:
-        """Remove the limit on the rate."""
         self.rate, self.probing = None, False
         self._accepted, self._refused, self._trial_after = 0, 0, TRIAL_AFTER
         self._measured_calls = self._measured_seconds = self._idle_seconds = 0.0

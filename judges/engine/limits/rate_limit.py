@@ -20,22 +20,23 @@ START_LIMIT: Final = 20
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
 QUIET_SECONDS: Final = 600.0
-"""Seconds without a refusal after which the next refusal makes all calls wait again."""
+"""Seconds without a refusal after which a refusal counts as a first one again, so that all calls
+wait."""
 
 
 class EndpointLimiter:
     """Limits the calls to one endpoint; shared by all workers and runs that call this endpoint.
 
-    Limit on calls in flight: it doubles whenever as many calls have succeeded as the limit allows
-    at once. After the first congestion it grows by 1 instead, and each congestion multiplies it by
-    0.7. Congestion means that the share of failed calls grows with the load; failures at a constant
-    share count as transient faults.
+    The limit on calls in flight doubles whenever as many calls have succeeded as the limit allows
+    at once. After the first congestion the limit grows by 1 instead, and each congestion multiplies
+    the limit by 0.7. Congestion means that the share of failed calls grows with the load; failures
+    at a constant share count as transient faults.
 
     After a first refusal (HTTP 429), trial calls are made one at a time, until four are accepted or
     the waiting time that the refusal demands is over. If a trial call is refused too, no call
-    starts before that time. Later refusals that are rare among successful calls delay only the
-    refused call. If refusals are frequent, the endpoint has a rate limit: each refusal then makes
-    all calls wait, and the number of calls per second is limited.
+    starts before the end of the waiting time. Later refusals that are rare among successful calls
+    delay only the refused call. If refusals are frequent, the endpoint has a rate limit: each
+    refusal then makes all calls wait, and the number of calls per second is limited.
     """
 
     def __init__(
@@ -48,8 +49,7 @@ class EndpointLimiter:
         self.limit = float(min(START_LIMIT, ceiling))
         self.in_flight = 0
         self.uncounted = 0
-        """Number of open calls that are no longer counted as in flight, because they take very
-        long."""
+        """Number of open calls not counted as in flight, because they take very long."""
         self._clock = clock
         self._doubling = True
         self._clean_calls = 0
@@ -76,18 +76,19 @@ class EndpointLimiter:
         return max(0.0, self._pace.cooldown_end - self._clock())
 
     def was_overtaken(self, started: float) -> bool:
-        """Whether a cool-down began after a call was allowed to start."""
+        """Whether a cool-down began after the call that started at `started` was allowed to
+        start."""
         return self.cooldown_left > 0 and started <= self._pace.cooldown_start
 
     @property
     def holds_refused_calls(self) -> bool:
-        """Whether a rate limit makes all calls wait, so that a refused call needs no waiting time
-        of its own."""
+        """Whether a rate limit makes all calls wait, so that a refused call needs no separate
+        waiting time."""
         return self.rate_estimate.rate is not None and self.cooldown_left > 0
 
     @property
     def throttled_rate(self) -> float | None:
-        """The limit in calls per second while it is the only reason why calls wait; else None."""
+        """The limit in calls per second, if it is the only reason why calls wait; else None."""
         waiting = bool(self._waiters) and self.in_flight < int(self.limit)
         return self.rate_estimate.rate if waiting else None
 
@@ -123,10 +124,8 @@ class EndpointLimiter:
         self.limit = min(self.limit, float(self.ceiling))
 
     def stop_counting(self) -> bool:
-        """Stop counting one slow call as in flight, so that another call may start.
-
-        Returns False if too many open calls are uncounted already.
-        """
+        """Stop counting one slow call as in flight, so that another call may start. Returns False
+        if too many open calls are uncounted already."""
         if self.uncounted >= self.ceiling - 1:
             return False
         self.in_flight -= 1
@@ -247,8 +246,8 @@ class EndpointLimiter:
         self._pace.cooldown_end = max(self._pace.cooldown_end, now + (wait or 0.0))
 
     def _default_cooldown(self) -> float:
-        """Return the cool-down in seconds after a 429 that names no time: half a second, doubled at
-        each further refusal until a call succeeds."""
+        """Return the cool-down in seconds after a refusal (HTTP 429) without a waiting time: half a
+        second, doubled at each further refusal until a call succeeds."""
         self._refusals_in_a_row += 1
         return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals_in_a_row - 1)))
 

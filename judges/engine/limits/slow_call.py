@@ -18,7 +18,7 @@ class SlowCallWatch:
     limiter: EndpointLimiter
     durations: CallDurations
     slow_calls: dict[str, float]
-    """Name -> start time, for the judge's slow calls."""
+    """Call -> start time, for the judge's slow calls."""
     name: str
     slow_event: asyncio.Event = field(default_factory=asyncio.Event)
     """Event that is set once a call takes far longer than usual."""
@@ -28,18 +28,15 @@ class SlowCallWatch:
     _timer: asyncio.TimerHandle | None = None
 
     def start(self, prompt_length: int) -> None:
-        """Start a timer for a call that is sent now.
-
-        Once the call takes far longer than usual, it is no longer counted as in flight, so that
-        another call can start.
-        """
+        """Start a timer for a call that is sent now. Once the call takes far longer than usual, it
+        is no longer counted as in flight, so that another call can start."""
         self._timer = None
         if (seconds := self.durations.slow_after(prompt_length)) is not None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(seconds, self._stop_counting, time.monotonic())
 
     def end(self) -> bool:
-        """Cancel the timer; return whether the call was no longer counted as in flight."""
+        """Cancel the timer; return whether the call had been excluded from the calls in flight."""
         if self._timer is not None:
             self._timer.cancel()
         return self.slow_calls.pop(self.name, None) is not None

@@ -15,16 +15,15 @@ MIN_CALLS: Final = 10
 """Number of successful calls needed before a call can count as slow."""
 RECENT_CALLS: Final = 100
 SLOW_FACTOR: Final = 4.0
-"""Multiple of the time in which nine of ten calls end, beyond which a call is slow."""
+"""A call is slow if it takes longer than this multiple of the time in which nine of ten calls
+end."""
 MIN_SLOW_SECONDS: Final = 2.0
 
 
 @dataclass(slots=True)
 class CallDurations:
-    """Durations of the last successful calls of one judge, by the length of their prompts.
-
-    Lengths are grouped by powers of four: prompts of 1,024 to 4,095 characters are one group.
-    """
+    """Durations of the most recent successful calls of one judge, by the length of their prompts.
+    Lengths are grouped by powers of four: prompts of 1,024 to 4,095 characters are one group."""
 
     _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_CALLS))
     _by_length: dict[int, deque[float]] = field(default_factory=dict)
@@ -36,7 +35,7 @@ class CallDurations:
 
     @property
     def usual(self) -> float:
-        """The median duration in seconds; 0 without any call."""
+        """The median duration in seconds; 0 if no call was recorded."""
         return statistics.median(tuple(self._seconds)) if self._seconds else 0.0
 
     def slow_after(self, length: int = 0) -> float | None:

@@ -7,8 +7,8 @@ from collections import deque
 
 
 class TurnQueue:
-    """Futures of waiting calls, in order of arrival within a run; runs take turns, however many
-    calls each has."""
+    """Futures of waiting calls: first come, first served within a run; the runs take turns, however
+    many calls each of them has waiting."""
 
     def __init__(self) -> None:
         self._by_run: dict[object, deque[asyncio.Future[None]]] = {}
@@ -22,8 +22,7 @@ class TurnQueue:
         return future
 
     def wake_next(self) -> bool:
-        """Wake the call whose turn it is; return False if that call was cancelled in the
-        meantime."""
+        """Wake the call whose turn it is; return False if that call was cancelled."""
         run = next(iter(self._by_run))
         waiting = self._by_run.pop(run)
         future = waiting.popleft()

@@ -143,7 +143,8 @@ def _write_reply(
 
 
 def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
-    """Write a verdict on one answer as its option's name, with the probabilities of all options."""
+    """Write a reply with a verdict on one answer: the drawn option's name, and the probabilities of
+    all options."""
     names = list(point_names(call).values())
     chosen = draw_point_name(call, call.judge.simulation, rng)
     logprobs = _draw_logprobs(chosen, names, rng)
@@ -153,8 +154,8 @@ def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Rando
 
 
 def _write_level_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
-    """Write a rubric, one line for each criterion, with the probabilities of all levels at each
-    level."""
+    """Write a reply to a rubric: for each criterion a line with the drawn level, and the
+    probabilities of all levels."""
     names = list(point_names(call).values())
     tokens = []
     for place, criterion in enumerate(parse_arrangement(call.inputs.labels).criteria):

@@ -26,7 +26,6 @@ as a float."""
 
 
 def is_graded(settings: Mapping[str, Any]) -> bool:
-    """Whether the settings describe a judge with graded replies."""
     return "graded_signal" in settings
 
 

@@ -81,7 +81,7 @@ def draw_point_name(
 ) -> str:
     """Draw an option and return its name in a reply. With probability `first_bias` it is the option
     offered first (or at a place drawn by `slot_weights`); otherwise it depends on the answer's
-    label or quality. `criterion`: place of the criterion in a rubric."""
+    label or quality. `criterion` is the index of the criterion in a rubric."""
     offered = parse_arrangement(call.inputs.labels).options
     if (biased := draw_slot(settings, len(offered), rng)) is not None:
         chosen = offered[biased]
@@ -132,11 +132,8 @@ def _quality(call: JudgeCall, settings: Mapping[str, Any]) -> float:
 
 
 def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
-    """Write a grade of 0-5 for each option.
-
-    The picked option gets the highest grade; with probability `contradiction_rate` another option
-    gets it.
-    """
+    """Write a grade of 0-5 for each option. The picked option gets the highest grade; with
+    probability `contradiction_rate` another option gets it."""
     slots = range(len(call.inputs.shown))
     grades = {slot: rng.randint(0, 4) for slot in slots} | {pick: 5}
     if len(slots) > 1 and rng.random() < float_setting(call.judge.simulation, "contradiction_rate"):

@@ -71,10 +71,8 @@ def battles_needed(
 
 
 def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """Smallest share above ½ that n independent decisive battles distinguish from ½.
-
-    The inverse of `battles_needed`; None if even a share of 1 needs more battles.
-    """
+    """Smallest share above ½ that n independent decisive battles distinguish from ½. The inverse of
+    `battles_needed`; None if even a share of 1 needs more battles."""
 
     def excess(share: float) -> float:
         half = _normal_quantile(1 - alpha / 2) / 2
@@ -95,8 +93,9 @@ def half_width_after(
 
     By default the further verdicts are on new items, with as many verdicts per item as now: the
     half-width shrinks by √(n/(n + more)) and by Student's t for the larger number of items. With a
-    `correlation` ρ they are on the *same* items (m verdicts each): the variance is proportional to
-    (1 + (m−1)ρ)/n and cannot fall below ρ per item, so further repeats help less and less.
+    `correlation` ρ the further verdicts are on the *same* items (m verdicts each): the variance is
+    proportional to (1 + (m−1)ρ)/n and cannot fall below ρ per item, so further repeats help less
+    and less.
     """
     if estimate.low is None or estimate.high is None or estimate.n == 0:
         return None

@@ -20,8 +20,8 @@ from metrics.estimation.intervals import Floats
 ITEM: Final = "item"
 REPEAT: Final = "repeat"
 Effect = frozenset[str]
-"""Facets (items, judges, prompts, orders) whose combination has the effect; with one facet, a main
-effect."""
+"""The facets (of items, judges, prompts, orders) that interact in an effect; a single facet is a
+main effect."""
 
 
 @dataclass(frozen=True)

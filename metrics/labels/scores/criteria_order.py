@@ -72,8 +72,8 @@ def _criteria_order(overall: OrderEffect, levels: pd.DataFrame) -> CriteriaOrder
 
 
 def _place_gap(levels: pd.DataFrame, place: int) -> Estimate:
-    """Estimate the mean level at a place minus that at other places, paired by answer, order of the
-    options and criterion."""
+    """Estimate the mean level of criteria at a place minus their mean level at other places, paired
+    by answer, order of the options and criterion."""
     here = (levels["place"] == place).rename("here")
     means = levels.groupby([*ANSWER, "options", "criterion", here])["score"].mean().unstack()
     if True not in means or False not in means:

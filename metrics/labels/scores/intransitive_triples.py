@@ -44,7 +44,8 @@ class IntransitiveTriples:
 
 
 def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
-    """Count circular triples among one judge's pair verdicts; None without a triple of winners.
+    """Count circular triples among one judge's pair verdicts; None if no triple has a winner in
+    each pair.
 
     `verdicts` has one row per pair and item, with the columns item, one and other (the two answers
     in alphabetical order) and balance (wins of the first minus wins of the second).
@@ -108,7 +109,7 @@ def _permuted_shares(sign: Floats, pair: Ints, corners: Ints) -> Floats:
 
 
 def triples_values(found: IntransitiveTriples) -> dict[str, Any]:
-    """Convert to the JSON object of a judge's intransitive triples."""
+    """Convert a judge's intransitive triples to a JSON object."""
     return {
         "share": found.share,
         "expected": found.expected,

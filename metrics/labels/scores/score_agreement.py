@@ -33,12 +33,12 @@ class ScoreAgreement:
     """Estimates of the agreement of a judge's scores with the labels."""
 
     mae: Estimate
-    """Mean absolute difference."""
+    """Mean absolute difference of score and label."""
     bias: Estimate
     """Mean of score − label."""
     spearman: Estimate
     kendall: Estimate
-    """Kendall's tau-b."""
+    """Kendall's tau-b of scores and labels."""
     within_one: Estimate
     """Share of scores at most one step from the label."""
     quadratic_kappa: Estimate
@@ -65,10 +65,8 @@ def score_agreement(scores: ArrayLike, labels: ArrayLike, items: ArrayLike) -> S
 
 
 def quadratic_kappa(score: Floats, label: Floats) -> float:
-    """Cohen's κ with quadratic weights: 1 − (mean squared difference)/(its value by chance).
-
-    The value by chance pairs every score with every label. nan if all scores and labels are equal.
-    """
+    """Cohen's κ with quadratic weights: 1 − (mean squared difference)/(its value by chance). The
+    value by chance pairs every score with every label. nan if all scores and labels are equal."""
     by_chance = score.var() + label.var() + (score.mean() - label.mean()) ** 2
     if by_chance < 1e-12:
         return float("nan")
@@ -91,9 +89,7 @@ def _correlation(
     score: Floats, label: Floats, item: Ints, statistic: Callable[[Floats, Floats], float]
 ) -> Estimate:
     """Estimate a statistic of scores and labels with a jackknife interval over groups of items.
-
-    Groups are drawn with a fixed seed, so that the same data give the same interval.
-    """
+    Groups are drawn with a fixed seed, so that the same data give the same interval."""
     value = statistic(score, label)
     present, code = np.unique(item, return_inverse=True)
     count = len(present)

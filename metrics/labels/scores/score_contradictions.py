@@ -29,8 +29,7 @@ class ScoreContradictions:
     """Pairs of answers that one judge both scored and compared."""
 
     share: Estimate
-    """Share of pairs whose lower-scored answer won, among pairs with different scores and a
-    winner."""
+    """Share of pairs whose lower-scored answer won, if scores differ and there is a winner."""
     equal_scores: int
     """Number of pairs with a winner but equal scores; such pairs are left out of the share."""
     ties: int

@@ -10,14 +10,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation.intervals import mean_estimate, proportion, unknown_estimate
+from metrics.estimation.intervals import mean_estimate, proportion
 from metrics.labels.option_order import Cell, cells_of
 from metrics.labels.point_table import ANSWER, NO_CRITERION, chosen_options, point_table
 from studies.domain import Estimate
 
-NO_REPEATS_NOTE: Final = "no answer was judged twice in the same arrangement"
 MAX_VALUES: Final = 25
-"""Largest number of different values whose shares are computed; above it, scores are continuous."""
+"""Largest number of different values whose shares are computed; with more, scores count as
+continuous."""
 _SAME_SCORE: Final = 1e-6
 _ARRANGEMENT: Final = ("options", "criteria")
 
@@ -30,7 +30,8 @@ class ArrangementScores:
     criteria: str
     mean: Estimate
     shares: Mapping[float, Estimate]
-    """Value -> share of verdicts; in a rubric the levels of all criteria together."""
+    """Value -> share of verdicts with this value; in a rubric, the values are the levels of all
+    criteria."""
 
     @property
     def name(self) -> str:
@@ -55,10 +56,9 @@ class ScoreDistribution:
     arrangements: tuple[ArrangementScores, ...]
     mean: Estimate
     effective_values: float
-    """exp(entropy) of the values: the number of equally frequent values that has the same
-    entropy."""
+    """exp(entropy) of the values: the number of equally frequent values with this entropy."""
     expected: ExpectedScores | None = None
-    """Scores expected from the probabilities of the options; None where none were read."""
+    """Scores expected from the probabilities of the options; None if no probabilities were read."""
     expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
     """Criterion of a rubric -> its expected level, where probabilities of the levels were read."""
 
@@ -68,9 +68,9 @@ class PointRepeats:
     """Variation of repeated verdicts on one answer in the same arrangement."""
 
     deviation: Estimate
-    """Mean standard deviation of the scores of one answer."""
+    """Mean over answers of the standard deviation of an answer's scores."""
     several: Estimate
-    """Share of answers with more than one verdict among their repeats."""
+    """Share of answers whose repeats have more than one score."""
 
 
 def score_distributions(frame: pd.DataFrame) -> dict[Cell, ScoreDistribution]:
@@ -182,9 +182,6 @@ def point_repeats(frame: pd.DataFrame) -> dict[Cell, PointRepeats]:
 def _repeats(deviation: pd.Series) -> PointRepeats:
     items = deviation.index.get_level_values("item").to_numpy()
     values = deviation.to_numpy(np.float64)
-    if not len(values):
-        none = unknown_estimate(NO_REPEATS_NOTE, "score")
-        return PointRepeats(none, none)
     return PointRepeats(
         mean_estimate(values, items, bounds=(0.0, math.inf)),
         proportion(values > _SAME_SCORE, items),

@@ -50,8 +50,7 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a dict and raise ValueError for duplicate keys, of which the json module keeps only the
-    last."""
+    """Build a dict; raise ValueError for duplicate keys, of which json would keep the last."""
     values = dict(pairs)
     if len(values) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
@@ -60,8 +59,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_half_characters(value: Any, where: str) -> None:
-    """Raise SourceError for a lone surrogate, which is no character and cannot be encoded as
-    UTF-8."""
+    """Raise SourceError for a lone surrogate, which cannot be encoded as UTF-8."""
     fields = value.items() if isinstance(value, dict) else [("(text)", value)]
     for field, content in fields:
         try:

@@ -1,7 +1,7 @@
 """Paths into nested cells: `answer1.name`, `models.0` and `answers[].text` become columns.
 
-Cells of JSON lines and Parquet files can contain objects and lists, and cells of CSV files the same
-as JSON text. A path names a part of a cell; `[]` makes one row for each element of a list.
+Cells of JSON lines and Parquet files can be objects and lists; cells of CSV files can contain them
+as JSON text. A path names a value inside a cell; `[]` makes one row for each element of a list.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EACH: Final = "[]"
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _SAMPLE_ROWS: Final = 50
 _MAX_LISTED: Final = 4
-"""Maximum length of lists whose elements are listed one by one; longer ones are used with `[]`."""
+"""Maximum length of a list with a path for each element (`models.0`); longer lists need `[]`."""
 
 
 def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
@@ -39,12 +39,12 @@ def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
 
 
 def is_path(name: str, columns: Sequence[str]) -> bool:
-    """Whether a name is a path that starts with one of the columns."""
+    """Whether a name is a path that starts with the name of one of the columns."""
     return bool(_split_path(name, columns)[1:])
 
 
 def part_of(value: Any, path: Sequence[str]) -> Any:
-    """Return the part of a cell at a path; None if the cell has no such part."""
+    """Return the value at a path inside a cell; None if the cell has no such path."""
     for key in path:
         value = _parse_cell(value)
         if isinstance(value, dict):
@@ -86,10 +86,9 @@ def _paths_inside(column: str, value: Any) -> list[str]:
 
 
 def _split_path(name: str, columns: Sequence[str]) -> list[str]:
-    """Split a path into the name of its column, which may contain dots, and the keys inside the
-    cell.
+    """Split a path into its column's name, which may contain dots, and the keys inside the cell.
 
-    The result is empty if the name is no path into one of the columns.
+    The result is empty if the name is not a path into one of the columns.
     """
     plain = _INDEX.sub(r".\1", name)
     parts = plain.split(".")
@@ -103,7 +102,7 @@ def _split_path(name: str, columns: Sequence[str]) -> list[str]:
 
 
 def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
-    """Make one row for each element of a list column; the other columns are repeated."""
+    """Make one row for each element of a list in one column; the other columns are repeated."""
     split = {name: _split_path(name, table.columns) for name in names}
     lists = {path[0].removesuffix(EACH) for path in split.values()}
     if len(lists) > 1:
@@ -129,7 +128,7 @@ def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
 
 
 def _parse_cell(value: Any) -> Any:
-    """Parse a cell that contains an object or a list as JSON text."""
+    """Parse a cell that contains an object or a list as JSON text; return other cells unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)

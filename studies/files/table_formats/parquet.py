@@ -54,7 +54,7 @@ def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
 
 
 def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
-    """Check each row group separately, for a file of which only some rows are read."""
+    """Check the counts and sizes of each row group, for a file of which only some rows are read."""
     limits.check_columns(metadata.num_columns, name)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
@@ -75,8 +75,8 @@ def read_bounded_batches(
 ) -> Iterator[Any]:
     """Yield a file batch by batch; raise SourceError if the total size exceeds the limit.
 
-    Each batch is measured before it is yielded. With `whole`, reading also stops if the size so
-    far, extrapolated to all rows, exceeds four times the limit.
+    Each batch is measured before it is yielded. With `whole` (all rows will be read), reading also
+    stops if the size so far, extrapolated to all rows, exceeds four times the limit.
     """
     import pyarrow as arrow
     import pyarrow.parquet as parquet
@@ -134,8 +134,7 @@ def _skip_rows(yielded: int, stream: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_nested_texts(metadata: Any, group: int, name: str, limits: ReadLimits) -> None:
-    """Limit the number of texts inside lists of a row group if their size is unknown before
-    reading."""
+    """Limit the number of texts inside lists, because their size is unknown before reading."""
     columns = metadata.row_group(group)
     for column in map(columns.column, range(columns.num_columns)):
         inside = "." in column.path_in_schema and column.physical_type == "BYTE_ARRAY"

@@ -1,8 +1,8 @@
 """Protection against formula injection in exported CSV files: an apostrophe before formula-like
 text.
 
-The import removes the apostrophe. A text of apostrophes followed by a formula also gets one more
-apostrophe, so that every text is restored exactly.
+The import removes the apostrophe. A formula that already has apostrophes before it gets one more,
+so that every text is restored exactly.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import re
 from typing import Final
 
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-"""Pattern of texts that a spreadsheet would run as a formula; full-width signs count like the ASCII
-ones."""
+"""Pattern of texts that a spreadsheet would run as a formula, also with full-width signs."""
 
 _GUARDED_FORMULA: Final = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
@@ -39,8 +38,8 @@ apostrophe."""
 
 
 def guard_formula(value: object) -> object:
-    """Return a text that a spreadsheet would run as a formula with an apostrophe before it; return
-    other values unchanged."""
+    """Put an apostrophe before a text that a spreadsheet would run as a formula; return other
+    values unchanged."""
     if isinstance(value, str) and _FORMULA.match(value):
         return "'" + value
     return value

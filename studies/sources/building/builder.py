@@ -1,4 +1,4 @@
-"""Builder to which the format readers add the items, votes and verdicts of a source."""
+"""Builder to which format readers add the items, votes and verdicts of a data source."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ if TYPE_CHECKING:
 
 
 class SourceBuilder:
-    """Collector of items, votes and verdicts; further answers to the same question are added to its
-    item.
+    """Collector of items, votes and verdicts; later answers to a question are added to its item.
 
-    A question or an answer that differs from the earlier text under the same name starts a new item
-    (`q1~2`), because a verdict on a different text belongs to a different comparison.
+    A question or an answer whose text differs from the earlier text under the same name starts a
+    new item (`q1~2`), because a verdict on a different text belongs to a different comparison.
     """
 
     def __init__(self, items: Sequence[Item] = (), judgements: Sequence[Judgement] = ()) -> None:
@@ -57,21 +56,21 @@ class SourceBuilder:
         self._variants: dict[str, list[str]] = defaultdict(list)
         self._judgements: list[Judgement] = []
         self._listed: list[tuple[str, ...]] = []
-        """Contestants of each judgement in the order in which the file lists them: label A is the
-        first."""
+        """Contestants of each judgement in the order in which the file lists them; the first has
+        label A."""
         self._known_orders: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
         self._repeats: dict[tuple[Any, ...], int] = defaultdict(int)
         self.split_items: set[str] = set()
-        """Ids of items that were started because a text differed from the earlier text under the
-        same name."""
+        """Ids of items, such as `q1~2`, whose question or answers differ from those of an earlier
+        item under the same id."""
         self.notes: list[str] = []
         self._self_comparisons: list[tuple[str, str]] = []
         self.join: JoinReport | None = None
         self.unknown_order = 0
         self.needs_reading = False
-        """Whether the file has replies and no verdicts, so that the replies must be read."""
+        """Whether the file has replies but no verdicts; verdicts are then read from replies."""
         self.labels_recorded = True
-        """Whether label A of the replies is the first contestant that the file lists."""
+        """Whether label A in the replies means the first contestant that the file lists."""
         self.shards: ShardContents | None = None
         """Summary of verdicts in shards; to save memory, the verdicts are read only when the study
         is saved."""
@@ -85,8 +84,8 @@ class SourceBuilder:
         where: str = "",
         **facts: Any,
     ) -> str:
-        """Add a question with its answers, or add the answers to an earlier item with the same
-        question; return the item's id."""
+        """Add an item, or add its answers to an earlier item with the same question; return the
+        id."""
         if not id:
             raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
@@ -124,7 +123,7 @@ class SourceBuilder:
         self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
 
     def add_gold(self, item: str, names: Sequence[str], pick: Pick) -> None:
-        """Add which answer is known to be better, once for each set of compared answers."""
+        """Add which of these answers is known to be better, unless it was added before."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         known = {
             draft.compared.get(index)
@@ -170,15 +169,16 @@ class SourceBuilder:
         )
 
     def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
-        """Whether both names are the same; if so, a note counts the row as left out, because it has
-        no winner."""
+        """Return whether both names are the same; such a row has no winner, and a note counts it as
+        left out."""
         same = names[0] == names[1]
         if same:
             self._self_comparisons.append((names[0], where))
         return same
 
     def all_notes(self) -> list[str]:
-        """Return the notes of the format, and notes on rows left out and on shared questions."""
+        """Return the reader's notes, and notes on rows left out and on items with equal
+        questions."""
         return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
 
     def _self_comparison_notes(self) -> list[str]:
@@ -249,9 +249,9 @@ class SourceBuilder:
         """Add a recorded judgement; without a pick and without scores it is an unusable reply, not
         a tie.
 
-        `known=False` means that the file does not record the order; names are then sorted
-        alphabetically. `labels` are the options of a verdict on one answer, by default the labels
-        of the slots.
+        `known=False` means that the file does not record the order; the contestants are then sorted
+        by name. `labels` are the options of a verdict on one answer, by default the labels of the
+        slots.
         """
         names, chosen = tuple(shown), pick
         score_values, label_probabilities = tuple(scores), tuple(probabilities)
@@ -279,12 +279,12 @@ class SourceBuilder:
         )
 
     def reply_samples(self, count: int = 200) -> list[tuple[str, int]]:
-        """Return the first replies of judges, with the number of answers compared in each."""
+        """Return the first replies of judges, each with the number of answers it judges."""
         found = ((j.reply, len(j.ask.shown)) for j in self._judgements if has_judge_reply(j))
         return list(islice(found, count))
 
     def reread_verdicts(self, read: Callable[[str, int], ReplyReading]) -> RereadCounts:
-        """Replace the judges' verdicts by those that `read` returns for their replies.
+        """Replace the judges' verdicts by those that `read` finds in their replies.
 
         A reply without a readable verdict is unusable, even if the file records a verdict for it.
         """
@@ -332,7 +332,7 @@ class SourceBuilder:
         return self._ready + [finish_item(draft, shared) for draft in self._drafts.values()]
 
     def _shared_questions(self) -> dict[str, str]:
-        """Return item id -> question, for items that share a question with another item.
+        """Return item id -> id of the first item with the same question, if there are several.
 
         Variants of an item (`q1`, `q1~2`) share a question if their instructions are equal.
         """
@@ -347,7 +347,7 @@ class SourceBuilder:
         return shared
 
     def judgements(self) -> list[Judgement]:
-        """Return all verdicts, with the number of orders in which each comparison was shown."""
+        """Return all judgements, with the number of orders in which each comparison was shown."""
         return self._recorded + [self._with_orders(judgement) for judgement in self._judgements]
 
     def _with_orders(self, judgement: Judgement) -> Judgement:

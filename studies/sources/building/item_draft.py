@@ -1,29 +1,24 @@
-"""An item under construction: answers, votes, checks and labels are added until it is finished."""
+"""An unfinished item, to which answers, votes, checks and labels are added."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from studies.domain import QUESTION_META, AnswerCheck, AnswerLabel, Item, Preference
 from studies.errors import SourceError
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass
 class ItemDraft:
-    """An item under construction, to which answers are added."""
-
     id: str
     instruction: str
     responses: dict[str, str] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     human: list[Preference] = field(default_factory=list)
     compared: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """Index of a vote in `human` -> answers that the vote compared."""
+    """Index of a vote in `human` -> contestants that the vote compared."""
     checks: list[AnswerCheck] = field(default_factory=list)
     labels: list[AnswerLabel] = field(default_factory=list)
 
@@ -44,11 +39,8 @@ def finish_item(draft: ItemDraft, shared: Mapping[str, str]) -> Item:
 
 
 def _with_compared(draft: ItemDraft, index: int) -> Preference:
-    """Return a vote; if its order is unknown and it compared only some of the answers, return it as
-    a ranking of these.
-
-    Otherwise the vote would count for all answers of the item.
-    """
+    """Return a vote. A vote of unknown order that compared only some of the item's answers is
+    returned as a ranking of these; otherwise it would count for all answers."""
     vote, names = draft.human[index], draft.compared.get(index, ())
     answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
     if vote.shown is not None or not names or answers <= set(names):

@@ -1,23 +1,19 @@
-"""A source that has been opened, as it is passed to a format reader."""
+"""An opened data source, as it is passed to a format reader."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from studies.errors import SourceError
 from studies.files.tables import SourceTable, read_table
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, slots=True)
 class OpenSource:
-    """A source as passed to a format reader: the table of a file, or a folder."""
+    """An opened data source: the table of a file, or a folder."""
 
     spec: DataSpec
     path: Path
@@ -25,9 +21,9 @@ class OpenSource:
     """Base folder of the paths in `data.files`."""
     table: SourceTable | None = None
     paths: tuple[Path, ...] = ()
-    """Log files of the source, if it has several."""
+    """Paths of the log files, if the source has several."""
     files_read: set[str] = field(default_factory=set)
-    """Paths of `data.files` that the format has read."""
+    """Paths in `data.files` that the format reader has read."""
 
     def read_other_file(self, path: str) -> SourceTable:
         """Read another file of the source, given by its path in `data.files`."""

@@ -1,15 +1,11 @@
-"""Recorded verdicts: the chosen position, its labels, and verdicts without a recorded order."""
+"""Recorded verdicts: picked slot, slot labels, and verdicts without a recorded order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from studies.domain import HUMAN_PREFIX, Ask, Judgement, Verdict
-
-if TYPE_CHECKING:
-    pass
-
 
 Pick = int | Literal["tie"] | None
 ORDER_NOT_RECORDED: Final = "the file does not record which answer was shown first"
@@ -25,7 +21,8 @@ POSITION_METRICS: Final = (
 
 
 class ReplyReading(Protocol):
-    """A verdict read from a reply, in the order of the labels."""
+    """Verdict read from a reply, with its slots in the order of the labels, or the reason for
+    none."""
 
     @property
     def verdict(self) -> Verdict | None: ...
@@ -37,12 +34,13 @@ class ReplyReading(Protocol):
 
 @dataclass(slots=True)
 class RereadCounts:
-    """Counts of replies whose verdicts were read again: all, readable, and changed."""
+    """Numbers of replies that were read again, of readable verdicts, and of changed verdicts."""
 
     replies: int = 0
     read: int = 0
     changed: int = 0
-    """Verdicts that differ from those recorded in the file."""
+    """Number of verdicts in the file that differ from the verdict read from the reply, or whose
+    reply is unreadable."""
 
 
 def has_judge_reply(judgement: Judgement) -> bool:
@@ -50,7 +48,8 @@ def has_judge_reply(judgement: Judgement) -> bool:
 
 
 def verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
-    """Convert a verdict from the file's order of answers (`listed`) to the order of the ask."""
+    """Convert a verdict on answers in the file's order (`listed`) to the ask's order; None if it
+    has neither a pick nor scores."""
     if verdict is None or (verdict.pick is None and len(verdict.scores) != len(listed)):
         return None
     if listed == ask.shown:
@@ -62,8 +61,8 @@ def verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask)
 def sort_by_name(
     names: tuple[str, ...], pick: Pick, scores: tuple[float, ...]
 ) -> tuple[tuple[str, ...], Pick, tuple[float, ...]]:
-    """Sort the contestants of a verdict by name, with pick and scores; used if no order is
-    recorded."""
+    """Return the contestants sorted by name, and the pick and scores in this order; used if the
+    order shown is unknown."""
     order = sorted(range(len(names)), key=lambda k: names[k])
     new_pick = order.index(pick) if isinstance(pick, int) else pick
     new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores
@@ -81,5 +80,5 @@ def make_verdict(
 
 
 def slot_labels(n: int) -> tuple[str, ...]:
-    """Return slot labels: letters for one or two answers, numbers for more."""
+    """Return the labels of n slots: A and B for one or two answers, numbers from 1 for more."""
     return tuple("AB"[:n]) if n <= 2 else tuple(str(k) for k in range(1, n + 1))

@@ -1,4 +1,4 @@
-"""Format detection, with the reason for the choice; an ambiguous file is an error."""
+"""Detection of a source's format, with the reason; a match of several formats is an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AUTO_FORMAT = "auto"
 
 
 def choose_format(name: str, table: SourceTable | None, path: Path) -> tuple[SourceFormat, str]:
-    """Return the format that a study names, else the format that matches its file; and the reason
+    """Return the format `name`, or for "auto" the format that matches the source, and the reason
     for the choice."""
     if name != AUTO_FORMAT:
         return format_by_name(name), f"the study sets format: {name}"
@@ -40,7 +40,7 @@ def format_by_name(name: str) -> SourceFormat:
 
 
 def matching_formats(table: SourceTable | None, path: Path) -> list[tuple[SourceFormat, str]]:
-    """List the formats that match a table or folder, with the reasons."""
+    """List the formats that match a table or folder, each with the reason."""
     if table is None:
         return [
             (source_format, reason)

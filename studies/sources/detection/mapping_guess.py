@@ -48,14 +48,14 @@ _SIDE_FIELDS: Final = (("first", "second"), ("a", "b"))
 _COMPARISON_FIELDS: Final = (
     "winner", *(f for sides in _SIDE_FIELDS for side in sides for f in (side, f"score_{side}")),
 )  # fmt: skip
-"""Fields that need the names of both models of a comparison."""
+"""Mapping fields that are meaningful only if both models of a comparison are named."""
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Guess a mapping column -> field from the names and texts of the columns.
 
-    A guess of questions and answers is filled into the form, which shows the resulting comparisons
-    and makes no call before Run. A guess of verdicts is never applied without confirmation.
+    A guess of questions and answers is filled into the form, which shows the resulting comparisons;
+    calls are made only by Run. A guess of verdicts is never applied without confirmation.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
     guess = _correct_names_with_texts(_guess_by_name(columns), rows)
@@ -84,11 +84,9 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
 def _with_question(
     guess: dict[str, str], columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Return the guess; if no column is named like a question, with the first column of sentences
-    as the question.
+    """Return the guess; if it has no question, take the first column of sentences as the question.
 
-    This is done only if at least two columns of answers are left. A column whose name contains the
-    word "answer" is not taken as the question.
+    This needs at least two other columns of answers; a column named like an answer is not taken.
     """
     if "instruction" in guess.values():
         return guess
@@ -110,7 +108,7 @@ def _has_sentences(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
-    """Assign each field the first column with one of the field's known names; a column is used
+    """Map the first column with one of a field's known names to the field; a column is used
     once."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
@@ -129,11 +127,10 @@ _NAME_FIELDS: Final = ("id", "first", "second", "a", "b", "contestant", "judge",
 def _correct_names_with_texts(
     guess: dict[str, str], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Correct columns that were guessed as names but contain long texts.
+    """Correct the guess for columns that were taken as names but contain long texts.
 
-    A column guessed as the name of one side (first or second) is taken as the answers of that side,
-    a column guessed as the name of a person as the question; other such columns are dropped from
-    the guess.
+    Supposed names of one side (first or second) become the answers of that side, supposed names of
+    a person become the question; other such columns are dropped from the guess.
     """
     corrected: dict[str, str] = {}
     for column, field in guess.items():
@@ -148,7 +145,7 @@ def _correct_names_with_texts(
 
 
 def _sides_as_contestants(guess: dict[str, str]) -> dict[str, str]:
-    """Treat two answer columns without model names as two contestants."""
+    """Map answer columns without model names to contestants with the names of the columns."""
     out = {}
     for column, field in guess.items():
         side = field.startswith("response_")
@@ -161,7 +158,7 @@ def _is_long_table(guess: Mapping[str, str]) -> bool:
 
 
 def _contestant_in_name(column: str) -> str:
-    """Return the contestant in a column name such as `gpt4_response` or `prediction:llava`."""
+    """Return the contestant in a column name, such as gpt4 in `gpt4_response`."""
     name = column.strip()
     if "\n" in name:
         return ""
@@ -173,7 +170,8 @@ def _contestant_in_name(column: str) -> str:
 
 
 def _is_nested(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a column contains objects or nested lists; a list of strings may be images."""
+    """Whether a column contains objects or nested lists; a list of strings, such as images, does
+    not count."""
     values = [row.get(column) for row in rows[:50]]
     return any(isinstance(v, dict) or (isinstance(v, list) and _has_objects(v)) for v in values)
 

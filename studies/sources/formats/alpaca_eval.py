@@ -2,7 +2,7 @@
 
 `preference` is from 1 (first is better) to 2 (second is better); 1.5 is a tie, 0 a tie in older
 files, null a failure. Outputs were shown in a random order that the file does not record. The
-preference of a weighted annotator is 1 + P(second is better); its probabilities are stored.
+preference of a weighted annotator is 1 + P(second is better); both probabilities are stored.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def _read_annotations(table: SourceTable) -> SourceBuilder:
 
 
 def _probabilities(preference: float | None) -> tuple[float, ...]:
-    """Return P(first is better) and P(second is better); empty for a missing preference or a 0."""
+    """Return P(first is better) and P(second is better); empty if the preference is None or 0."""
     return (2 - preference, preference - 1) if preference else ()
 
 
 def _judge_name(row: Row) -> str:
-    """Return the name of the annotator, or human:<number> for people in cross-annotations."""
+    """Return the name of the annotator; human:<number> for a person in cross-annotations."""
     name = first_text(row, "annotator")
     if "annotator_index" in row and not name:
         return f"human:{text_of(row['annotator_index'])}"
@@ -114,7 +114,7 @@ def _reply_text(value: Any) -> str:
 
 
 def _read_outputs(source: OpenSource) -> SourceBuilder:
-    """Read the outputs of one model and join those of others on the instruction."""
+    """Read the outputs of one model; join those of other models by instruction."""
     builder, table = SourceBuilder(), source.rows
     files = {name: source.read_other_file(path) for name, path in source.spec.files.items()}
     keys = [

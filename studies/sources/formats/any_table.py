@@ -1,6 +1,6 @@
 """Format `table`: any table, read by a mapping of its columns to fields.
 
-A row is a question with one column per answer (`responses.<name>`), an answer of one contestant
+A row is a question with one column per answer (`responses.<name>`), one contestant's answer
 (`contestant`, `response`, `score`), or a comparison (`first`, `second`, `winner`). Columns may be
 nested (`answer1.name`, `answers[].text`).
 """
@@ -81,7 +81,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, str]:
-    """Return the mapping column -> field after checking that its columns and fields exist."""
+    """Check that the columns and fields of a mapping exist; return column -> field."""
     taken: dict[str, str] = {}
     for column, field in mapping.items():
         if column not in table.columns:
@@ -212,8 +212,8 @@ def _join_files(
 
 
 def _read_long(builder: SourceBuilder, table: SourceTable, fields: Mapping[str, str]) -> None:
-    """Read tables with one answer per row and its score; the ranks of a question form one
-    ranking."""
+    """Read a table of one answer per row; scores become verdicts, and the ranks of a question's
+    answers become one ranking."""
     ranks: dict[str, dict[str, int]] = defaultdict(dict)
     builder.needs_reading = needs_reading(fields)
     for index, row in enumerate(table.rows):

@@ -24,7 +24,7 @@ from studies.sources.cells import (
 )
 
 UNNAMED_JUDGE: Final = "all"
-"""Judge of battles without a judge column, as in `python -m metrics`."""
+"""Judge name for battles without a judge column, the same as in `python -m metrics`."""
 
 SIDE_WINNERS: Final[dict[str, Pick]] = {"left": 0, "right": 1, "tie": "tie"}
 _AUTOARENA_WINNERS: Final = {"A", "B", "-"}
@@ -47,7 +47,7 @@ def matches_sides_table(table: SourceTable) -> str:
 
 
 def winner_words(table: SourceTable) -> set[str]:
-    """Return the distinct words in the first 1,000 rows of the winner column."""
+    """Return the distinct values of the winner column in the first 1,000 rows."""
     return {text_of(row.get("winner")).strip() for row in table.rows[:1000]} - {""}
 
 
@@ -99,7 +99,7 @@ def _read_battles(
 
 
 def _item_id(row: Row, question: str, index: int) -> str:
-    """Return the id of the question, else an id derived from its text, else an id for the row."""
+    """Return an item's id: the id in the row, else a hash of the question, else the row number."""
     id = first_text(row, *_ITEM_COLUMNS)
     if not id and not question:
         id = first_text(row, *_QUESTION_COLUMNS)  # the number of a prompt, as in the llmfao data
@@ -110,7 +110,7 @@ def _item_id(row: Row, question: str, index: int) -> str:
 
 
 def _turn_meta(row: Row) -> dict[str, str]:
-    """Return the turn of a row, and the question that all turns of a conversation share."""
+    """Return meta data: the turn of a row, and the id that all turns of a conversation share."""
     turn, id = text_of(row.get("turn")), first_text(row, *_ITEM_COLUMNS)
     return {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
 

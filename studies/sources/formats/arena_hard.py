@@ -38,8 +38,7 @@ def matches_table(table: SourceTable) -> str:
 
 
 def read(source: OpenSource) -> SourceBuilder:
-    """Read the judgements of a file; files of questions and answers can be added in `data.files`,
-    under any name."""
+    """Read judgements; questions and answers come from the files in `data.files`, under any key."""
     builder = SourceBuilder()
     questions: dict[str, tuple[str, str]] = {}
     answers: dict[str, dict[str, str]] = {}
@@ -81,7 +80,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> int:
-    """Add the games of a row; return the number of scores that are not one of the five levels."""
+    """Add a row's verdicts; return the number of scores that are not one of the five levels."""
     unknown = 0
     games = row.get("games")
     if not isinstance(games, list) or len(games) > 2:

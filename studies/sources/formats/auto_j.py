@@ -1,8 +1,8 @@
 """Format Auto-J: pairs with a human label (0 first, 1 second, 2 tie), and judges' outputs.
 
 A judge has two files of outputs with one line per pair: one for the given order, and one with
-`exchange` in its name for the swapped order. The files are joined by line number, from a folder or
-from `data.files`.
+`exchange` in its name for the swapped order. The outputs are matched with the pairs by line number.
+All files are in one folder or in `data.files`.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def _read_tables(source: OpenSource) -> tuple[SourceTable, Mapping[str, SourceTa
 
 
 def _add_output(builder: SourceBuilder, item: str, name: str, row: Row, where: str) -> None:
-    """Add a judge's output: 0, 1 or 2 in the order shown to the judge; any other text is stored as
-    a reply."""
+    """Add a judge's output: 0, 1 or 2 in the order shown to the judge; any other text is an
+    unusable reply."""
     swapped = bool(_SWAPPED.search(name))
     judge = _FILLER.sub(" ", _SWAPPED.sub("", name)).strip().replace(" ", "-") or "judge"
     output = first_text(row, "output", "pred_label", "label").strip()

@@ -1,6 +1,6 @@
 """Format AutoArena: one file of prompts and responses per model, or head-to-heads with a winner.
 
-Its judges were shown the answers in a shuffled order that is not recorded, so position bias cannot
+AutoArena's judges see the answers in a shuffled order that is not recorded, so position bias cannot
 be measured.
 """
 

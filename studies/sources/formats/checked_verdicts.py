@@ -1,8 +1,8 @@
-"""Format of verdicts on single answers with labels: the columns `verdict` and `label`.
+"""Format of verdicts on single answers, with the right verdicts: columns `verdict` and `label`.
 
 Both contain pass/fail words or numbers on one scale. A row with an empty label is an unlabelled
-verdict; a row with an empty verdict is an unusable reply. A word of unclear meaning is an error
-that asks for its meaning, because a wrong guess would reverse every verdict.
+verdict; a row with an empty verdict is an unusable reply. An unknown word raises an error that asks
+for its meaning, because a wrong guess would reverse every verdict.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "source": ("labeller", "label_source"),
     "policy": ("policy",),
 }
-"""Optional columns besides `verdict` and `label`, with the names that each may have."""
+"""Optional field -> names that its column may have; `verdict` and `label` are required."""
 DEFAULT_CONTESTANT: Final = "answer"
 DEFAULT_JUDGE: Final = "judge"
 DEFAULT_PROMPT: Final = "recorded"
@@ -41,7 +41,7 @@ _UNUSABLE_WORDS: Final[dict[str, Status]] = {
 MAX_NAMED_WORDS: Final = 5
 
 Value = bool | float | None
-"""Pass or fail, a score, or None for an empty cell or an unusable reply."""
+"""Value of a cell: pass (True) or fail, a score, or None for an empty cell or an unusable reply."""
 
 
 def matches_table(table: SourceTable) -> str:
@@ -96,7 +96,7 @@ def _add_row(
     where: str,
     index: int,
 ) -> tuple[str, str]:
-    """Add the verdict of a row; return its item and contestant."""
+    """Add the verdict of a row; return the ids of its item and contestant."""
 
     def text(field: str, default: str = "") -> str:
         return text_of(row.get(fields.get(field, ""))).strip() or default
@@ -134,8 +134,7 @@ def _make_label(
 
 
 class _CellReader:
-    """Reader of the cells; decides from both columns together whether they are pass/fail words or
-    numbers."""
+    """Reader of `verdict` and `label` cells, which both contain pass/fail words or both numbers."""
 
     def __init__(self, table: SourceTable, columns: tuple[str, str]) -> None:
         self.verdict_column = columns[0]
@@ -168,19 +167,19 @@ class _CellReader:
         return word in PASS_WORDS if self.pass_fail else float(word)
 
     def status(self, row: Row) -> Status | None:
-        """Return the status that the verdict cell of an unusable reply names, else None."""
+        """Return the status, such as "error", that the verdict cell names; None for a verdict."""
         return _UNUSABLE_WORDS.get(_fold_word(row.get(self.verdict_column)))
 
 
 def _fold_word(cell: object) -> str:
-    """Return a cell in lower case; 1.0 becomes "1"."""
+    """Return the text of a cell in lower case; 1.0 and 0.0 become "1" and "0"."""
     word = text_of(cell).strip().casefold()
     return {"1.0": "1", "0.0": "0"}.get(word, word)
 
 
 def _kind_of(words: set[str]) -> str:
-    """Return the kind of the values in the cells: "binary" (0 and 1), "words", "numbers" or
-    "unclear"."""
+    """Return the type of a column's values: "binary" (only 0 and 1), "words" (pass/fail words),
+    "numbers" or "unclear"."""
     if words <= {"0", "1"}:
         return "binary"
     if words <= PASS_WORDS | FAIL_WORDS:
@@ -196,7 +195,7 @@ def _is_number(word: str) -> bool:
 
 
 def _question(table: SourceTable, column: str, words: Mapping[str, int]) -> str:
-    """Write the error that asks for the meaning of words that are neither pass nor fail."""
+    """Return the error message that asks whether unknown words in a column mean pass or fail."""
     unclear = [word for word in words if word not in PASS_WORDS | FAIL_WORDS]
     listed = ", ".join(repr(word) for word in sorted(unclear)[:MAX_NAMED_WORDS])
     first = min(unclear, key=lambda word: words[word])

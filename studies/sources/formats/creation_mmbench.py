@@ -103,7 +103,7 @@ def _prediction_column(table: SourceTable, contestant: str) -> str:
 
 
 def _answer_columns(table: SourceTable, taken: set[str]) -> dict[str, str]:
-    """Find answer columns of the question file: `prediction` or `prediction:<model>`."""
+    """Return model -> column `prediction:<model>` of the question file, without models `taken`."""
     found = {}
     for column in table.columns:
         if column == "prediction":
@@ -153,7 +153,7 @@ def _item_number(row: Row, where: str) -> str:
 
 
 def build_instruction(row: Row, description: str, where: str) -> str:
-    """Return the question of the file, or build it from its parts by the query template."""
+    """Return a row's question; if empty, build it from other columns by the query template."""
     question = _trimmed_text(row, "question")
     if not question:
         parts = {
@@ -217,8 +217,7 @@ def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
 
 
 def _bracket_depth(text: str) -> int:
-    """Return the maximum bracket depth; brackets inside quoted texts count too, which can only
-    overestimate it."""
+    """Return the maximum depth of nested brackets in a text; brackets inside quotes count too."""
     depth = deepest = 0
     for character in text:
         if character in "([{":
@@ -230,7 +229,7 @@ def _bracket_depth(text: str) -> int:
 
 
 def _image_sources(row: Row, images: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Return the images as data URLs or paths; a cell can name another row that has the image."""
+    """Return a row's images as data URLs or paths; a cell can name another row with the image."""
     value = row.get("image")
     for _ in range(3):
         text = text_of(value).strip() if not isinstance(value, list) else ""

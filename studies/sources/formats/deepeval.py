@@ -60,7 +60,6 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _model_name(hyperparameters: Any) -> str:
-    """Return the evaluated model that the run names, else "model"; DeepEval does not require a
-    name."""
+    """Return the name of the evaluated model, which DeepEval does not require; else "model"."""
     values = hyperparameters if isinstance(hyperparameters, dict) else {}
     return next((text_of(values[key]) for key in ("model", "Model") if values.get(key)), "model")

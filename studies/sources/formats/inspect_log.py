@@ -1,4 +1,4 @@
-"""Format of Inspect's logs: `.eval` archives and their JSON form, one file or a folder of them.
+"""Format of Inspect's logs: `.eval` archives or JSON files, a single file or a folder of files.
 
 Each sample is a question with the answer of the evaluated model; each scorer is a judge. The judge
 of a model-graded scorer is its grader model. Samples are read one at a time, because an archive of
@@ -25,8 +25,7 @@ LOG_SUFFIX: Final = ".eval"
 _HEADERS: Final = ("header.json", "_journal/start.json")
 _GRADERS: Final = ("model_graded_qa", "model_graded_fact")
 _NO_GRADE: Final = "Grade not found in model output"
-"""Explanation text with which older versions of Inspect record a reply without a grade as
-incorrect."""
+"""Explanation that marks a reply without a grade in older logs, which record it as incorrect."""
 _START: Final = 4096
 _TASK: Final = re.compile(rb'"task"\s*:\s*"([^"]*)"')
 
@@ -120,8 +119,8 @@ def _parse(content: bytes, where: str) -> Mapping[str, Any]:
 
 
 def _load_json(content: bytes) -> Any:
-    """Parse JSON with orjson, which is three times as fast as json; if orjson refuses the text
-    (logs may contain NaN), with json."""
+    """Parse JSON with orjson, three times as fast as json; if orjson refuses the text (logs may
+    contain NaN), with json."""
     try:
         import orjson
     except ModuleNotFoundError:  # installed without extras
@@ -168,8 +167,8 @@ def _add_score(
 
 
 def _judge_of(header: Mapping[str, Any], scorer: str) -> tuple[str, str]:
-    """Return judge and prompt of a scorer: if it has a grader, the grader model and the scorer's
-    name."""
+    """Return the judge and prompt of a scorer: its grader model and its name, or its name and
+    "scorer" if it has no grader."""
     for one in header.get("scorers") or ():
         options = one.get("options") or {}
         if one.get("name") == scorer and (model := _model_name(options.get("model"))):
@@ -189,7 +188,7 @@ def _model_name(value: Any) -> str:
 
 
 def _input_text(value: Any) -> str:
-    """Return the question: a text, or the messages of a conversation up to the answer."""
+    """Return the question of a sample: its input text, or its system and user messages joined."""
     if not isinstance(value, list):
         return text_of(value)
     texts = [_content_text(message.get("content")) for message in value if _is_asked(message)]

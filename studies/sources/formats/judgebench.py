@@ -75,8 +75,7 @@ def _add_game(
 
 
 def _judge_and_prompt(row: Row, judgment: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the judge's model and prompt; if the file names no model, `judge_name` is the
-    judge."""
+    """Return judge and prompt; if the file names no model, `judge_name` is the judge."""
     name = text_of(row.get("judge_name"))
     model = first_text(dict(judgment), "judge_model") or first_text(row, "judge_model", "judge")
     return (model, name or PROMPT_NAME) if model else (name or "recorded", PROMPT_NAME)

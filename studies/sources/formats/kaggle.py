@@ -1,4 +1,4 @@
-"""Format of LMSYS's Kaggle set: human votes on battles; one of three winner columns is 1."""
+"""Format of LMSYS's Kaggle data: human votes on battles, with three winner columns of 0 or 1."""
 
 from __future__ import annotations
 

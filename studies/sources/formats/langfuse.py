@@ -1,6 +1,6 @@
-"""Scores exported from Langfuse, as its interfaces of version 2 and 3 return them.
+"""Format of scores exported from Langfuse through version 2 or 3 of its API.
 
-Version 2 names the scored trace in `traceId`; version 3 names a `subject` of the kind trace,
+Version 2 names the scored trace in `traceId`; version 3 names a `subject`, which is a trace,
 observation, session or experiment.
 """
 
@@ -47,7 +47,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _value_of(row: Row) -> Any:
-    """Return the score: the text of a categorical score, pass or fail for a boolean score."""
+    """Return a row's score: its text if categorical, True or False if boolean, else its number."""
     kind = text_of(row.get("dataType") or row.get("data_type")).upper()
     value, text = row.get("value"), first_text(row, "stringValue", "string_value")
     if kind == "CATEGORICAL" and text:
@@ -58,7 +58,7 @@ def _value_of(row: Row) -> Any:
 
 
 def _scored_object(row: Row) -> str:
-    """Return the id of the trace, and of the observation in it, that a score is about."""
+    """Return the id of the scored trace, or trace/observation if an observation is scored."""
     subject = row.get("subject")
     if isinstance(subject, dict):
         trace, span = first_text(subject, "traceId", "trace_id"), text_of(subject.get("id"))

@@ -1,4 +1,4 @@
-"""Feedback exported from LangSmith: `run_id`, `key` and `score`, or rows with `feedback.<key>`."""
+"""Format of LangSmith's feedback: columns `run_id`, `key` and `score`, or `feedback.<key>`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _add_feedback(log: ScoreLog, rows: Sequence[Row]) -> None:
-    """Add feedback on runs; feedback from a comparison becomes a verdict of unknown order."""
+    """Add feedback on a run as a score, feedback on a comparison as a verdict of unknown order."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if text_of(row.get("comparative_experiment_id")):
@@ -73,7 +73,7 @@ def _add_feedback(log: ScoreLog, rows: Sequence[Row]) -> None:
 
 
 def _add_preference(builder: SourceBuilder, group: str, members: Sequence[Row]) -> None:
-    """Add the preference between the runs of a group: the higher score wins."""
+    """Add the verdict on the two runs of a feedback group: the run with the higher score wins."""
     if len(members) != 2:
         return
     names = [first_text(row, "session_id", "run_id") for row in members]

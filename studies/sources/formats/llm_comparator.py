@@ -1,7 +1,7 @@
 """Format LLM Comparator: one JSON file per pair of models; a positive score means that A is better.
 
 Scores are from -1.5 to 1.5 and refer to A, whichever answer was shown first. A rating with
-`is_flipped` records its order; an example with only an average score does not.
+`is_flipped` records the order shown; an example with only an average score does not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_TIE_SCORE: Final = 0.25
 """Scores up to this absolute value are ties, as in LLM Comparator."""
 
 MIN_MUCH_SCORE: Final = 1.25
-"""Scores of this absolute value or more mean "much better" (1.5), smaller ones "better" (1)."""
+"""Scores of this absolute value or more mean "much better" (1.5), smaller scores "better" (1)."""
 
 
 def matches_table(table: SourceTable) -> str:
@@ -125,7 +125,7 @@ def _pick_from_score(score: float | None) -> tuple[Pick, int | None]:
 
 
 def _join_text(value: Any) -> str:
-    """Return a text, or the joined text parts of a list that can also contain images."""
+    """Return a text, or the joined text elements of a list that can also contain images."""
     if isinstance(value, list):
         parts = [part for part in value if isinstance(part, Mapping)]
         return "".join(text_of(part.get("data")) for part in parts if part.get("type") == "text")

@@ -1,7 +1,7 @@
 """Format LLMBar: pairs with a gold label, and judges' results in both orders; files or a folder.
 
-The final verdict of a result is its last entry; `winner` refers to output_1 and output_2, whichever
-was shown first, and can be null.
+The last entry of a result is the final verdict; its `winner` refers to output_1 and output_2,
+whichever was shown first, and can be null.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ CONTESTANTS: Final = ("output_1", "output_2")
 _ORDER_BY_SWAP: Final = {"swap = False": CONTESTANTS, "swap = True": CONTESTANTS[::-1]}
 _RESULT_FILE: Final = "result.json"
 UNNAMED_JUDGE: Final = "judge"
-"""Judge of a file of results if neither the file name nor its folders name a judge."""
+"""Judge name for a file of results if neither its name nor its folders name a judge."""
 _EVALUATORS: Final = "evaluators"
 _SET_FOLDERS: Final = ("", "*/", "*/*/")
-"""Patterns of the folders in which a set can be, relative to the folder that is read."""
+"""Patterns of the folders that can contain a subset of LLMBar, relative to the folder read."""
 
 
 def matches_table(table: SourceTable) -> str:
@@ -48,10 +48,10 @@ def _dataset_files(folder: Path) -> list[Path]:
 
 
 def _result_files(folder: Path) -> list[Path]:
-    """Find result.json, or <judge>/<prompt>/result.json with at most one subset folder above.
+    """Find the files result.json, in the folder itself or as <judge>/<prompt>/result.json, also
+    inside one subset folder.
 
-    In the authors' own layout these folders are in <set>/evaluators, and sets can be grouped in a
-    folder.
+    In the authors' layout, the judge folders are in <set>/evaluators, up to two folders deep.
     """
     patterns = ["", "*/*/", "*/*/*/", *(f"{above}{_EVALUATORS}/*/*/" for above in _SET_FOLDERS)]
     return sorted({path for above in patterns for path in folder.glob(above + _RESULT_FILE)})
@@ -75,7 +75,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _subset_name(folder: Path) -> str:
-    """Name of a set from its folder; files that were uploaded together have no such name."""
+    """Return the name of a subset, which is that of its folder; empty for uploaded files."""
     return "" if folder.parent.name == UPLOADS_FOLDER else folder.name
 
 
@@ -135,7 +135,7 @@ def _winner_slot(winner: str, shown: tuple[str, ...]) -> Pick:
 
 
 def _split_completion(value: Any) -> tuple[str, str]:
-    """Return the reply and its finish reason; older files have only the text."""
+    """Return the reply and its finish reason, which is empty in older files."""
     if isinstance(value, list) and value:
         return text_of(value[0]), text_of(value[1]) if len(value) > 1 else ""
     return text_of(value), ""

@@ -47,7 +47,7 @@ _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie",
 
 
 def has_rating(fields: Mapping[str, str]) -> bool:
-    """Whether each row contains the judgement of one answer."""
+    """Whether each row of the mapped table has one answer's score, or a judge's reply about it."""
     return "contestant" in fields and ("score" in fields or "reply" in fields)
 
 
@@ -61,7 +61,7 @@ def add_comparison(
     known: bool,
     where: str,
 ) -> None:
-    """Add the verdict and the known better answer of a row that compares two answers."""
+    """Add the verdict, and the answer known to be better, of a row that compares two answers."""
     if "gold" in fields:
         gold = read_winner(text_of(row.get(fields["gold"])).strip(), names, where, "gold")
         builder.add_gold(item, names, gold)
@@ -81,7 +81,7 @@ def add_comparison(
 
 
 def has_verdict(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
-    """Whether a row of a comparison contains a verdict, or a reply from which a verdict can be
+    """Whether rows that compare two answers contain a verdict, or a reply from which it can be
     read."""
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     return scored or bool({"winner", "winner_index", "reply"} & fields.keys())
@@ -110,8 +110,8 @@ def add_rating(
 
 
 def read_winner(text: str, names: Sequence[str], where: str, field: str = "winner") -> Pick:
-    """Return the slot of a winner given as a contestant's name or a word; None for an empty
-    cell."""
+    """Return the pick of a winner given as a contestant's name or a word such as "first"; None for
+    an empty cell."""
     if not text:
         return None
     if text in names:
@@ -151,7 +151,7 @@ def _row_pick(
 def _pair_scores(
     row: Row, fields: Mapping[str, str], sides: Sequence[str], where: str
 ) -> tuple[float, ...]:
-    """Return the scores of both answers; empty if one is missing."""
+    """Return the scores of both answers of a row; empty if a score is missing."""
     columns = [fields.get(f"score_{side}", "") for side in sides]
     if not all(columns):
         if any(columns):

@@ -1,8 +1,8 @@
-"""Format of FastChat's MT-Bench files: questions, answers, pair and single judgements; or a folder.
+"""Format of FastChat's MT-Bench: questions, answers, pair and single judgements; files or a folder.
 
-In pair files the answers are swapped in the second game, but its winner is already given as the
-model: `g2_winner: model_1` means that model 1 won while it was shown second. `error` and a score of
--1 are failures, never ties.
+In the second game of a pair file the answers are swapped, but its winner is recorded as the model:
+`g2_winner: model_1` means that model 1 won while it was shown second. `error` and a score of -1 are
+failures, never ties.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def matches_folder(folder: Path) -> str:
 
 
 def file_role(path: Path) -> str:
-    """Classify a file of a FastChat folder by its name, as FastChat does; empty if unknown."""
+    """Return the role of a FastChat file by its name: "question", "answer", "verdict" or ""."""
     name = path.name.casefold()
     if name.startswith("question"):
         return "question"
@@ -155,8 +155,8 @@ def _add_question(
 
 
 def _turn_meta(question: str, turn: int) -> dict[str, str]:
-    """Return the turn, and the question that all turns share (intervals count its turns as one
-    item)."""
+    """Return the turn, and the question id that all turns of a conversation share; intervals count
+    them as one item."""
     return {"turn": str(turn), QUESTION_META: item_id(question, 1)}
 
 
@@ -226,8 +226,8 @@ def _add_single(builder: SourceBuilder, row: Row, item: str, where: str) -> None
 
 
 def _failure_status(pick: Pick, reply: str) -> Status | None:
-    """Return the status of a verdict without a pick: unreadable if there is a reply, error if there
-    is none."""
+    """Return the status of a verdict without a pick: "unreadable" with a reply, "error" without;
+    None with a pick."""
     if pick is not None:
         return None
     return "unreadable" if _reply_text(reply) else "error"

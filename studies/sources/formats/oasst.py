@@ -16,7 +16,7 @@ from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.open_source import OpenSource
 
 RANKING_JUDGE: Final = "oasst"
-"""Judge name of the merged ranking of several unnamed volunteers."""
+"""Judge name for rankings, each of which merges the rankings of several unnamed volunteers."""
 
 _ROLE_NAMES: Final = {"prompter": "User", "user": "User", "assistant": "Assistant"}
 
@@ -66,7 +66,7 @@ def _add_item(
     replies: Sequence[tuple[Row, Any]],
     where: str,
 ) -> None:
-    """Add an item whose contestants are named by rank.
+    """Add an item whose contestants are named by rank (`rank-1` is the best answer).
 
     Answers stay in file order, so that the rank does not determine the position.
     """
@@ -90,7 +90,7 @@ def _add_item(
 
 
 def join_conversation(turns: Sequence[Row], where: str) -> str:
-    """Return the instruction: the prompt, or the whole conversation if there were earlier turns."""
+    """Return the question: the prompt, or the whole conversation if there are earlier turns."""
     texts = [text_of(turn.get("text", turn.get("content"))) for turn in turns]
     if not texts or not texts[-1].strip():
         raise SourceError(f"{where}: the prompt is empty; fill it or remove the row")
@@ -101,7 +101,7 @@ def join_conversation(turns: Sequence[Row], where: str) -> str:
 
 
 def _read_tree(row: Row, builder: SourceBuilder, where: str) -> None:
-    """Add an item for every prompt of a tree with two or more ranked replies."""
+    """Add an item for every prompt of a message tree that has two or more ranked replies."""
     prompt = row.get("prompt")
     if not isinstance(prompt, dict):
         raise SourceError(
@@ -143,8 +143,7 @@ def _read_messages(table: SourceTable, builder: SourceBuilder) -> None:
 
 
 def _message_thread(row: Row, by_id: dict[str, Row]) -> list[Row]:
-    """Return the messages that lead to the given message, oldest first; a loop in the data ends the
-    list."""
+    """Return the messages up to the given one, oldest first; stop at a loop in the data."""
     turns, seen = [row], {text_of(row["message_id"])}
     while (parent := text_of(turns[0].get("parent_id"))) in by_id and parent not in seen:
         seen.add(parent)

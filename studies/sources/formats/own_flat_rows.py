@@ -31,7 +31,7 @@ def matches_table(table: SourceTable) -> str:
 
 
 def read(source: OpenSource) -> SourceBuilder:
-    """Read the judgements; without an items file in `data.files`, their items have only ids."""
+    """Read the judgements; without an items file in `data.files`, their items have no texts."""
     table = source.rows
     found = [_parse_row(row, table.where(index)) for index, row in enumerate(table.rows)]
     if "orders" not in table.columns:
@@ -100,8 +100,8 @@ def _read_verdict(cell: dict[str, str], ask: Ask) -> Verdict:
 
 
 def _count_orders(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Set the number of orders of each comparison (for one answer: arrangements) to that in the
-    file; older files have no such column."""
+    """Set each comparison's number of orders (of arrangements, for one answer) to the number in the
+    file, for older files that do not state it."""
     seen: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
     for one in judgements:
         seen[_comparison(one.ask)].add(_arrangement(one.ask))

@@ -16,7 +16,7 @@ from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.open_source import OpenSource
 
 ITEMS_KEY: Final = "items"
-"""Name in `data.files` of the items of a file of judgements."""
+"""Key in `data.files` of the items that a file of judgements is about."""
 
 
 def matches_items_table(table: SourceTable) -> str:
@@ -36,12 +36,12 @@ def read_items(source: OpenSource) -> SourceBuilder:
 
 
 def read_judgements(source: OpenSource) -> SourceBuilder:
-    """Read judgements; without an items file in `data.files`, their items have only ids."""
+    """Read judgements; without an items file in `data.files`, their items have no texts."""
     return build_from_judgements(source, parse_judgements(source.rows))
 
 
 def build_from_judgements(source: OpenSource, all_judgements: Sequence[Judgement]) -> SourceBuilder:
-    """Add the judgements of a file of our own and their items, with notes on what is missing."""
+    """Return a builder with exported judgements and their items, and notes on missing texts."""
     table, files = source.rows, source.spec.files
     if unknown := sorted(set(files) - {ITEMS_KEY}):
         raise SourceError(
@@ -77,10 +77,7 @@ def build_from_judgements(source: OpenSource, all_judgements: Sequence[Judgement
 
 
 def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return only the first judgement of each ask, as the import of shards does.
-
-    Concatenated exports can contain the same judgement twice; it must count once.
-    """
+    """Return the first judgement of each ask, as joined exports can contain a judgement twice."""
     first: dict[tuple[object, ...], Judgement] = {}
     for judgement in judgements:
         ask = judgement.ask

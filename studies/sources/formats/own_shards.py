@@ -1,8 +1,8 @@
 """Format of folders with Evenhand's judgements as Parquet shards.
 
-Only a summary is read here: millions of verdicts do not fit into memory as objects. When a study is
-saved, studies/exchange/shard_import.py imports their columns into the store. The items are in
-items.jsonl in the same folder.
+Only a summary is read here, because millions of verdicts do not fit into memory as objects. When a
+study is saved, studies/exchange/shard_import.py imports the columns of the shards into the store.
+The items are in items.jsonl in the same folder.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from studies.sources.building.open_source import OpenSource
 
 
 def matches_table(table: SourceTable) -> str:
-    """Return no match, because only a folder can have this format."""
+    """Return "" (no match), because only a folder can have this format."""
     return ""
 
 
 def matches_folder(folder: Path) -> str:
-    """Explain why a folder is recognised as a folder of shards; empty if it is not."""
+    """Return the reason why a folder is recognised as a shard folder; empty if it is not."""
     if next(folder.rglob("*.parquet"), None) is None:
         return ""  # without a Parquet file pyarrow is not needed
     from studies.files import shards

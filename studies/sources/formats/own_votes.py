@@ -1,7 +1,7 @@
 """Format of human votes as a table, as `python -m studies export --format votes` writes it.
 
-There is one row per vote, without loss: lists are JSON, and a text that begins like a formula has
-an additional apostrophe in the file (studies/files/table_formats/spreadsheet_guard.py).
+There is one row per vote, without loss. Lists are JSON; a text that begins like a formula has an
+additional apostrophe in the file (studies/files/table_formats/spreadsheet_guard.py).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ VOTE_COLUMNS: Final = (
 
 
 def vote_row(judgement: Judgement) -> dict[str, object]:
-    """Convert a vote to a row; `detail` is the reason why the person was shown this comparison, if
-    known. `labels` is empty for the usual labels of answers (A, B)."""
+    """Convert a vote to a row. `detail` is the reason why the person was shown the comparison, if
+    known; `labels` is empty for the usual slot labels (A, B)."""
     ask, verdict = judgement.ask, judgement.verdict
     pick = None if verdict is None else verdict.pick
     picked = ask.shown[pick] if isinstance(pick, int) else pick or ""
@@ -63,7 +63,7 @@ def matches_table(table: SourceTable) -> str:
 
 
 def read(source: OpenSource) -> SourceBuilder:
-    """Read votes; without an items file in `data.files`, their items have only ids."""
+    """Read votes; without an items file in `data.files`, their items have no texts."""
     table, files = source.rows, source.spec.files
     items = parse_items(source.read_other_file(files[ITEMS_KEY])) if ITEMS_KEY in files else []
     known = {item.id for item in items}

@@ -75,12 +75,11 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 class _QuestionIds:
-    """Item ids of questions. The column `idx` numbers the rows, and several rows can compare
-    answers to one question.
+    """Item ids for questions, each of which can have several rows with different pairs of models.
 
-    The id of a question is that of its first row. If a later row compares the same two models
-    again, or names no models, it becomes a second item of the question. In the first item it would
-    count as a repeated vote, and repeated votes are ignored.
+    The id of an item is that of the question's first row. A later row with the same pair of models,
+    or without model names, starts another item of the question: in the first item it would count as
+    a repeated vote, and repeated votes are ignored.
     """
 
     def __init__(self) -> None:
@@ -94,8 +93,8 @@ class _QuestionIds:
         return next(iter(self._pairs[question]))
 
     def find_id(self, question: str, names: tuple[str, str], row_id: str) -> str:
-        """Return the id of the first item of this question that does not yet have this pair of
-        models; else `row_id`, as a new item."""
+        """Return the id of the question's first item without this pair of models, and add the pair
+        to it; if all items have the pair, add a new item with the id `row_id`."""
         pair = frozenset(names)
         known = self._pairs[question]
         id = next((id for id, pairs in known.items() if pair not in pairs), row_id)
@@ -116,7 +115,7 @@ def _instruction_text(row: Row, where: str) -> str:
 
 
 def _model_names(row: Row) -> tuple[str, str]:
-    """Return the two models in `cmp_key`; default names if it cannot be split in two."""
+    """Return the two models named in `cmp_key`; default names if it does not contain two names."""
     parts = text_of(row.get("cmp_key")).split("_")
     if len(parts) == 2 and all(parts) and parts[0] != parts[1]:
         return parts[0], parts[1]

@@ -1,4 +1,4 @@
-"""Judge scores exported from Phoenix: runs of an experiment, annotations of spans, or spans.
+"""Format of judge scores exported from Phoenix: experiment runs, annotations of spans, or spans.
 
 An experiment downloads as JSON, with a list `annotations` in each run, or as CSV, with the columns
 `annotation_<name>_score`. Annotations of spans have `span_id`, `annotator_kind` and `result`. Spans
@@ -60,16 +60,15 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _annotation_of(row: Row, name: str) -> Mapping[str, Any]:
-    """Return one annotation of a CSV row, with the keys that annotations have in the JSON
-    download."""
+    """Return an annotation in a CSV row as a mapping, with the keys of the JSON download."""
     return {"name": name} | {part: row.get(f"annotation_{name}_{part}") for part in _PARTS}
 
 
 def _add_run(log: ScoreLog, row: Row, annotations: Sequence[Mapping[str, Any]]) -> None:
     """Add one experiment run of Phoenix: one answer to one example, with its evaluations.
 
-    A repetition with the same answer is another verdict on this answer. A repetition with another
-    answer is an item of its own that shares the question.
+    A repetition with the same answer is another verdict on this answer. A repetition with a
+    different answer is a separate item with the same question.
     """
     item = log.add_item(
         text_of(row.get("example_id")),
@@ -89,7 +88,7 @@ def _add_run(log: ScoreLog, row: Row, annotations: Sequence[Mapping[str, Any]]) 
 
 
 def _add_annotation(log: ScoreLog, row: Row) -> None:
-    """Add one annotation of a span; the annotation does not contain the text of the span."""
+    """Add one annotation of a span, which does not contain the span's text."""
     kind, name = text_of(row.get("annotator_kind")).upper(), text_of(row.get("name"))
     if kind == "CODE":
         return
@@ -119,7 +118,7 @@ def _add_span(log: ScoreLog, row: Row, names: Sequence[str]) -> None:
 
 
 def _parsed(value: Any) -> Any:
-    """Return the object in a CSV cell that contains JSON; any other cell unchanged."""
+    """Parse a CSV cell that contains JSON; return any other cell unchanged."""
     if not isinstance(value, str) or not value.startswith("{"):
         return value
     try:

@@ -1,7 +1,6 @@
 """Format PRD (Peer Rank and Discussion): prompts, verdicts in both orders with raw replies, votes.
 
-A verdict with an empty reply counts as the authors recorded it; a note gives the number of such
-verdicts.
+A recorded verdict counts even if its reply is empty; a note gives the number of such verdicts.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def _add_question(builder: SourceBuilder, row: Row, where: str) -> None:
 
 
 def _add_recorded_verdict(builder: SourceBuilder, row: Row, where: str) -> bool:
-    """Add a verdict or vote; return whether it has a verdict but no reply."""
+    """Add the verdict or vote of a row; return whether it is a judge's verdict without a reply."""
     item = builder.add_item(required_text(row, "prompt_id", where), "", where=where)
     shown = (required_text(row, "first", where), required_text(row, "second", where))
     if builder.skip_self_comparison(shown, where):

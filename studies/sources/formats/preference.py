@@ -67,7 +67,7 @@ def _name_answers(kind: str, texts: list[str]) -> dict[str, str]:
 
 
 def _answer_texts(value: Any) -> list[str]:
-    """Return the answers of a cell: one text, several, or the last turn of a conversation."""
+    """Return the answers in a cell: one text, a list, or the last answer of a conversation."""
     if turns := parse_conversation(value):
         return split_conversation(turns)[1][-1:]
     if isinstance(value, list):
@@ -87,7 +87,7 @@ def _question_text(row: Row, chosen: list[str], where: str) -> str:
 def _split_transcripts(
     chosen: str, rejected: list[str], where: str
 ) -> tuple[str, tuple[list[str], list[str]]]:
-    """Split transcripts with a common beginning into the question and the last answers."""
+    """Split transcripts into their common beginning, which is the question, and the answers."""
     start, marker, end = chosen.rpartition(_ANSWER_MARKER)
     others = [text.rpartition(_ANSWER_MARKER) for text in rejected]
     if not marker or any(other[0] != start for other in others):

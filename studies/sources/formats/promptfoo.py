@@ -1,7 +1,7 @@
 """Format of promptfoo's results, as `promptfoo eval --output` writes them (JSON or JSON lines).
 
-A model-graded assertion is a judge of one answer. `select-best` compares all answers of a test. The
-judge sees the answers in the order in which they were finished, which is their order in the file.
+A model-graded assertion is a judge of one answer. The assertion `select-best` compares all answers
+of a test, which its judge sees in file order, the order in which they were finished.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def _add_choice(
     answers: Sequence[tuple[str, Mapping[str, Any]]],
     judge: str,
 ) -> None:
-    """Add the choice among the answers of a test; it is unusable unless exactly one answer is
-    best."""
+    """Add the verdict of `select-best` on a test's answers; unusable unless it chose exactly
+    one."""
     if len(answers) < 2:
         return
     best = [place for place, (_, part) in enumerate(answers) if part.get("pass") is True]
@@ -105,8 +105,7 @@ def _judged_parts(row: Row) -> list[Mapping[str, Any]]:
 
 
 def _contestants(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
-    """Return the contestant name of each (provider, prompt); the name includes the prompt only if
-    there are several prompts."""
+    """Return (provider, prompt) -> contestant name, with the prompt only if there are several."""
     cells = list(dict.fromkeys(_cell_key(row) for row in rows))
     prompts = {prompt for _, prompt in cells}
     return {
@@ -124,8 +123,8 @@ def _cell_key(row: Row) -> tuple[str, str]:
 
 
 def _question(row: Row) -> str:
-    """Return the variables of a test as its question, because the prompt differs between
-    contestants."""
+    """Return the variables of a test as its question, because each contestant has its own
+    prompt."""
     variables = row.get("vars") or (row.get("testCase") or {}).get("vars") or {}
     if len(variables) == 1:
         return text_of(next(iter(variables.values())))

@@ -22,23 +22,22 @@ SCORE_BY_WORD: Final[Mapping[str, float]] = {
     **dict.fromkeys(("fail", "failed", "false", "no", "incorrect", "i", "n"), 0.0),
     **dict.fromkeys(("partial", "p"), 0.5),
 }
-"""Word -> score, for passes and fails and for Inspect's grades: correct, incorrect, partial, no
-answer."""
+"""Word -> score, for pass and fail words and for Inspect's grades (correct, incorrect, partial, no
+answer)."""
 
 
 MODEL: Final = "model"
-"""Contestant of scores whose export does not name the model."""
+"""Contestant name for scores whose export does not name the model."""
 
 
 def score_rows(table: SourceTable) -> Sequence[Row]:
-    """Return the rows of an export: its list `data`, or the rows of the file itself."""
+    """Return the rows of an export: those in its list `data`, else the rows of the file itself."""
     data = (table.json_object or {}).get("data")
     return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else table.rows
 
 
 def score_of(value: Any) -> float | None:
-    """Convert a score, or pass or fail, to a number; None if the score is missing or an unknown
-    label."""
+    """Convert a number, or pass or fail, to a score; None for a missing value or another label."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):
@@ -55,7 +54,7 @@ def score_of(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class ScoreLog:
-    """Builder for a source of scores, with counts for its notes."""
+    """Collector of a source's scores, which counts missing scores and unknown labels for notes."""
 
     builder: SourceBuilder = field(default_factory=SourceBuilder)
     unscored: int = 0
@@ -77,7 +76,7 @@ class ScoreLog:
         error: str = "",
         person: bool = False,
     ) -> None:
-        """Add the score of an answer; a failed judge call is stored as an error, a missing score is
+        """Add the score of an answer; a failed judge call becomes an error, a missing score is
         counted."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
@@ -121,7 +120,7 @@ def score_or_label(score: Any, label: Any) -> Any:
 
 
 def plain_text(value: Any) -> str:
-    """Return a text, the only text of an object, or all of its values with their names."""
+    """Return a value as text; an object with several values becomes paragraphs "key: value"."""
     if isinstance(value, dict):
         if len(value) == 1:
             return plain_text(next(iter(value.values())))

@@ -1,6 +1,6 @@
 """Format of VisIT-Bench battles: human preferences (CSV), and the judge's two verdicts per pair.
 
-People: `model_selection.A` and `model_selection.B` mark the preferred answer. The judge (JSON
+People's preferred answer is marked in `model_selection.A` or `model_selection.B`. The judge (JSON
 lines) was called twice, with A first and with B first; `auto_evaluation_result` has both verdicts.
 """
 
@@ -74,7 +74,7 @@ def _add_item(builder: SourceBuilder, row: Row, names: tuple[str, str], where: s
 
 
 def _selected(row: Row) -> Pick:
-    """Return the answer that a person selected; both or neither is a tie."""
+    """Return the answer that a person selected; a tie if both or neither are selected."""
     marks = [_FLAGS.get(text_of(row.get(name)).strip().casefold()) for name in _SELECTED]
     if None in marks:
         return None
@@ -104,8 +104,7 @@ def _add_battle(
 
 
 def _winner(result: str, letters: tuple[str, str], names: tuple[str, str]) -> str:
-    """Return the winning model of a verdict, which is a letter or a model's name; "tie", or empty
-    if unclear."""
+    """Return the model that a verdict names by letter or name, "tie", or "" for any other text."""
     word = result.strip()
     if word in names:
         return word
@@ -116,11 +115,11 @@ def _winner(result: str, letters: tuple[str, str], names: tuple[str, str]) -> st
 
 def _second_meaning(table: SourceTable) -> str:
     """Return what the letters A and B mean in the second verdict: "as shown" (positions) or
-    "models" (the models A and B).
+    "models".
 
-    The meaning is found by comparing the verdicts with the replies to the second call, which name
-    the winner by position. The result is empty if the verdicts are letters and the replies do not
-    decide between the two meanings.
+    The verdicts are compared with the replies to the second call, which name the winner by
+    position. The result is empty if the verdicts are letters and the replies do not decide between
+    the two meanings.
     """
     as_shown = models = named = 0
     for row in table.rows:

@@ -50,7 +50,7 @@ def matches_folder(folder: Path) -> str:
 
 
 def read(source: OpenSource) -> SourceBuilder:
-    """Read items with the answers of all files, and the human checks of the reference."""
+    """Read the items with the answers from all files, and people's checks of the references."""
     base, files = _read_tables(source)
     on = source.spec.join or JOIN_COLUMNS
     keys = [_row_key(row, on) for row in base.rows]
@@ -95,7 +95,7 @@ def _question_file(folder: Path) -> Path | None:
 
 
 def _answer_files(folder: Path) -> dict[str, Path]:
-    """Find files named answers_<model>.csv or similar; returns contestant -> path."""
+    """Return contestant -> path, for files named answers_<model>.csv or similarly."""
     found = {}
     for path in sorted(folder.iterdir()):
         match = ANSWER_FILE.match(path.name)
@@ -109,7 +109,7 @@ def _strip_suffix(name: str) -> str:
 
 
 def _row_key(row: Row, on: tuple[str, ...]) -> JoinKey:
-    """Return the join key of a row; the Hub's column `image_url` is `image` in answer files."""
+    """Return the join key of a row, with the Hub's column `image_url` as `image`."""
     named = row if "image" in row else {**row, "image": _first_cell(row, _IMAGE_COLUMNS)}
     return join_key(named, on)
 
@@ -145,14 +145,12 @@ def _add_item(
 
 
 def _reference_text(row: Row) -> str:
-    """Return the reference answer: `gpt4_prediction`, or `reference_output` in the Hub's table,
-    which has no `gpt4_prediction`."""
+    """Return the reference answer: `gpt4_prediction`, or in the Hub's table `reference_output`."""
     return text_of(row.get("gpt4_prediction" if "gpt4_prediction" in row else "reference_output"))
 
 
 def _reference_fault(row: Row, where: str) -> str | None:
-    """Return the cause of a wrong reference: "caption", "answer" or None, as in the verification
-    form."""
+    """Return what the verification form calls wrong in a reference: "caption", "answer" or None."""
     if _parse_flag(row, "human_ratings_problem_in_caption", where):
         return "caption"
     return "answer" if _parse_flag(row, "human_ratings_problem_in_gpt4", where) else None
@@ -162,7 +160,7 @@ _BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": F
 
 
 def _parse_flag(row: Row, column: str, where: str) -> bool | None:
-    """Parse true or false; None for an empty cell, which means not checked."""
+    """Parse true or false; None for an empty cell, which means that people did not check this."""
     text = text_of(row.get(column)).strip().casefold()
     if text in ("", "nan", "none"):
         return None
@@ -185,7 +183,7 @@ def _first_cell(row: Row, columns: tuple[str, ...]) -> str:
 
 
 def split_list(text: str) -> list[str]:
-    """Split a cell with a list in Python or JSON notation, or with URLs separated by | or comma."""
+    """Split a cell that lists texts in Python or JSON notation, or URLs separated by | or comma."""
     if text.startswith("[") and text.endswith("]") and len(text) < 1_000_000:
         try:
             value = ast.literal_eval(text)

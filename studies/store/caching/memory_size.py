@@ -1,6 +1,6 @@
-"""Estimate of the memory that a value keeps alive: frames, arrays, texts and their containers.
+"""Estimate of the memory that a value occupies: frames, arrays, texts and their containers.
 
-Arrays are counted by their buffers, because a cached frame and the parts computed from it often
+Arrays are counted by their buffers, because a cached frame and the arrays computed from it often
 share buffers. Containers of many small objects are sampled.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterable, Mapping, Set
+from functools import lru_cache
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
@@ -17,16 +18,16 @@ import numpy as np
 import pandas as pd
 
 SAMPLED_ELEMENTS: Final = 200
-"""Number of elements of a container that are measured; each further element counts with the mean of
-these."""
+"""Number of elements of a container that are measured; further elements count with their mean."""
 MAX_DEPTH: Final = 40
 _SHARED_TYPES: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
+_NUMBERS: Final = frozenset((int, float, bool))
 _SCALARS: Final = (int, float, complex, bool, np.generic, pd.Timestamp)
 
 
 @dataclasses.dataclass(slots=True)
 class MemorySize:
-    """Number of bytes of small objects, and of each array buffer by its address."""
+    """Bytes of small objects, and the bytes of each array buffer by its address."""
 
     small: float = 0.0
     buffers: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -52,11 +53,10 @@ class _Walk:
         self._excluded = (*excluded, *_SHARED_TYPES)
         self._seen: set[int] = set()
         self._alive: list[object] = []
-        """Temporary objects created while measuring, stored so that Python does not reuse their
-        ids."""
+        """Measured objects, referenced so that Python does not give their ids to other objects."""
 
     def add(self, value: Any, weight: float, depth: int) -> None:
-        """Add a value; `weight` is the number of similar objects that it represents."""
+        """Add the size of a value; `weight` is the number of similar objects it stands for."""
         if value is None or isinstance(value, self._excluded) or id(value) in self._seen:
             return
         if isinstance(value, _SCALARS):
@@ -117,16 +117,24 @@ class _Walk:
             sample = tuple(islice(parts, SAMPLED_ELEMENTS))
         except RuntimeError:  # changed by another thread; measured again later
             return
-        for part in sample:
-            self.add(part, weight * max(count, len(sample)) / len(sample), depth)
+        if sample:
+            self._add_all(sample, weight * max(count, len(sample)) / len(sample), depth)
+
+    def _add_all(self, values: Iterable[Any], weight: float, depth: int) -> None:
+        for value in values:
+            if type(value) in _NUMBERS:  # most values are numbers: a call for each is slow
+                self.size.small += weight * 32
+            elif value is not None:
+                self.add(value, weight, depth)
 
     def _add_attributes(self, value: Any, weight: float, depth: int) -> None:
         self.size.small += weight * sys.getsizeof(value, 64)
-        for name in _slots(type(value)):
-            self.add(getattr(value, name, None), weight, depth)
+        names = _slots(type(value))  # type: ignore[arg-type]  # a class is hashable
+        self._add_all((getattr(value, name, None) for name in names), weight, depth)
         self.add(getattr(value, "__dict__", None), weight, depth)
 
 
+@lru_cache(maxsize=1024)
 def _slots(kind: type) -> list[str]:
     found: list[str] = []
     for one in kind.__mro__:

@@ -2,8 +2,8 @@
 
 A server runs for weeks, and every filter choice produces new values. When the values exceed the
 limit, the least recently used ones are dropped. Some values grow after they are stored, because
-they compute their parts on first use; therefore values are measured again after use, at most once a
-second while the cache is less than half full.
+they compute further results on first use; therefore values are measured again after use, but
+measuring takes at most a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any, Final, TypeVar
 from studies.store.caching.memory_size import MemorySize, measure
 
 MAX_CACHE_BYTES: Final = 1 << 30
-"""Maximum bytes of a store's cache; a frame of five million judgements takes about a third of
-them."""
+"""Maximum bytes of a store's cache, about three frames of five million judgements."""
 REMEASURE_SECONDS: Final = 1.0
-"""Minimum seconds between two measurements of the used values, while the cache is less than half
-full."""
+"""Minimum seconds between two measurements of used values while the cache is under half full."""
+MEASURING_SHARE: Final = 0.05
+"""Share of the time that measurements of used values may take: after one of 0.1 s, the next follows
+after 2 s at the earliest."""
 RECENT_ENTRIES: Final = 8
-"""Number of most recently used entries that are always measured again: a view in progress may
-still add parts to them."""
+"""Number of most recently used entries that are always measured again, as they may grow."""
 Value = TypeVar("Value")
 CacheKey = tuple[Hashable, ...]
 
@@ -40,22 +40,22 @@ class _CacheEntry:
 
 
 class StoreCache:
-    """Cached values by key, with one version of each value; the newest value is never dropped."""
+    """Cache with one version of the value of each key; the newest value is never dropped."""
 
     def __init__(self, most_bytes: int = MAX_CACHE_BYTES, excluded: tuple[type, ...] = ()) -> None:
-        """Create an empty cache; objects of the `excluded` types, such as the store itself, are not
+        """Create an empty cache; objects of `excluded` types, such as the store, are not
         measured."""
         self._most, self._excluded = most_bytes, excluded
         self._entries: OrderedDict[CacheKey, _CacheEntry] = OrderedDict()
         self._buffers: dict[int, list[int]] = {}
-        """Bytes of each array buffer and number of entries that hold it, by address."""
+        """Address of an array buffer -> its bytes, and the number of entries that refer to it."""
         self._bytes = 0
         self._used: set[CacheKey] = set()
-        """Keys of entries that may have grown since they were measured."""
-        self._measured_at = -REMEASURE_SECONDS
+        """Keys of entries that may have grown since they were last measured."""
+        self._measured_at = self._measuring_seconds = 0.0
         self._lock = threading.Lock()
         self._computing: dict[CacheKey, list[Any]] = {}
-        """A lock, and the number of its users, for each key that is being computed."""
+        """Key that is being computed -> its lock, and the number of threads that use the lock."""
 
     @property
     def bytes(self) -> int:
@@ -68,7 +68,7 @@ class StoreCache:
         return len(self._entries)
 
     def compute_once(self, key: CacheKey, version: Hashable, work: Callable[[], Value]) -> Value:
-        """Return the value of a key in this version; compute it if it is not in the cache.
+        """Return the value of a key in this version, computed by `work` if it is not cached.
 
         Simultaneous requests for a key wait for one computation.
         """
@@ -122,14 +122,17 @@ class StoreCache:
         return entry
 
     def _needs_measuring(self) -> bool:
-        waited = time.monotonic() - self._measured_at >= REMEASURE_SECONDS
-        return waited or self._bytes > self._most / 2
+        waited = time.monotonic() - self._measured_at
+        shortest = 0.0 if self._bytes > self._most / 2 else REMEASURE_SECONDS
+        return waited >= max(shortest, self._measuring_seconds / MEASURING_SHARE)
 
     def _measure_used(self) -> None:
+        began = time.monotonic()
         for key in self._used:
             self._measure(key)
         self._used = set(islice(reversed(self._entries), RECENT_ENTRIES))
         self._measured_at = time.monotonic()
+        self._measuring_seconds = self._measured_at - began
 
     def _measure(self, key: CacheKey) -> None:
         entry = self._entries[key]

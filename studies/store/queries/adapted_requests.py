@@ -1,8 +1,8 @@
 """Keys of calls that were sent without parameters that their endpoint refused.
 
 The keys of a plan are hashes of the requests as the study describes them. A reply to a request
-without one of its parameters is stored under another key (the adapted key), and the asks of all
-plans refer to that key from then on. The pair of keys is stored, so that a new plan finds the
+without one of its parameters is stored under another key (the adapted key), and from then on the
+asks of all plans refer to the adapted key. The pair of keys is stored, so that a new plan finds the
 reply.
 """
 
@@ -29,7 +29,7 @@ def key_without(key: str, parameters: Collection[str]) -> str:
 
 
 def is_key_of_call(key: str, planned: str) -> bool:
-    """Whether a key is the planned key of a call, or the key of the same call without refused
+    """Whether a key is the key `planned` of a call, or the key of this call without refused
     parameters."""
     if key == planned:
         return True
@@ -42,10 +42,8 @@ def is_key_of_call(key: str, planned: str) -> bool:
 
 
 def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
-    """Return the key under which the reply to a planned call is stored if parameters were left out.
-
-    None if the call was not made with fewer parameters.
-    """
+    """Return the key under which the reply to a planned call was stored because parameters were
+    left out; None if all were sent."""
     row = connection.execute("SELECT adapted FROM adapted_requests WHERE key=?", (key,)).fetchone()
     return None if row is None else str(row[0])
 

@@ -75,7 +75,7 @@ def reply_times(store: StoreFile, study: str) -> tuple[float | None, float | Non
 
 
 def reported_models(store: StoreFile, study: str) -> dict[str, list[str]]:
-    """Return judge -> model identifiers as reported in its replies."""
+    """Return judge -> model identifiers that the judge's replies report."""
     rows = store.read(
         f"SELECT DISTINCT p.judge, j.model FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND j.model != '' ORDER BY p.judge, j.model",

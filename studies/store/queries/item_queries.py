@@ -17,8 +17,6 @@ FactsByItem = dict[str, dict[str, Any]]
 
 
 class ItemQueries(StoreFile):
-    """The queries of a store for items."""
-
     def items(self, name: str) -> dict[str, Item]:
         rows = self.read(f"SELECT i.json {ITEMS_OF_STUDY} ORDER BY s.position", (name,))
         found = (parse_stored_item(json.loads(text)) for (text,) in rows)
@@ -32,8 +30,7 @@ class ItemQueries(StoreFile):
         """Return category, answer lengths, preferences and suspects of every item, without its
         texts.
 
-        The result is cached until the study is saved again; callers share it and must not change
-        it.
+        Cached until the study is saved again; callers share the result and must not change it.
         """
         saved = self.version(name)[0]
         return self.memoised(name, ("item facts",), lambda: self._read_item_facts(name), saved)

@@ -10,8 +10,8 @@ from studies.store.store_file import StoreFile
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
-    """Totals of one judge with one prompt, or with all prompts; a total is None if no reply reports
-    its number."""
+    """Totals of one judge with one prompt or all prompts; a total is None if no reply reports
+    it."""
 
     replies: int
     prompt_tokens: int | None

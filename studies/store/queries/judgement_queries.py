@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from studies.domain import Judgement
-from studies.frames.columns import GROUP_COLUMNS, ROWS_PER_CHUNK
+from studies.frames.columns import GROUP_COLUMNS, ROW_SEP, ColumnTexts
 from studies.store.queries.item_queries import ITEMS_OF_STUDY
 from studies.store.rows import (
     JUDGEMENT_COLUMNS,
@@ -22,8 +22,6 @@ from studies.store.store_file import StoreFile
 
 
 class JudgementQueries(StoreFile):
-    """The queries of a store for judgements."""
-
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
         """Yield the judgements of a study with their texts, in plan order."""
         rows = self.read(
@@ -67,7 +65,7 @@ class JudgementQueries(StoreFile):
         return [(row[0], judgement_from_row(row[1:])) for row in rows]
 
     def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
-        """Return the extraction from an ask's reply: its key, reply, finish reason and top
+        """Return the extraction from the reply to an ask: key, reply, finish reason and top
         log-probabilities."""
         row: tuple[str, str, str, str] | None = self.read(
             "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
@@ -163,7 +161,9 @@ class JudgementQueries(StoreFile):
             "AND j.status IN ('ok','extracted','unreadable') ORDER BY j.seq DESC LIMIT 100)",
             (endpoint,),
         ).fetchone()
-        return (float(tokens) / seconds, calls / seconds) if calls >= 5 and seconds > 0 else None
+        if calls < 5 or seconds <= 0:
+            return None
+        return float(tokens or 0) / seconds, calls / seconds
 
     # ---- the frame --------------------------------------------------------------------------
 
@@ -175,22 +175,23 @@ class JudgementQueries(StoreFile):
         """
         return self._frame_row_cursor(name, since).fetchall()
 
-    def _grouped_rows(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a study's frame in plan order, in the form that
-        `JudgementColumns.from_groups` reads.
-
-        The rows come in chunks, because five million rows would not fit into memory.
-        """
+    def _column_texts(self, name: str) -> Iterator[ColumnTexts]:
+        """Yield the rows of a study's frame in plan order, in blocks of ROWS_PER_BLOCK asks."""
         plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
         group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
-        cursor = self.read(
-            f"SELECT p.item, json_array({', '.join(group)}), j.scores, j.probabilities, j.seq "
-            "FROM plan p JOIN judgements j ON p.key=j.key "
-            f"WHERE p.study={STUDY_ID} ORDER BY p.position",
-            (name,),
-        )
-        while chunk := cursor.fetchmany(ROWS_PER_CHUNK):
-            yield chunk
+        for first, last in self.plan_blocks(name):
+            row = self.read(
+                "SELECT group_concat(json_quote(p.item), ?1), "
+                f"group_concat(json_array({', '.join(group)}), ?1), group_concat(j.seq), "
+                "json_group_array(json(j.scores)), json_group_array(json(j.probabilities)) "
+                # CROSS JOIN fixes the order of the join, and with it the order of the rows.
+                "FROM plan p CROSS JOIN judgements j ON p.key=j.key "
+                "WHERE p.study=(SELECT id FROM studies WHERE name=?2) "
+                "AND p.position BETWEEN ?3 AND ?4",
+                (ROW_SEP, name, first, last),
+            ).fetchone()
+            if row[0] is not None:
+                yield ColumnTexts(*row)
 
     def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
         """Return a cursor over the rows of a frame; reading five million rows at once would not fit
@@ -206,8 +207,8 @@ class JudgementQueries(StoreFile):
 
 
 def has_reply(connection: sqlite3.Connection, stored: Judgement) -> bool:
-    """Whether the store still has this judgement, with the same status, time and reply, and no
-    newer judgement of the ask."""
+    """Whether a judgement is still stored with the same status, time and reply, and not
+    replaced."""
     row = connection.execute(
         "SELECT status, time, reply FROM judgements JOIN replies USING(key) WHERE key=?",
         (stored.ask.key,),

@@ -1,14 +1,17 @@
-"""The plan of a study: its asks, the pending ones among them, and counts by status.
+"""The plan of a study: all its asks, the pending asks, and counts by status.
 
 An ask is live if a run makes its call; recorded verdicts and votes are recorded asks.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from studies.domain import HUMAN_PREFIX, Ask
+from studies.frames.columns import ROW_SEP
 from studies.frames.frame import SEP
 from studies.store.rows import PLAN_COLUMNS, STUDY_ID, ask_from_row
 from studies.store.store_file import StoreFile
@@ -18,8 +21,6 @@ KEYS_PER_QUERY: Final = 500
 
 
 class PlanQueries(StoreFile):
-    """The queries of a store for plans."""
-
     def plan_sha(self, name: str) -> str:
         row = self.read("SELECT plan_sha FROM studies WHERE name=?", (name,)).fetchone()
         return row[0] if row else ""
@@ -55,7 +56,7 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_among(self, keys: Sequence[str]) -> set[str]:
-        """Return, of the given keys, those that have a judgement other than an error, in any study.
+        """Return those of the given keys that have a judgement other than an error, in any study.
 
         The keys are those of plans, also for calls stored under another key because an endpoint
         refused parameters.
@@ -112,7 +113,7 @@ class PlanQueries(StoreFile):
         return {"planned": sum(found.values()), **found}
 
     def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
-        """Count the asks by status, only the live ones or only the recorded ones (`origin`)."""
+        """Count the asks by status; `origin` is "live" or "recorded"."""
         found: dict[str, int] = {}
         for _, _, one, status, count in self.ask_counts(name):
             if one == origin:
@@ -130,21 +131,25 @@ class PlanQueries(StoreFile):
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
     def _count_asks(self, name: str) -> list[list[Any]]:
-        rows = self.read(
-            "SELECT p.judge, p.prompt, p.origin, COALESCE(j.status, 'pending'), count(*) "
-            f"FROM plan p LEFT JOIN judgements j USING(key) WHERE p.study={STUDY_ID} "
-            "GROUP BY 1, 2, 3, 4",
-            (name,),
-        )
-        return [list(row) for row in rows]
+        found: Counter[str] = Counter()
+        for first, last in self.plan_blocks(name):
+            (texts,) = self.read(  # GROUP BY would sort all rows, which takes twice as long
+                "SELECT group_concat(json_array(p.judge, p.prompt, p.origin, "
+                "COALESCE(j.status, 'pending')), ?1) FROM plan p LEFT JOIN judgements j USING(key) "
+                "WHERE p.study=(SELECT id FROM studies WHERE name=?2) "
+                "AND p.position BETWEEN ?3 AND ?4",
+                (ROW_SEP, name, first, last),
+            ).fetchone()
+            found.update((texts or "").split(ROW_SEP))
+        return sorted([*json.loads(text), count] for text, count in found.items() if text)
 
 
 def repeated_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
-    """Count, by status, the live asks with one of these statuses.
+    """Count, by status, the live asks that have one of these statuses.
 
-    Only asks judged up to the sequence number (seq) `until` count.
+    Only judgements up to the sequence number (seq) `until` count.
     """
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
@@ -169,8 +174,8 @@ def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict
 def asks_to_repeat(
     store: PlanQueries, study: str, again: Collection[str], *, pending: bool
 ) -> list[tuple[str, int]]:
-    """Count, by judge, the live asks with one of these statuses; with `pending`, also the asks
-    without a judgement."""
+    """List (judge, number of live asks with one of these statuses); with `pending`, asks without a
+    judgement count too."""
     wanted = {*again, "pending"} if pending else {*again}
     found: dict[str, int] = {}
     for judge, _, origin, status, count in store.ask_counts(study):
@@ -180,7 +185,7 @@ def asks_to_repeat(
 
 
 def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float | None]:
-    """Return the number of a judge's judgements with known cost in a study, and their mean in
+    """Return the number of a judge's judgements with a known cost, and their mean cost in
     dollars."""
     count, mean = store.read(
         "SELECT count(*), avg(j.cost) FROM plan p JOIN judgements j USING(key) "
@@ -199,7 +204,8 @@ def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str
 
 
 def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
-    """Return number and last sequence number (seq) of the judgements of judges other than people.
+    """Return the number of judgements by judges other than people, and their last sequence number
+    (seq).
 
     The pair changes when such a judgement is stored or replaced.
     """

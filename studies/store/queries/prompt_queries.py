@@ -9,8 +9,6 @@ from studies.store.store_file import StoreFile
 
 
 class PromptQueries(StoreFile):
-    """The queries of a store for prompts."""
-
     def prompt_yaml(self, sha: str) -> str | None:
         row = self.read("SELECT yaml FROM prompts WHERE sha=?", (sha,)).fetchone()
         return row[0] if row else None

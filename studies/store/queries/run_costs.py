@@ -21,7 +21,7 @@ class AttemptTotals(NamedTuple):
     cached_tokens: int
     cost: float
     unknown: int
-    """Calls of unknown cost: no price, or no token counts."""
+    """Number of calls of unknown cost, because the price or the token counts are unknown."""
     reasoning_tokens: int
     """Completion tokens of the reasoning before the answers."""
 
@@ -84,7 +84,7 @@ class RunSpending(NamedTuple):
 
 
 def spending_by_owner(store: StoreFile, owners: Collection[str]) -> dict[str, RunSpending]:
-    """Return the calls and dollars of several runs, by owner, with one query."""
+    """Return owner -> calls and dollars, for several runs in one query."""
     marks = ",".join("?" * len(owners))
     rows = store.read(
         f"SELECT owner, count(*), COALESCE(sum(cost), 0.0), {UNKNOWN_USAGE_SQL}, "

@@ -27,11 +27,9 @@ class PastRun:
 
 
 class RunQueries(StoreFile):
-    """The queries of a store for runs."""
-
     def runs(self, study: str | None = None) -> list[PastRun]:
-        """List the runs of one study or of all, newest first; a run whose process has died is
-        `interrupted`."""
+        """List the runs of one study or of all studies, newest first; `interrupted` if the process
+        has died."""
         rows = self.read(
             "SELECT id, study, owner, state, reason, started, ended FROM runs "
             "WHERE ?1 IS NULL OR study=?1 ORDER BY started DESC",
@@ -56,8 +54,8 @@ def put_run(connection: sqlite3.Connection, run: PastRun) -> None:
 
 
 def delete_runs(connection: sqlite3.Connection, study: str) -> None:
-    """Delete the runs of a study and their attempts, because a new study of the same name must not
-    get them."""
+    """Delete the runs of a study and their attempts, so that a new study of the same name has
+    none."""
     connection.execute(
         "DELETE FROM attempts WHERE owner IN (SELECT owner FROM runs WHERE study=?)", (study,)
     )
@@ -84,7 +82,7 @@ def data_version(store: StoreFile) -> object:
 def overlapping_runs(
     connection: sqlite3.Connection, study: str, owner: str
 ) -> list[tuple[str, float | None]]:
-    """Return owner and end of the study's other runs that were live at some time during the run of
+    """Return owner and end time of the study's other runs that were live during the run of
     `owner`."""
     return connection.execute(
         "SELECT owner, ended FROM runs WHERE study=? AND owner NOT IN ('', ?) AND "
@@ -104,11 +102,10 @@ def lease_free_asks(
     keys: Collection[str],
     first_seq: int,
 ) -> set[str]:
-    """Lease the asks that are unanswered and that no other live run has leased; return the keys of
-    the leased asks.
+    """Lease the asks that have no result and that no other live run has leased; return their keys.
 
-    An error stored up to `first_seq` does not count as an answer. `owners` is the store's folder of
-    lock files.
+    An error stored up to the sequence number `first_seq` is no result. `owners` is the store's
+    folder of lock files.
     """
     known = [row[0] for row in connection.execute("SELECT DISTINCT owner FROM leases")]
     alive = [one for one in known if one != owner and is_owner_alive(owners, one)]

@@ -32,7 +32,7 @@ each row is on another page."""
 def put_answers(
     connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]
 ) -> tuple[int, int, Counter[str]]:
-    """Store answers to asks that are in a plan; an existing answer is kept, an error is replaced.
+    """Store the results of asks that are in a plan; of stored results, only errors are replaced.
 
     Returns the number of rows whose asks are in a plan, the number of final results among them, and
     the new judgements by status.
@@ -73,8 +73,8 @@ def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[An
 def write_recorded_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
-    """Write the collected rows to the store as a recorded study; if an ask has several rows, the
-    first row counts."""
+    """Write the collected rows to the store as a recorded study; of several rows of an ask, the
+    first counts."""
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)

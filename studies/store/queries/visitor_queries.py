@@ -44,8 +44,8 @@ _USED_BY_OTHERS: Final = (
     "WHERE p.key={row}.key AND s.owner IS NOT visitor() "
     f"AND NOT (p.judge LIKE 'human:%' AND {_MAY_VOTE.replace('{row}', 'p')}))"
 )
-"""SQL condition: this key is in the plan of a study that the visitor does not own, and it is not a
-vote that the visitor may cast."""
+"""SQL condition: the key of the row is in the plan of a study that the visitor does not own, and is
+not a vote that the visitor may cast."""
 _ONLY_TIME_CHANGED: Final = (
     "(OLD.id, OLD.name, OLD.yaml, OLD.plan_sha, OLD.recorded, OLD.owner) = "
     "(NEW.id, NEW.name, NEW.yaml, NEW.plan_sha, NEW.recorded, NEW.owner) "
@@ -80,7 +80,7 @@ def restrict_reads(connection: sqlite3.Connection) -> None:
 def restrict_writes(connection: sqlite3.Connection, most_studies: int) -> None:
     """Refuse, on this connection, changes to studies of other owners.
 
-    `most_studies` is the limit of studies per visitor (0: none).
+    `most_studies` is the limit of studies per visitor; 0 means no limit.
     """
     for trigger in _triggers(most_studies):
         connection.execute(trigger)
@@ -119,7 +119,7 @@ def _trigger(table: str, event: str, refused: str) -> str:
 
 
 def owner_of(store: StoreFile, study: str) -> str | None:
-    """Return the owner of a study: empty without an owner, None if the visitor sees no such
+    """Return the owner of a study; "" if it has none, None if the visitor may not see such a
     study."""
     row = store.read("SELECT owner FROM studies WHERE name=?", (study,)).fetchone()
     return row[0] if row else None
@@ -130,7 +130,7 @@ def study_owners(store: StoreFile) -> set[str]:
 
 
 def unused_studies(store: StoreFile, before: float) -> list[str]:
-    """List the owned studies that were not saved, run or voted on since `before`."""
+    """List the studies with an owner that were not saved, run or voted on since `before`."""
     rows = store.read(
         "SELECT name FROM studies s WHERE owner!='' AND max(updated, "
         "COALESCE((SELECT max(max(started, COALESCE(ended, 0))) FROM runs WHERE study=s.name), 0), "

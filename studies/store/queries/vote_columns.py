@@ -19,7 +19,7 @@ from studies.store.ballot_queries import selection_reasons
 def add_vote_columns(
     frame: pd.DataFrame, connection: sqlite3.Connection, study: str
 ) -> pd.DataFrame:
-    """Return the frame with the two columns added if it has votes cast on the page."""
+    """Return the frame with `seconds` and `chosen` added, if it has votes cast on the page."""
     human = any(str(name).startswith(HUMAN_PREFIX) for name in frame["judge"].cat.categories)
     if not human:
         return frame

@@ -1,4 +1,4 @@
-"""Copies of a store, made while it is in use, and the check of a copy."""
+"""Copy a store while it is in use, and check the copy."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def set_identity(connection: sqlite3.Connection) -> None:
 def rewrite_identity(connection: sqlite3.Connection) -> None:
     """Write the identity of a store again, unchanged, inside an open transaction.
 
-    The transaction then contains the first page of the file, and its write-ahead log can be told
-    from the log of another store.
+    The transaction then contains the first page of the file, which shows to which store its
+    write-ahead log belongs.
     """
     (identity,) = connection.execute("PRAGMA application_id").fetchone()
     connection.execute(f"PRAGMA application_id={int(identity)}")

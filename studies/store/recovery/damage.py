@@ -1,8 +1,8 @@
 """Checks of a store's file before SQLite opens it for writing.
 
 SQLite creates tables in an empty file and applies any log beside a file, so damage must be found
-before the file is opened. The checks read the header and the log; files up to `QUICK_CHECK_BYTES`
-are checked page by page. Damage inside a larger file is found when SQLite first reads the page.
+before the file is opened. The checks read the header and the write-ahead log; files up to
+`QUICK_CHECK_BYTES` are checked page by page. Damage inside a larger file is found when it is read.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_pat
 
 QUICK_CHECK_BYTES: Final = 8 << 20
 _RETRY_SECONDS: Final = (0.1, 0.4, 1.5)
-"""Seconds to wait before the file is checked again; a fault is reported only after the last check.
-Another process may be creating the store or writing back its log, and a later check then finds a
-complete file."""
+"""Seconds to wait before each new check of a faulty file. Another process may be creating the store
+or writing back its log, so a fault is reported only after the last check."""
 _DAMAGE_CODES: Final = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether an error is due to the content of the file, not to a lock or a full disk."""
+    """Whether an SQLite error is due to the content of the file, not to a lock or a full disk."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _DAMAGE_CODES
 
@@ -52,7 +51,7 @@ def check_file(path: Path) -> None:
 
 
 def _find_fault(path: Path) -> StoreUnusable | None:
-    """Return the first fault of a file; none if this process has already opened and checked it."""
+    """Return the first fault of a file; None if it has no fault or is open in this process."""
     with PLAIN_READ:
         return None if is_open_here(path) else _read_fault(path)
 
@@ -90,8 +89,8 @@ def _not_a_database(path: Path) -> StoreUnusable:
 
 
 def _log_has_pages(path: Path, first: int, last: int) -> bool:
-    """Whether the write-ahead log has all pages that the file lacks, because the log is being
-    written back."""
+    """Whether the write-ahead log has all pages from `first` to `last`, which the file lacks while
+    the log is being written back."""
     wal = read_wal(wal_path(path))
     return wal is not None and set(range(first, last + 1)) <= wal.latest().keys()
 
@@ -99,8 +98,8 @@ def _log_has_pages(path: Path, first: int, last: int) -> bool:
 def find_bad_page(path: Path, *, use_log: bool = True) -> str:
     """Return the first fault that SQLite finds in the pages of a file.
 
-    The result is empty if there is no fault, or if the file cannot be opened for a reason other
-    than its content.
+    The result is empty if there is no fault or if the file cannot be opened, for example because it
+    is locked.
     """
     try:
         return quick_check(path, use_log=use_log)
@@ -109,8 +108,7 @@ def find_bad_page(path: Path, *, use_log: bool = True) -> str:
 
 
 def quick_check(path: Path, *, use_log: bool = True) -> str:
-    """Return the first fault that SQLite finds in a file, which is opened read-only; empty if there
-    is none.
+    """Open a file read-only and return the first fault that SQLite finds; empty if there is none.
 
     Without a log the file is opened as immutable, because SQLite would otherwise leave an empty log
     beside it.

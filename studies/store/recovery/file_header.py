@@ -19,16 +19,14 @@ class FileHeader(NamedTuple):
     """Unused bytes at the end of each page."""
     change_counter: int
     pages: int
-    """Number of pages of the database; 0 if the program that wrote last did not update this
-    field."""
+    """Number of pages of the database; 0 if the program that last wrote the file did not set it."""
     first_free_page: int
     user_version: int
     application_id: int
 
 
 def parse_header(start: bytes) -> FileHeader | None:
-    """Read the header at the start of a file or of its first page; None if the bytes are no SQLite
-    header."""
+    """Parse the header at the start of a file or of its first page; None if it is invalid."""
     if len(start) < HEADER_BYTES or start[:16] != MAGIC:
         return None
     (size,) = struct.unpack_from(">H", start, 16)

@@ -1,4 +1,4 @@
-"""Read the pages of an SQLite file without SQLite, which stops at the first damaged page.
+"""Read the pages of a damaged SQLite file without SQLite, which stops at the first damaged page.
 
 The format is documented at https://sqlite.org/fileformat2.html. Each cell is checked separately, so
 that only the rows in damaged bytes are lost.
@@ -45,8 +45,7 @@ class BTreePage(NamedTuple):
 
 
 class PageFile:
-    """The pages of a database file; pages in its write-ahead log replace the older versions in the
-    file."""
+    """The pages of a database file; a page in the write-ahead log replaces that in the file."""
 
     def __init__(self, path: Path, wal: Wal | None) -> None:
         self._file = path.open("rb")
@@ -81,7 +80,7 @@ class PageFile:
             self._log.close()
 
     def page(self, number: int) -> bytes:
-        """Return the bytes of a page; raise Unreadable if the file does not have all of them."""
+        """Return the bytes of a page; raise Unreadable if the file is too short for it."""
         if not 1 <= number <= self.count:
             raise Unreadable(f"no page {number}")
         if self._log and number in self._logged:
@@ -95,8 +94,8 @@ class PageFile:
         return content
 
     def free_pages(self) -> set[int]:
-        """Return the pages of the free list, which contain deleted rows, as far as the list can be
-        read."""
+        """Return the numbers of the pages on the free list, which contain deleted rows; if the list
+        is damaged, those before the damage."""
         found: set[int] = set()
         trunk = self.header.first_free_page if self.header else 0
         while trunk and trunk not in found:
@@ -167,8 +166,7 @@ class PageFile:
         return Row(rowid, _values(payload))
 
     def _local_bytes(self, size: int, kind: int) -> int:
-        """Return the number of bytes of a payload that are on the page itself, not on overflow
-        pages."""
+        """Return how many bytes of a payload are on the page itself, not on overflow pages."""
         usable = self._usable
         most = usable - 35 if kind == TABLE_LEAF else (usable - 12) * 64 // 255 - 23
         if size <= most:
@@ -199,8 +197,7 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def _values(payload: bytes) -> tuple[Any, ...]:
-    """Return the values of a record; raise Unreadable unless the lengths of the values add up to
-    the size of the record."""
+    """Return the values of a record; raise Unreadable if their lengths do not fit its size."""
     header_size, at = _varint(payload, 0)
     body = header_size
     values: list[Any] = []

@@ -1,5 +1,4 @@
-"""The trees of pages that form the tables of a damaged file, and the pages that no tree
-contains."""
+"""Page trees of the tables in a damaged file, and the pages that belong to no tree."""
 
 from __future__ import annotations
 
@@ -12,12 +11,12 @@ from studies.store.recovery.table_shapes import MASTER, MASTER_SHAPE, TableShape
 
 @dataclass(slots=True)
 class TreeLosses:
-    """The pages and cells of one table or index that could not be read."""
+    """Numbers of pages and cells of one table or index that could not be read."""
 
     pages: int = 0
     cells: int = 0
     read_pages: int = 0
-    """Number of readable pages with rows, from which the number of rows per page is estimated."""
+    """Number of readable pages with rows, for the estimate of the rows on a lost page."""
     read_rows: int = 0
 
     @property
@@ -25,14 +24,14 @@ class TreeLosses:
         return bool(self.pages or self.cells)
 
     def estimate_rows(self) -> int:
-        """Return the number of lost rows, if lost pages had as many rows as the readable ones."""
+        """Estimate the number of lost rows, from the mean number of rows on readable pages."""
         mean = self.read_rows / self.read_pages if self.read_pages else 1.0
         return self.cells + round(self.pages * mean)
 
 
 @dataclass(slots=True)
 class PageTrees:
-    """Tables and indexes of a file by name; each page is assigned to at most one of them."""
+    """Page trees of the tables and indexes of a file; each page belongs to at most one tree."""
 
     pages: PageFile
     shapes: dict[str, TableShape]
@@ -42,7 +41,7 @@ class PageTrees:
 
     def find_roots(self) -> None:
         """Find the first page of each table in the file's list of tables; if the list is damaged,
-        its rows are searched in all pages."""
+        search all pages for its rows."""
         self._seen = self.pages.free_pages()
         found = list(self.rows(MASTER, 1))
         if self.losses[MASTER].any:
@@ -54,7 +53,7 @@ class PageTrees:
                 self.roots[name] = root
 
     def rows(self, name: str, root: int | None = None) -> Iterator[Row]:
-        """Yield the rows of a table or index, in the order of its tree."""
+        """Yield the readable rows of a table or index, in the order of its tree."""
         losses = self.losses.setdefault(name, TreeLosses())
         shape = MASTER_SHAPE if name == MASTER else self.shapes[name]
         start = self.roots.get(name) if root is None else root
@@ -100,9 +99,9 @@ class PageTrees:
                     continue
 
     def cut_off_rows(self, names: Iterable[str]) -> Iterator[tuple[str, Row]]:
-        """Yield the rows of pages that no tree contains, each with the name of its table.
+        """Yield the rows on pages that belong to no tree, each with the name of its table.
 
-        A page is assigned to a table if all its rows fit exactly one of the damaged tables `names`.
+        A page is assigned to a table if its rows fit exactly one of the damaged tables `names`.
         """
         candidates = [self.shapes[name] for name in names]
         for number, page in self._cut_off_pages():

@@ -1,9 +1,9 @@
-"""Plain reads of a store's file, which must not disturb the connections of this process.
+"""Reads of a store's file without SQLite, which must not disturb the connections of this process.
 
-POSIX drops all locks of a process on a file when the process closes any descriptor of that file. A
-plain read would therefore drop the locks of the connections that are open in this process. Another
-process that closes the store would then take itself for the last user, and delete the write-ahead
-log into which this process goes on writing: what is written from then on would be lost.
+POSIX drops all locks of a process on a file when the process closes any descriptor of that file.
+Such a read would therefore drop the locks of the connections that are open in this process. Another
+process that closes the store could then delete the write-ahead log into which this process still
+writes, and all further writes would be lost.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Final
 
 PLAIN_READ: Final = threading.RLock()
-"""Held during a plain read, and while a connection is opened: a connection opened in between would
-lose its locks too."""
+"""Lock for a read without SQLite and for opening a connection, which would lose its locks if it
+were opened during such a read."""
 _DESCRIPTORS: Final = Path("/dev/fd")
 
 
 def is_open_here(path: Path) -> bool:
-    """Whether this process has a descriptor of the file, so that the file must not be read
-    plainly."""
+    """Whether this process has the file open, so that the file must not be read without SQLite."""
     try:
         wanted = path.stat()
         numbers = [int(one.name) for one in _DESCRIPTORS.iterdir()]

@@ -45,8 +45,7 @@ def repair(options: argparse.Namespace) -> None:
 
 
 def _is_whole(source: Path) -> bool:
-    """Whether a store passes all checks; unlike at opening, a large file is also checked page by
-    page."""
+    """Whether a store passes all checks, also the page-by-page check that opening may skip."""
     try:
         check_file(source)
     except StoreUnusable:

@@ -1,8 +1,8 @@
 """Automatic backups beside a store: one a day, and one before each change of its schema.
 
-`EVENHAND_BACKUPS` is the number of daily backups that are stored; 0 switches both kinds of backup
-off. In public mode there are no daily backups unless the variable is set: a Space loses its disk at
-every restart, so its backup is `EVENHAND_SNAPSHOT`.
+`EVENHAND_BACKUPS` is the number of daily backups that are kept; 0 disables both kinds of backup. In
+public mode there are no daily backups unless the variable is set: a Space loses its disk at every
+restart, so its backup is `EVENHAND_SNAPSHOT`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from studies.errors import StoreUnusable
 from studies.store.recovery.backup import copy_store, find_damage
 
 MAX_DAILY_BYTES: Final = 2_000_000_000
-"""Size of the largest store that is copied every day; for larger stores there is `python -m studies
-backup`."""
+"""Maximum size of a store that is copied daily; `python -m studies backup` has no limit."""
 FIRST_CHECK_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 1800.0
 _log: Final = logging.getLogger(__name__)
@@ -44,7 +43,7 @@ def backups_to_keep() -> int:
 
 
 def write_backup(store: Path, target: Path) -> None:
-    """Copy a store to a new file, check the copy and put it at its place in one step."""
+    """Copy a store to a temporary file, check the copy and rename it to `target`."""
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
@@ -81,8 +80,7 @@ def backup_before_migration(store: Path, version: int) -> None:
 
 
 def backup_daily(store: Path) -> Path | None:
-    """Make today's backup, if there is none and the store has changed since the last backup; delete
-    the oldest backups.
+    """Make today's backup if the store has changed since the last; delete the oldest backups.
 
     Returns the new file; None if no backup was made.
     """
@@ -126,7 +124,7 @@ def _require_room(size: int, store: Path) -> None:
 
 
 class DailyBackupThread:
-    """Thread that makes the daily backups while the page runs. Errors are logged once a day."""
+    """Thread that makes the daily backups while the page runs; it logs at most one error a day."""
 
     def __init__(
         self, store: Path, first: float = FIRST_CHECK_SECONDS, every: float = CHECK_SECONDS
@@ -134,7 +132,7 @@ class DailyBackupThread:
         self._store, self._first, self._every = store, first, every
         self._stop = threading.Event()
         self._reported = ""
-        """The day of the last logged error."""
+        """Day of the last logged error."""
         self._thread = threading.Thread(target=self._check, name="daily-backup", daemon=True)
         self._thread.start()
 

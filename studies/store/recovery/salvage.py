@@ -1,7 +1,7 @@
 """Salvage of a damaged store: copy every readable row into a new store, and count the lost rows.
 
-Python's SQLite has no `.recover`, so the pages are read one by one. Tables are followed from their
-first page; a page that no readable page refers to any more is assigned to the one damaged table
+Python's SQLite has no `.recover`, so the pages are read one by one. A table's pages are followed
+from its first page; a page to which no readable page refers is assigned to the one damaged table
 that its rows fit. Deleted rows (the free list) are not copied. The damaged files are only read.
 """
 
@@ -41,9 +41,9 @@ class TableResult:
     kept: int = 0
     lost: int = 0
     exact: bool = True
-    """Whether `lost` was counted with an index of the table; otherwise it is an estimate."""
+    """Whether `lost` is exact, counted with an index of the table; otherwise it is an estimate."""
     dropped: int = 0
-    """Copied rows that were deleted again, because the row that they refer to is lost."""
+    """Number of copied rows that were deleted again because the row to which they refer is lost."""
 
     def describe(self) -> str:
         text = f"{self.name}: {self.kept:,} rows copied"
@@ -56,8 +56,6 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """The result of a repair."""
-
     target: Path
     tables: tuple[TableResult, ...]
     notes: tuple[str, ...]
@@ -68,7 +66,7 @@ class RepairReport:
 
 
 def find_usable_log(source: Path) -> tuple[Wal | None, str]:
-    """Return the write-ahead log of a store, and a note if the log beside it is not applied."""
+    """Return the write-ahead log of a store if it belongs to the store; else None and a note."""
     wal = read_wal(wal_path(source), verify=True)
     if wal is None:
         return None, ""
@@ -132,8 +130,7 @@ def _copy_tables(
 
 
 def _insert_rows(connection: sqlite3.Connection, shape: TableShape, rows: Iterable[Row]) -> int:
-    """Insert rows; return the number of inserted rows. If two rows have the same key, the first is
-    stored."""
+    """Insert rows, of several with the same key only the first; return the number inserted."""
     kept = 0
     records = (shape.record(row) for row in rows)
     while batch := list(islice(records, _BATCH_ROWS)):
@@ -156,8 +153,7 @@ def _insert_row(connection: sqlite3.Connection, table: str, record: dict[str, An
 
 
 def _count_lost(trees: PageTrees, result: TableResult) -> None:
-    """Count the lost rows of a table with a complete index; without such an index, estimate the
-    number from the lost pages."""
+    """Count a table's lost rows by a complete index, else estimate them from the lost pages."""
     for shape in trees.shapes.values():
         if shape.table == result.name and shape.is_index and not shape.partial:
             entries = sum(1 for _ in trees.rows(shape.name))
@@ -182,7 +178,8 @@ def _copy_sequence(trees: PageTrees, connection: sqlite3.Connection) -> None:
 def _restore_references(
     connection: sqlite3.Connection, tables: dict[str, TableResult]
 ) -> Iterator[str]:
-    """Add a new study for a plan whose study is lost, and delete rows that refer to lost rows."""
+    """Add a study, with a note, for each plan without its study; delete rows that refer to lost
+    rows."""
     connection.execute("BEGIN")
     rows = connection.execute(
         "SELECT study, min(origin='recorded'), count(*) FROM plan "

@@ -1,5 +1,4 @@
-"""SQLite connections whose errors name the store and the repair command if the content of the file
-is damaged.
+"""SQLite connections whose errors name the store and, if its file is damaged, the repair command.
 
 A damaged page is found by the first query that reads it, which may be any query of the program.
 """
@@ -18,7 +17,7 @@ _NO_ROW: Final = object()
 
 
 class StoreCursor(sqlite3.Cursor):
-    """Cursor that raises StoreDamaged if SQLite reports damage."""
+    """Cursor that raises StoreDamaged if SQLite finds the file damaged."""
 
     def execute(self, *values: Any) -> StoreCursor:
         try:
@@ -66,8 +65,6 @@ class StoreCursor(sqlite3.Cursor):
 
 
 class StoreConnection(sqlite3.Connection):
-    """Connection to the file of a store."""
-
     path: Path
 
     def cursor(self, factory: Any = StoreCursor) -> Any:

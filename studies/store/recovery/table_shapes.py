@@ -1,5 +1,4 @@
-"""Columns and types of the rows of each table and index of a store, by which rows on lost pages are
-recognised."""
+"""Columns and types of a store's tables and indexes, by which rows on lost pages are recognised."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ _FIRST_CHARACTERS: Final = {
     ("requests", "parameters"): "{",
     ("replies", "top"): "[",
 }
-"""Possible first characters of columns with JSON text, which distinguish tables that otherwise have
-equal columns."""
+"""(table, column) -> possible first characters of its JSON text, which distinguish tables with
+otherwise equal columns."""
 
 
 class Column(NamedTuple):
@@ -33,7 +32,7 @@ class Column(NamedTuple):
     types: tuple[type, ...]
     required: bool
     first: str = ""
-    """Possible first characters of a text; empty if any character is possible."""
+    """Possible first characters of the column's text; empty if any character is possible."""
 
     def fits(self, value: Any) -> bool:
         if value is None:
@@ -48,11 +47,11 @@ class TableShape(NamedTuple):
 
     name: str
     table: str
-    """Name of the table that an index belongs to; for a table, its own name."""
+    """Name of the table: for an index, of the indexed table; for a table, its own name."""
     columns: tuple[Column, ...]
     has_rowid: bool
     rowid_column: str = ""
-    """Name of the column that is the row id; its value in the record is empty."""
+    """Name of the column, if any, that is the row id; its value in the record is empty."""
     partial: bool = False
     """Whether an index covers only some rows of its table."""
 
@@ -61,8 +60,8 @@ class TableShape(NamedTuple):
         return self.name != self.table
 
     def fits(self, row: Row) -> bool:
-        """Whether the values of a row match the columns of this table; columns added by later
-        versions may be missing."""
+        """Whether the values of a row match the columns; columns of later versions may be
+        missing."""
         if (row.rowid is not None) != (self.has_rowid and not self.is_index):
             return False
         if len(row.values) > len(self.columns) or (
@@ -77,7 +76,7 @@ class TableShape(NamedTuple):
         )
 
     def record(self, row: Row) -> dict[str, Any]:
-        """Return the values of a row by column name."""
+        """Return column name -> value of a row."""
         found = {c.name: value for c, value in zip(self.columns, row.values, strict=False)}
         if self.rowid_column:
             found[self.rowid_column] = row.rowid
@@ -99,7 +98,7 @@ MASTER_SHAPE: Final = TableShape(
 
 
 def store_shapes(statements: Sequence[str]) -> dict[str, TableShape]:
-    """Return name -> shape, for all tables and indexes that the statements of a schema create."""
+    """Return name -> shape of each table and index that the SQL statements of a schema create."""
     with closing(sqlite3.connect(":memory:")) as connection:
         for statement in statements:
             connection.execute(statement)

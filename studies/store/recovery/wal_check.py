@@ -1,18 +1,18 @@
 """Write-ahead log beside a store: its committed pages, and the check that it belongs to the store.
 
-SQLite applies any complete log that lies beside a file, also that of another store, and writes its
-pages into the file. This happens when a backup is copied over a store whose log was left behind by
-a crash. A log does not name its store, so these properties are compared:
+SQLite applies any complete log beside a file, also that of another store, and writes its pages into
+the file. This happens when a backup is copied over a store whose log was left behind by a crash. A
+log does not name its store, so these properties are compared:
 
 - the identity in the first page (`application_id`), random for each store and each backup. The
-  writer puts the first page into every transaction, so that each log has it;
+  writer puts the first page into every transaction, so that each log contains the identity;
 - the change counter in the first page: SQLite raises it with every log that changes this page, and
-  starts a log again only when all of it is in the file;
+  starts a log anew only when all its pages are in the file;
 - without a first page in the log (an older version wrote it) no page was added or freed, so that
   the number of pages is that of the file, and each page has kept its kind.
 
-A store that this version has not opened yet may have no identity. Then a foreign log whose change
-counters, or whose number and kinds of pages, fit by chance cannot be told from its own.
+A store that this version has not opened yet may have no identity. Then a log of another store whose
+change counters, or number and kinds of pages, fit by chance is not detected.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ _MAGICS: Final = {0x377F0682: "<", 0x377F0683: ">"}
 
 @dataclass(frozen=True, slots=True)
 class WalFrame:
-    """One page in a log."""
+    """One page in a write-ahead log."""
 
     page: int
     committed_pages: int
-    """Number of pages of the database after a commit; 0 in a frame that does not end a
-    transaction."""
+    """Number of database pages after the transaction that this frame ends; 0 in other frames."""
     offset: int
-    """Position in the log file at which the bytes of the page begin."""
+    """Position in the log file of the page's first byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def wal_path(store: Path) -> Path:
 def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
     """Read the committed frames of a log; None if there are none.
 
-    With `verify` the checksums are also computed, as SQLite does; this takes about a second for
+    With `verify` the checksums are also checked, as SQLite does; this takes about a second for
     4,000 pages.
     """
     try:
@@ -89,8 +88,8 @@ def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
 
 
 def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFrame]:
-    """Yield the frames of a log up to the first frame of an earlier use of the log, which has other
-    salts."""
+    """Yield the frames of a log up to the first frame left from an earlier use of the file, which
+    has other salts."""
     offset = WAL_HEADER_BYTES
     while True:
         file.seek(offset)
@@ -132,13 +131,12 @@ def _checksum(content: bytes, sums: tuple[int, int], order: str) -> tuple[int, i
 
 
 def find_foreign_wal(store: Path, header: FileHeader) -> str:
-    """Return the evidence that the log beside a store belongs to another store; empty if there is
-    none."""
+    """Return the evidence that the log beside a store belongs to another store; else ""."""
     log = wal_path(store)
     wal = read_wal(log)
     if wal is None or not _compare(store, header, wal):
         return ""
-    wal = read_wal(log, verify=True)  # a torn end is no reason for an alarm
+    wal = read_wal(log, verify=True)  # an incomplete end of the log is no evidence
     return _compare(store, header, wal) if wal else ""
 
 
@@ -188,6 +186,5 @@ def _compare_kinds(wal: Wal, log: BinaryIO, file: BinaryIO) -> str:
 
 
 def _kind(first_byte: bytes) -> int:
-    """Return the kind of a page; 0 for pages that are no b-tree pages, which begin with a page
-    number."""
+    """Return the kind of a b-tree page, which is its first byte; 0 for other pages."""
     return first_byte[0] if first_byte and first_byte[0] in BTREE_KINDS else 0

@@ -149,6 +149,19 @@ def test_a_failed_repeat_is_told_beside_the_chips():
     assert filter_comparisons(found, Selection(status="failures")).tolist() == [0]
 
 
+def test_a_failure_before_a_usable_repeat_is_told_as_well():
+    found = index_comparisons(
+        frame(
+            row(0, "q1", XY, 0, status="refusal"),
+            row(1, "q1", XY, 0, repeat=1),
+            row(2, "q1", YX, 1, status="truncated"),
+        )
+    )
+    (line,) = comparison_rows(found, [0])
+    assert line.failed_repeats == ("refusal",)
+    assert [(mark.pick, mark.status) for mark in line.verdicts] == [(0, "ok"), (None, "truncated")]
+
+
 def test_scores_without_a_pick_are_shown_as_scores():
     found = index_comparisons(frame(row(0, "q1", XY, NO_PICK, scores="[7, 4.5]", orders=1)))
     (line,) = comparison_rows(found, [0])

@@ -95,7 +95,7 @@ def test_scripts_and_status_updates_are_those_of_the_configuration():
     with gr.Blocks() as page:
         first, second = gr.Textbox(), gr.Textbox()
         first.change(lambda a, b: a, [first, second], first, show_progress="hidden")
-    gradio_private.set_scripts(page, second, lambda place: f"script of input {place}")
+    gradio_private.set_scripts(page, second, lambda place, before: f"script of input {place}")
     gradio_private.disable_status_updates(page)
     (event,) = page.get_config_file()["dependencies"]
     assert event["js"] == "script of input 1" and event["show_progress_on"] == []

@@ -13,8 +13,10 @@ from components.study.file.yaml_edit import read_mapping
 from components.study.form_changes import apply_changes
 from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers
-from components.study.steps.judge_drawer import judge_drawer
+from components.study.steps.judge_drawer import LOCAL_SERVERS, judge_drawer
 from components.study.steps.more_settings import more_settings
+from judges.operations.list_models import LocalServer
+from studies.spec.provider_presets import provider_presets
 from studies.spec.study import DataSpec, Study, parse_study
 from tests.page_words import says
 
@@ -258,6 +260,17 @@ def test_every_setting_of_a_study_file_has_a_control():
     for name in (spec.name for spec in fields(DataSpec)):
         field = shown_otherwise.get(name, f"data.{name}")
         assert f'data-field="{field}"' in html, name
+
+
+def test_all_models_of_a_server_on_this_machine_can_be_chosen():
+    text, view = done(START_YAML, {"do": "open judge", "judge": "0"})
+    preset = next(iter(provider_presets().values()))
+    server = LocalServer(preset, "http://127.0.0.1:1", tuple(f"model-{n}" for n in range(30)))
+    html = judge_drawer(build_preview(text, HERE).lenient_study, view, {LOCAL_SERVERS: [server]})
+    folded = html[html.index("<details") :]
+    assert all(f"<b>model-{n}</b>" in html for n in range(30))
+    assert "22 more models" in folded and "<b>model-29</b>" in folded
+    assert "<b>model-7</b>" not in folded and "<b>model-8</b>" in folded
 
 
 def test_every_setting_of_an_endpoint_has_a_control():

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
 from metrics.estimation import row_selection as s
 from studies.frames.frame import TIE
 from tests.metrics.frames import build, pair, rotated
@@ -57,3 +61,10 @@ def test_group_codes_are_dense_and_in_order_of_appearance():
     frame = build([*pair("b", 0, 0), *pair("a", 0, 0)])
     codes, count = s.group_codes(frame, s.COMPARISON_KEY)
     assert (codes.tolist(), count) == ([0, 0, 1, 1], 2)
+
+
+@given(st.lists(st.sampled_from(["b", "a", None, "é"])))
+def test_used_categories_are_the_values_that_occur(values: list[str | None]) -> None:
+    column = pd.Series(pd.Categorical(values, categories=["unused", "é", "b", "a"]))
+    assert s.used_categories(column) == [name for name in ("é", "b", "a") if name in values]
+    assert set(s.used_categories(column.astype(object))) == {name for name in values if name}

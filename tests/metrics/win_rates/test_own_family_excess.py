@@ -78,6 +78,18 @@ def test_missing_verdicts_widen_the_bounds():
     assert part.bounds.low <= whole.excess.value <= part.bounds.high
 
 
+def test_an_outsider_without_a_common_item_is_left_out():
+    frame = panel(1, bias=1.0)
+    late = frame["item"].astype(str).str[1:].astype(int) >= 50
+    apart = frame[(frame["judge"] == "jC") & late | (frame["judge"] == "jG") & ~late
+                  | ~frame["judge"].isin(["jC", "jG"])]  # fmt: skip
+    expected = own_family_excess(apart[apart["judge"] != "jC"])["jG"]
+    got = own_family_excess(apart)["jG"]
+    assert got.excess.low > 0
+    assert (got.excess, got.people_excess) == (expected.excess, expected.people_excess)
+    assert (got.bounds.low, got.bounds.high) == (expected.bounds.low, expected.bounds.high)
+
+
 def test_without_an_outsider_there_is_no_excess():
     rows = pair("q", 0, 1, family="f", families=("f", "g"))
     (got,) = own_family_excess(build(rows)).values()

@@ -131,6 +131,7 @@ READS = {
     "answered_keys": lambda s, n: s.answered_keys(n),
     "counts_of_origin": lambda s, n: s.counts_of_origin(n, "live"),
     "ask_counts": lambda s, n: s.ask_counts(n),
+    "plan_blocks": lambda s, n: list(s.plan_blocks(n)),
 }
 QUERIES = {
     "asks_to_repeat": lambda s, n: plan_queries.asks_to_repeat(s, n, ("ok",), pending=True),

@@ -19,7 +19,7 @@ from studies.domain import STATUSES, Judgement, Usage, Verdict
 from studies.errors import SourceError, StoreTooNew, StoreUnusable, StudyError
 from studies.frames.frame import SEP, frame_from_rows
 from studies.spec.study import Study, study_from_mapping
-from studies.store import database
+from studies.store import database, store_file
 from studies.store.rows import PromptText, put_judgement
 from studies.store.store import PlanChange, Store
 from tests.other_user import let_others_enter, without_rights
@@ -225,16 +225,59 @@ def test_narrow_rows_are_in_plan_order_whatever_came_first(store: Store) -> None
     assert len(store.frame_rows("s")[0]) == 15
 
 
-def test_the_frame_is_that_of_its_rows(store: Store) -> None:
-    """The store groups the columns of rows; names with quotes and control signs survive it."""
-    save(store, "s", "k1", "k2", "k3")
+@pytest.mark.parametrize("block", [1, 2, 20_000])
+def test_the_frame_is_that_of_its_rows(
+    store: Store, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    """The store joins the columns of rows; names with quotes and control signs survive it."""
+    monkeypatch.setattr(store_file, "ROWS_PER_BLOCK", block)
+    odd = 'say "a"\n\\, é\x1e'
+    save(store, "s", "k1", "k2", "unasked", "k3", items=[item(), item(odd)])
     write(store, judged(ask("k3"), None), judged(ask("k1")), judged(ask("k2"), 1))
-    store.writer.run(
-        lambda c: c.execute("UPDATE plan SET judge=? WHERE key='k2'", ('say "a"\n\\, é\x1e',))
-    )
+
+    def change(c: sqlite3.Connection) -> None:
+        c.execute("UPDATE plan SET judge=?, item=? WHERE key='k2'", (odd, odd))
+        c.execute("UPDATE judgements SET scores='[1.5, 7]' WHERE key='k1'")
+        c.execute("UPDATE judgements SET probabilities='[0.25, 0.75]' WHERE key='k2'")
+
+    store.writer.run(change)
     rows = frame_from_rows(store.frame_rows("s"), store.item_facts("s"), study="s")
     pd.testing.assert_frame_equal(store._build_frame("s", store.study("s")), rows)
-    assert 'say "a"\n\\, é\x1e' in set(rows["judge"])
+    assert list(rows["judge"]) == ["j", odd, "j"]
+    assert odd in set(rows["item"])
+    assert rows["score_0"].tolist()[0] == 1.5
+    assert (odd, "p", "live", "ok", 1) in store.ask_counts("s")
+    assert sum(count for *_, count in store.ask_counts("s")) == 4
+
+
+def test_blocks_are_of_one_state_of_the_store(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_file, "ROWS_PER_BLOCK", 1)
+    save(store, "s", "k1", "k2")
+    write(store, judged(ask("k1"), 0), judged(ask("k2"), 0))
+    blocks = store._column_texts("s")
+    first = next(blocks)
+    write(store, judged(ask("k1"), 1), judged(ask("k2"), 1))
+    (second,) = blocks
+    assert (first.seqs, second.seqs) == ("1", "2")
+    assert [block.seqs for block in store._column_texts("s")] == ["3", "4"]
+
+
+def test_blocks_skip_gaps_between_positions(store: Store) -> None:
+    save(store, "s", "k1", "k2")
+    write(store, judged(ask("k1")), judged(ask("k2")))
+    store.writer.run(lambda c: c.execute("UPDATE plan SET position=? WHERE key='k2'", (2**40,)))
+    assert list(store.plan_blocks("s")) == [(0, 19_999), (2**40, 2**40 + 19_999)]
+    assert len(store._build_frame("s", store.study("s"))) == 2
+
+
+def test_the_rate_of_an_endpoint_that_reports_no_tokens(store: Store) -> None:
+    keys = [f"k{number}" for number in range(5)]
+    save(store, "s", *keys)
+    write(store, *(replace(judged(ask(key)), usage=Usage(), seconds=2.0) for key in keys))
+    store.writer.run(lambda c: c.execute("UPDATE requests SET endpoint='e'"))
+    assert store.endpoint_rate("e") == (0.0, 0.5)
 
 
 def test_an_error_is_pending_and_any_other_outcome_is_not(store: Store) -> None:

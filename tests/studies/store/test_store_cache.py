@@ -94,6 +94,26 @@ def test_a_value_that_grows_after_it_was_stored_is_measured_again():
     assert cache.bytes <= 6 * MB and not has(cache, "lazy")
 
 
+def test_a_slow_measurement_is_not_repeated_at_once():
+    """Measuring 22,500 lists takes far longer than putting a number."""
+    cache = StoreCache(most_bytes=20 * MB)
+    measured: list[int] = []
+    parts = [[[k, m, "x" * 9] for m in range(150)] for k in range(150)]
+
+    class Counted:
+        @property
+        def __dict__(self) -> dict[str, object]:
+            measured.append(1)
+            return {"parts": parts}
+
+    cache.compute_once(("s", "counted"), 1, Counted)
+    fill(cache, "filler", 12)  # more than half full: measured as often as allowed
+    for number in range(20):
+        cache.compute_once(("s", "counted"), 1, Counted)
+        cache.compute_once(("s", number), 1, lambda: 0)
+    assert 1 <= len(measured) < 12
+
+
 def test_dropping_a_study_leaves_the_others():
     cache = StoreCache()
     for study in ("one", "two"):

@@ -1,4 +1,4 @@
-"""Tables of scores against labels, people's levels by criterion, and comparisons."""
+"""Tables: scores against labels, against people's levels by criterion, and against comparisons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_LABELS: Final = (
 
 
 def agreement_table(view: ScoresView) -> Markup:
-    """HTML table of the agreement with labels; a second column for expected scores."""
+    """HTML table of the agreement with labels: one column for scores, one for expected scores."""
     cell = view.cell or ("", "")
     found, expected = view.agreement.get(cell), view.expected.get(cell)
     if found is None:
@@ -86,7 +86,7 @@ AGREEMENT_ROWS: Final = (
     ("kendall", "Kendall τ-b", "rank correlation with ties", SCORE),
     ("quadratic_kappa", "Quadratic κ", "agreement beyond chance", SCORE),
 )
-"""Field of ScoreAgreement, label, note and style of each row."""
+"""Rows of the table: field of ScoreAgreement, label, note and number format."""
 
 
 def _reliability_table(view: ScoresView) -> Markup:
@@ -99,8 +99,8 @@ def _reliability_table(view: ScoresView) -> Markup:
 
 
 def contradictions_table(view: ScoresView) -> Markup:
-    """HTML table of pairs whose lower-scored answer won; empty if no judge both scored and
-    compared."""
+    """HTML table of pairs in which the judge's comparison prefers the answer that it scored lower;
+    empty if no judge both scored and compared."""
     if not view.contradictions:
         return EMPTY
     heads = [

@@ -29,8 +29,8 @@ from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_
 
 @dataclass(frozen=True, slots=True)
 class ScoresView:
-    """Results by judge and prompt; the panels show the combination with the most arrangements, then
-    the most verdicts."""
+    """Results by judge and prompt; the panels show the judge and prompt with the most arrangements,
+    then the most verdicts."""
 
     distributions: dict[Cell, ScoreDistribution]
     order: dict[Cell, OptionOrder]
@@ -60,7 +60,6 @@ class ScoresView:
 
 @share_in_drawing
 def load_scores(filtered: FilteredStudy) -> ScoresView:
-    """Compute the results on scores of the judges in a filtered study."""
     machines = filtered.machines
     rows = machines.loc[score_rows(machines)]
     cells = score_cells(rows)
@@ -86,7 +85,7 @@ def load_scores(filtered: FilteredStudy) -> ScoresView:
 
 def score_rows(frame: pd.DataFrame) -> np.ndarray:
     """Mask of the rows with a score on a declared scale; if any score has a label, of all rows with
-    a score. Unlabelled ratings of a published protocol are left to the Protocol view."""
+    a score. Unlabelled ratings of published protocols are shown by the Protocol view instead."""
     single = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)
@@ -97,8 +96,7 @@ def score_rows(frame: pd.DataFrame) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class VerdictKinds:
-    """Kinds of verdicts that a study has; before its first verdict, the kinds that its plan will
-    give."""
+    """Kinds of verdicts of a study, by its verdicts or, before the first verdict, by its plan."""
 
     pass_fail: bool
     scores: bool
@@ -107,8 +105,8 @@ class VerdictKinds:
 
 @share_in_drawing
 def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
-    """Return the kinds of verdicts of a study. Before the first verdict they follow from the
-    prompts of the plan, so that a run opens with the views that its verdicts will have."""
+    """Return the kinds of verdicts of a study. Before the first verdict, the kinds follow from the
+    prompts of the plan, so that a run opens with the right views."""
     frame = filtered.unfiltered_frame
     if len(frame):
         passes, scores = pass_fail_rows(frame), score_rows(frame)
@@ -122,12 +120,12 @@ def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
 
 
 def has_comparisons(filtered: FilteredStudy) -> bool:
-    """Whether views on comparisons apply: always, unless the study judges single answers only, by
-    its verdicts or by its plan."""
+    """Whether the views on comparisons apply: not if the study, by its verdicts or its plan, judges
+    single answers only."""
     return not verdict_kinds(filtered).only_points
 
 
 def has_only_points(filtered: FilteredStudy) -> bool:
-    """Whether all judgements of the study are pass/fail verdicts or scores of this view, so that it
-    contains no comparison of answers."""
+    """Whether the study has judgements, and all of them are pass/fail verdicts or scores of single
+    answers."""
     return len(filtered.unfiltered_frame) > 0 and verdict_kinds(filtered).only_points

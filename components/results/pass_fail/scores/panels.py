@@ -79,7 +79,7 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
 
 
 def scores_kpis(view: ScoresView) -> Markup:
-    """HTML row of key figures."""
+    """HTML row of the key figures on scores."""
     found, cell = view.shown, view.cell
     if found is None or cell is None:
         return EMPTY
@@ -147,8 +147,8 @@ def arrangement_matrix(view: ScoresView) -> Markup:
 
 
 def expected_levels_table(view: ScoresView) -> Markup:
-    """HTML table of the expected level of each criterion, from the probabilities of its levels;
-    empty without them."""
+    """HTML table of the expected level of each criterion, computed from the probabilities of its
+    levels; empty without probabilities."""
     levels = view.shown.expected_levels if view.shown else {}
     if not levels:
         return EMPTY
@@ -222,8 +222,8 @@ def order_tables(view: ScoresView) -> Markup:
 
 
 def places_table(order: OptionOrder) -> Markup:
-    """HTML table of the share of verdicts for the option at each place, with the share expected
-    without an order effect; empty if the places are unknown."""
+    """HTML table of the share of verdicts for the option listed first, second, …, with the share
+    expected without an order effect; empty if the positions are unknown."""
     if not order.places:
         return EMPTY
     axis = fit_share_axis([one.share for one in order.places], holds=(0.0,), bounds=(0, 1))
@@ -272,8 +272,8 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
 
 
 def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
-    """HTML table of each criterion's level at each place in the rubric, compared with its level at
-    the other places."""
+    """HTML table of each criterion's level when it is the first, second, … in the rubric, minus its
+    level at the other positions."""
     count_of_places = max((len(places) for places in by_place.values()), default=0)
     heads = [
         ColumnHead("Criterion", numeric=False),
@@ -290,7 +290,7 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
 
 
 def score_judges_table(view: ScoresView) -> Markup:
-    """HTML table with one line for each judge and prompt; empty if there is only one."""
+    """HTML table of the scores by all judges and prompts; empty if there is only one."""
     if len(view.distributions) < 2:
         return EMPTY
     heads = [

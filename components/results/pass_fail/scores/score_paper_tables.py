@@ -19,8 +19,7 @@ from metrics.labels.scores.score_agreement import ScoreAgreement
 
 
 def score_agreement_table(view: FilteredStudy) -> PaperTable | None:
-    """Table of the agreement of scores with labels: overall, of expected scores, and by
-    criterion."""
+    """Table of the agreement with labels: of scores, of expected scores, and by criterion."""
     if view.machines.empty or view.has_only_people:
         return None
     found = load_scores(view)

@@ -79,7 +79,7 @@ def draw_judges(filtered: FilteredStudy) -> Markup | None:
 
 
 def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
-    """Heatmap of the report, with one sentence on each judge."""
+    """Report panel with the heatmap, and one sentence on each judge; None without scores."""
     view = load_scores(filtered)
     if view.shown is None:
         return None

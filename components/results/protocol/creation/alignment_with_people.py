@@ -46,11 +46,8 @@ from studies.domain import HUMAN_PREFIX, Estimate
 def compute_alignment(
     filtered: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
 ) -> AlignmentTable | None:
-    """MAE and Consistency of the judges with people; None without votes.
-
-    `beside` describes another study of the same items: what its judges saw (images or
-    descriptions), and its rows.
-    """
+    """MAE and Consistency of the judges compared with people; None without votes. `beside`: another
+    study of the same items, as (input of its judges: "images" or "description", its rows)."""
     rows = protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
@@ -61,8 +58,8 @@ def compute_alignment(
 
 
 def show_alignment(found: AlignmentTable | None) -> Markup:
-    """HTML table of judges by input, for one order and both orders; below, people and a judge that
-    always says tie."""
+    """HTML table of the judges' MAE and Consistency by input, for one order and both orders; below,
+    people and a judge that always answers "tie"."""
     if found is None:
         return empty_state(
             "No votes by people exist on these items.",
@@ -109,8 +106,8 @@ def _judge_row(judge: str, sees: str, rows: Sequence[AlignmentRow], axis: Axis) 
 
 
 def _baseline_row(row: AlignmentRow, axis: Axis) -> list[str]:
-    """Table row for people (each against the mean of the others) or for a judge that always says
-    tie; both have only one order."""
+    """Table row for people (each person against the mean of the others), or for a judge that always
+    answers "tie"; both have only one order."""
     tie = row.judge == ALWAYS_TIE
     names = {ALWAYS_TIE: "Always tie", PEOPLE: "People, each compared against the others"}
     shown = names.get(row.judge, row.judge.removeprefix(HUMAN_PREFIX))
@@ -151,8 +148,7 @@ _SIGNED_POINTS_STYLE: Final = NumberStyle(1, 100, f"{NARROW_SPACE}points", signe
 
 
 def _gains_table(found: AlignmentTable) -> Markup:
-    """HTML table of differences on the same items: both orders − one order, and images −
-    description."""
+    """HTML table of paired differences: both orders − one order, images − description."""
     if not found.contrasts:
         return EMPTY
     heads = [
@@ -186,8 +182,7 @@ def _gains_table(found: AlignmentTable) -> Markup:
 
 
 def _labelled_contrasts(found: AlignmentTable) -> list[tuple[AlignmentContrast, str]]:
-    """The contrasts, each with the input that its judge saw; "both orders − one order" contrasts
-    are in the order of the table's rows."""
+    """The contrasts, each with a text on its judge's input ("" if all judges saw the same)."""
     raters = iter(dict.fromkeys((row.judge, row.sees) for row in found.rows))
     several = len({row.sees for row in found.rows}) > 1
     return [

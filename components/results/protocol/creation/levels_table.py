@@ -61,7 +61,7 @@ def load_level_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def study_baseline(filtered: FilteredStudy) -> str | None:
-    """The baseline model; None if every model was compared with every other."""
+    """The baseline model; None if every model was compared with every other model."""
     study = filtered.study
     return study.baseline if study.pairing == "baseline" and study.baseline else None
 
@@ -76,8 +76,8 @@ def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
 def show_creation_table(
     filtered: FilteredStudy, split: str, cell: str, sections: Sequence[str]
 ) -> Markup:
-    """HTML of stacked levels by model, or a matrix of Reward, win rate or visual factuality score
-    (VFS) by category or task."""
+    """HTML of the tables: stacked levels by model; or a matrix of Reward, win rate or visual
+    factuality score (VFS) by category or task."""
     rows = load_level_rows(filtered)
     if rows.empty:
         return empty_state(
@@ -113,7 +113,7 @@ def _level_stacks(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
 
 
 def level_row(row: CreationRow, scored: bool) -> LevelRow:
-    """Row of the table of five levels; `scored`: with its visual factuality score."""
+    """Row of the table of five levels; with `scored`, it includes the visual factuality score."""
     return LevelRow(
         row.model,
         row.counts,

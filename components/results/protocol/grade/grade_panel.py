@@ -64,7 +64,7 @@ SEED: Final = 20_24
 
 
 def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
-    """Heatmap cells of the filtered study; items with only one option have no score."""
+    """One GradeCell per cell of the heatmap; items with a single option have no score."""
     rows = load_choice_rows(filtered)
     return grade_cells(rows) if len(rows) else []
 
@@ -79,7 +79,7 @@ def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 @cache
 def chance_score(measure: str, options: int) -> float | None:
-    """Expected score of random choices among `options` options; None if unknown."""
+    """Expected value of `measure` for random choices among `options` options; None if unknown."""
     if measure == "Accuracy":
         return 1 / options
     if measure == "Above chance":
@@ -118,7 +118,7 @@ def short_prompt(prompt: str) -> str:
 
 
 def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.MatrixColumn]:
-    """Heatmap columns of the prompts: in the paper's order, then any others."""
+    """Heatmap columns of the prompts: those of the paper in its order, then all other prompts."""
     found = list(dict.fromkeys(cell.prompt for cell in cells))
     order = {prompt: place for place, prompt in enumerate(GRADE_PROMPTS)}
     found.sort(key=lambda prompt: order.get(prompt, len(order)))
@@ -126,7 +126,7 @@ def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.MatrixColumn]:
 
 
 def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]:
-    """Names of the judges, the highest mean score first."""
+    """Names of the judges, the highest mean of `measure` first."""
     attribute = GRADE_MEASURES[measure][0]
     values: dict[str, list[float]] = {}
     for cell in cells:
@@ -136,7 +136,7 @@ def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]
 
 
 def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
-    """HTML of one matrix with and one without the unrelated option, each with its chance score."""
+    """HTML of two matrices, with and without the unrelated option, each with its chance score."""
     if not cells:
         return empty_state(
             "No item was shown with its options rotated.",
@@ -183,8 +183,7 @@ def _mixed_sizes_note(sizes: Sequence[int]) -> Markup:
 
 
 def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """HTML table of grades per number of options N, with their chance scores, for a study with
-    several N."""
+    """HTML table of grades and chance scores by number of options N, for a study with several N."""
     sizes = sorted({n for cell in cells for n in cell.options})
     if len(sizes) < 2:
         return EMPTY

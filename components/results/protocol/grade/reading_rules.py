@@ -1,4 +1,4 @@
-"""Grade Score replies read by two parsing rules, and the grades that prompt 4 requests."""
+"""Grade Score replies read by two parsing rules, and the grades that prompt 4 asks for."""
 
 from __future__ import annotations
 
@@ -38,22 +38,21 @@ from studies.frames.frame import NO_PICK, TIE
 from studies.store.store import Store
 
 MAX_REREAD: Final = 4000
-"""Maximum replies parsed again for the page: the first in plan order, which is a seeded shuffle, so
-they are a random sample."""
+"""Maximum replies parsed again for the page. They are the first in plan order, which is a seeded
+shuffle, so that they are a random sample."""
 CHOICE_FORMAT: Final = "selection-option"
 READING_RULES: Final = ("default", "gradelab")
 
 
 def other_reading_rule(reading: str) -> str:
-    """Name of the parsing rule to compare with the study's own rule."""
+    """Name of the parsing rule with which the study's rule is compared."""
     return "default" if reading == "gradelab" else "gradelab"
 
 
 def reread_choices(
     store: Store, study: str, rule: str, prompts: tuple[str, ...]
 ) -> dict[tuple[str, ...], tuple[str, int]]:
-    """Status and chosen position of each stored reply when read by `rule`; keys identify the
-    calls."""
+    """Key of a call -> status and chosen position of its stored reply when read by `rule`."""
     return store.memoised(
         study, ("reread", rule, prompts), lambda: _reread_choices(store, study, rule, prompts)
     )
@@ -91,7 +90,7 @@ def _ask_key(
 
 
 def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Choices with a stored reply, read twice: by the study's rule and by the other rule."""
+    """Choices with a stored reply, in two frames: read by the study's rule, and by the other."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_reading_rule(filtered.study.reading)
@@ -113,7 +112,7 @@ def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFra
 
 
 def load_reading_differences(filtered: FilteredStudy) -> dict[tuple[str, ...], ReadingDifference]:
-    """For each judge and prompt, the verdicts that differ between the two rules."""
+    """(judge, prompt) -> counts of the verdicts that differ between the two parsing rules."""
     first, second = load_two_readings(filtered)
     return reading_differences(first, second) if len(first) else {}
 
@@ -144,7 +143,8 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
 def _difference_cell(
     judge: str, prompt: str, one: ReadingDifference, mine: str, other: str
 ) -> Markup:
-    """HTML cell with the number of verdicts that differ, and their kinds on hover."""
+    """HTML cell with the number of verdicts that differ between two parsing rules; hover shows the
+    kinds of difference."""
     if not one.differ:
         return fill('<span class="eh-mute">0 of {}</span>', count(one.share.n))
     parts = {

@@ -27,8 +27,8 @@ from metrics.protocols.grade_table import UNRELATED_PRESENT, GradeCell, mark_unr
 
 
 def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """HTML table of the judges and prompts that have items with an unusable trial; empty if there
-    are none."""
+    """HTML table of Grade Scores by both rules, for judges and prompts that have items with an
+    unusable trial; empty if there are none."""
     rows = mark_unrelated(load_choice_rows(filtered))
     heads = [
         ColumnHead("Judge, prompt", numeric=False),

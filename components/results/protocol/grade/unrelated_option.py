@@ -1,5 +1,5 @@
-"""Effect of an unrelated option: how often it is chosen, and the grade with and without it at equal
-N."""
+"""Effect of an unrelated option: how often it is chosen, and the grades with and without it at
+equal numbers of options."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SEED: Final = 20_24
 
 @dataclass(frozen=True, slots=True)
 class ComparisonStudy:
-    """Another study of the same items, to compare with the current one."""
+    """Another study of the same items, which is compared with the study shown."""
 
     name: str
     unrelated: str
@@ -58,8 +58,7 @@ class ComparisonStudy:
 def show_unrelated(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy | None
 ) -> Markup:
-    """HTML of how often the unrelated option is chosen, and of the comparison with another
-    study."""
+    """HTML of how often the unrelated option is chosen, and a comparison with another study."""
     if not cells:
         return empty_state(
             "No item was shown with its options rotated.", "Grades need rotated options."
@@ -148,8 +147,8 @@ def _paired_differences(
     theirs: Sequence[GradeCell],
     beside: ComparisonStudy,
 ) -> Markup:
-    """HTML of paired grade differences at equal N, adjusted for all cells; or the reason why there
-    are none."""
+    """HTML of grade differences paired by item at equal N, adjusted for all judges and prompts; or
+    the reason why they cannot be computed."""
     if _option_counts(cells) != _option_counts(theirs):
         chances = " and ".join(
             f"{number(RANDOM_GRADE.get(max(c.options)), 2)} at N = {max(c.options)}"
@@ -168,8 +167,8 @@ def _paired_differences(
 
 
 def _effect_table(found: Sequence[Contrast]) -> Markup:
-    """HTML table of grade differences (with − without the option) on the same items, by judge and
-    prompt."""
+    """HTML table of grade differences (with − without the unrelated option) on the same items, by
+    judge and prompt."""
     by_cell = {one.left[:2]: one for one in found}
     prompts = list(dict.fromkeys(prompt for _, prompt in by_cell))
     tip = (
@@ -188,8 +187,7 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
 
 
 def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:
-    """Grade with the unrelated option − grade without it, for each judge and prompt in both
-    studies."""
+    """Grade with − grade without the unrelated option, for each judge and prompt that has both."""
     marked = mark_unrelated(stack_frames({"own": own, "other": other}, "which"))
     known = {
         tuple(map(str, key))

@@ -47,8 +47,8 @@ def load_game_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def show_win_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table of wins, losses, ties and (wins + ties/2) / all; the two games are combined by the
-    counting rule in use."""
+    """HTML table of wins, losses, ties and (wins + ties/2) / all verdicts; the two games of a pair
+    are combined by the counting rule in use."""
     rows = load_game_rows(filtered)
     combine, unreadable = filtered.rule
     found = win_rate(rows, combine, unreadable) if len(rows) else {}
@@ -86,8 +86,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class GameConflicts:
-    """For one judge and prompt, how many pairs have agreeing and how many have conflicting
-    games."""
+    """Numbers of pairs whose two games agree or conflict, for one judge and prompt."""
 
     judge: str
     prompt: str
@@ -102,7 +101,7 @@ class GameConflicts:
     """Flips toward the answer shown first, including flips with one tie."""
     toward_second: int
     dropped_pairs: int
-    """Pairs with an unusable game."""
+    """Pairs without a usable verdict in at least one of the games."""
 
     @property
     def unequal_pairs(self) -> int:
@@ -174,8 +173,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
 
 
 def _flips_hint(side: str, one: GameConflicts) -> str:
-    """Hover text of a count; its link opens all flips toward one position, including those with one
-    tie."""
+    """Hover text of the number of pairs in which the position `side` won both games."""
     leaning = one.toward_first if side == "first" else one.toward_second
     won = f"the answer shown {side} won both games"
     return f"{won}\nClick to open all {leaning} flips toward the {side} position"

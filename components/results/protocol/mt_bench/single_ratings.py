@@ -97,8 +97,7 @@ def _category_matrix(rows: pd.DataFrame, order: Sequence[str]) -> Markup:
 
 
 def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
-    """For each (judge, prompt), the count of each of the five labels and of unusable replies
-    ("fail")."""
+    """(judge, prompt) -> count of each of the five labels and of unusable replies ("fail")."""
     rows = machine_rows(protocol_rows(filtered, "five-level"))
     rows = rows.loc[~rows["noise"].to_numpy()]
     found = {}
@@ -142,8 +141,7 @@ def show_label_counts(filtered: FilteredStudy) -> Markup:
 
 
 def _weighted_ratings(filtered: FilteredStudy) -> Markup:
-    """HTML of two ratings per model: with "much better" counted once, and three times as Arena-Hard
-    does."""
+    """HTML of two ratings per model: "much better" as one win, or as three (Arena-Hard)."""
     rows = machine_rows(protocol_rows(filtered, "five-level"))
     plain = {n: e for board in fit_leaderboards(rows) for n, e in board.ratings.items()}
     weighted = {

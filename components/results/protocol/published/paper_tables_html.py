@@ -49,7 +49,8 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 
 
 def show_published_grades(part: str) -> Markup:
-    """HTML of Grade Score's Tables 1 to 3, without and with the added unrelated option."""
+    """HTML of one measure (`part`: grade, entropy or choice) of Grade Score's Tables 1 to 3,
+    without and with the unrelated option."""
     scale = GRADE_SCALES[part]
     halves = join(fill("<div>{}</div>", _grades_matrix(part, scale, added)) for added in (0, 1))
     corners = Markup(
@@ -92,8 +93,8 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
 
 
 def doubt_notice() -> Markup:
-    """HTML warning against using the published grades as a standard, with counts computed from
-    them."""
+    """HTML warning against using Grade Score's published grades as a standard, with counts computed
+    from these grades."""
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
     text = (
@@ -113,7 +114,7 @@ def doubt_notice() -> Markup:
 
 
 def _doubtful_list() -> Markup:
-    """HTML list of the published grades above their upper bound."""
+    """HTML list of the published grades above their highest possible value."""
     rows = [
         [
             escape(short_model(model)),

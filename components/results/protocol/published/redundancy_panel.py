@@ -48,7 +48,7 @@ _TWO_DECIMALS: Final = NumberStyle(2)
 
 
 class InvalidScores(ValueError):
-    """An uploaded table of scores is invalid; the message gives the reason."""
+    """Raised for an invalid table of uploaded scores; the message gives the reason."""
 
 
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
@@ -71,8 +71,7 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
 
 
 def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
-    """The kind of the study's scores (Reward, Bradley–Terry rating or mean rating), and the score
-    of each model."""
+    """Name of the study's score ("Reward", "rating" or "mean rating"), and each model's score."""
     kinds = study_protocols(filtered)
     if "five-level" in kinds:
         found = {row.model: row.reward for row in creation_rows(filtered)}
@@ -128,7 +127,7 @@ def show_correlations(
 
 
 def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
-    """HTML on how many models match by name, and on the names without a match."""
+    """HTML: number of models named equally in study and benchmarks, and names without a match."""
     own = set(found.scores[found.benchmarks[0]])
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
     common, missing = own & others, own - others

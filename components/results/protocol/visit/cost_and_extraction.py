@@ -50,8 +50,7 @@ DOLLAR_STYLE: Final = NumberStyle(4)
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadSpending:
-    """Calls, tokens and dollars that one judge and prompt spent on head-to-heads (pairs of
-    answers)."""
+    """Calls, tokens and dollars of a judge and prompt for head-to-heads (pairs in both orders)."""
 
     judge: str
     prompt: str
@@ -63,7 +62,7 @@ class HeadToHeadSpending:
 
 
 def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
-    """Spending for each judge and prompt, from the stored costs of the calls."""
+    """HeadToHeadSpending of each judge and prompt, from the stored costs of the calls."""
     rows = load_pair_rows(filtered)
     rows = select_rows(rows, ~rows["noise"])
     if rows.empty or "seq" not in rows:
@@ -101,8 +100,7 @@ def _known_mean(values: np.ndarray) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class CallCosts:
-    """Prompt tokens, completion tokens and dollars of all calls for which any of the three was
-    recorded."""
+    """Prompt tokens, completion tokens and dollars of each call with a recorded cost."""
 
     seq: np.ndarray
     """Sequence numbers of the calls, sorted."""
@@ -184,8 +182,7 @@ class ReplyCounts:
 
     @property
     def without_verdict(self) -> int:
-        """Number of replies without a verdict; the rule "unreadable is a tie" counts them as
-        ties."""
+        """Number of replies without a verdict; the rule "unreadable is a tie" includes them."""
         return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
 
     @property

@@ -51,7 +51,8 @@ def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
-    """Leaderboard of the models, by number of images per item, under the counting rule in use."""
+    """Leaderboard of the models under the counting rule in use; one for each image kind if items
+    differ in their number of images."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return []
@@ -64,7 +65,8 @@ def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
 
 
 def item_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
-    """The number of images of each filtered item, as one of IMAGE_KINDS."""
+    """Item -> image kind ("text only", "single image" or "multi image"), for the items that pass
+    the filters."""
     wanted = {str(item) for item in filtered.machines["item"].unique()}
     kinds = _all_image_kinds(FilteredStudy(filtered.store, filtered.name))
     return {item: kinds[item] for item in wanted if item in kinds}
@@ -72,7 +74,7 @@ def item_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
 
 @memoise_by_study
 def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
-    """The number of images of each item in the study, as one of IMAGE_KINDS."""
+    """Item -> image kind, for all items of the study."""
     items = filtered.store.items(filtered.name)
     return {name: IMAGE_KINDS[min(len(item.images), 2)] for name, item in items.items()}
 
@@ -114,7 +116,8 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
 
 
 def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> Markup:
-    """HTML note that explains why a model's Elo may be outside its own bootstrap interval."""
+    """HTML note on the models whose Elo lies outside its bootstrap interval, with the reason; empty
+    if there are none."""
     names = [row.model for row in rows if row.elo.outside_interval]
     if not names:
         return EMPTY
@@ -157,7 +160,7 @@ def _order_band(row: VisitLeaderboardRow) -> Markup:
 
 
 def common_image_kind(filtered: FilteredStudy) -> str:
-    """The one of IMAGE_KINDS that all items have; "" if they differ."""
+    """The image kind of all filtered items; "" if they have different kinds."""
     kinds = set(item_image_kinds(filtered).values())
     return kinds.pop() if len(kinds) == 1 else ""
 
@@ -166,7 +169,7 @@ def common_image_kind(filtered: FilteredStudy) -> str:
 
 
 def show_skills(filtered: FilteredStudy) -> Markup:
-    """HTML matrix of win rates by skill (largest skill first) and model, under the counting rule in
+    """HTML matrix of win rates by skill (most items first) and model, by the counting rule in
     use."""
     rows = load_pair_rows(filtered)
     if rows.empty:

@@ -50,8 +50,8 @@ def current_source_kind(study: LenientStudy, view: FormState) -> str:
 
 
 def source_card(preview: StudyPreview, view: FormState) -> Markup:
-    """HTML of the data source with its size, a button that replaces it, and the other kinds of
-    sources."""
+    """HTML of the data source with its size, a button to choose another file, and the controls of
+    other kinds of sources."""
     study = preview.lenient_study
     kinds = [kind for kind in SOURCE_KINDS if kind[0] != FILE or not is_public()]
     kind = current_source_kind(study, view)
@@ -84,8 +84,7 @@ def source_title(source: str) -> str:
 
 
 def _source_size(preview: StudyPreview) -> str:
-    """Text on the size of a source: rows, columns and bytes of its table; number of questions and
-    models read from it."""
+    """Text on the size of a source: rows, columns and bytes of its table; questions and models."""
     parts = [_table_size(preview.lenient_study)]
     if preview.records is not None:
         items, models = len(preview.records.items), len(preview.contestants)

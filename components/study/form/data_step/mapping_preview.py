@@ -48,19 +48,18 @@ def _read_cached(path: Path, stamp: int) -> SourceTable:
 
 
 def column_names(table: SourceTable) -> list[str]:
-    """Names of the table's columns, and of the parts of nested columns, which can be mapped too."""
+    """Names of the table's columns and of the fields inside nested columns; both can be mapped."""
     return [*table.columns, *nested_names(table)][:_MAX_COLUMNS]
 
 
 def guessed_mapping(study: LenientStudy) -> dict[str, str]:
-    """Guess the column mapping of the study's table; the form shows the guess until a mapping is
-    saved."""
+    """Guess the column mapping of the study's table, which the form shows until one is saved."""
     table = source_table(study)
     return guess_mapping(table.columns, table.rows) if table is not None else {}
 
 
 def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]) -> Markup:
-    """HTML of the first three comparisons under a mapping, or of the reason why there are none."""
+    """HTML of the first three comparisons read with a mapping, or the reason why there are none."""
     try:
         found = _read_start(study, table, mapping)
     except EvenhandError as error:

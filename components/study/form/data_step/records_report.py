@@ -52,7 +52,7 @@ _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknow
 
 
 def records_html(preview: StudyPreview, view: FormState) -> Markup:
-    """HTML report below the comparisons: errors, detected format, columns, gaps and one item."""
+    """HTML report: errors, detected format, columns, missing answers and one item."""
     parts = [_error_notice(preview), mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
@@ -92,13 +92,13 @@ def _error_notice(preview: StudyPreview) -> Markup:
 
 
 def with_original_name(preview: StudyPreview, words: str) -> str:
-    """Replace the stored name of an uploaded file in a text by its original name."""
+    """The text `words` with the stored name of an uploaded file replaced by its original name."""
     stored = PurePath(preview.lenient_study.source).name
     return words.replace(stored, original_name(preview.lenient_study.source))
 
 
 def _detected_format(preview: StudyPreview) -> Markup:
-    """HTML on the detected format: the reason, disabled metrics and notes."""
+    """HTML on the detected format: how it was recognised, disabled measures, and notes."""
     if preview.records is None or preview.lenient_study.source == "probe":
         return EMPTY
     found = preview.records
@@ -136,8 +136,8 @@ def _detected_format(preview: StudyPreview) -> Markup:
 
 
 def mapping_form(preview: StudyPreview) -> Markup:
-    """HTML menus for the meaning of each column; a guess is shown, but not used until it is
-    confirmed."""
+    """HTML menus for the meaning of each column; a guessed meaning is shown, but not used until it
+    is confirmed."""
     table = table_to_map(preview)
     if table is None:
         return EMPTY
@@ -167,8 +167,8 @@ def mapping_form(preview: StudyPreview) -> Markup:
 
 ANSWER_FIELD: Final = "responses."
 _ROW_LAYOUTS: Final = frozenset({"contestant", "first", "second", "a", "b", "winner", "score"})
-"""Fields that only tables with one answer or one verdict per row have; such tables get a menu for
-each column."""
+"""Fields that occur only in tables with one answer or one verdict per row; for such tables the form
+has a menu for each column."""
 
 
 def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]:
@@ -180,13 +180,13 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 
 
 def has_roles(preview: StudyPreview) -> bool:
-    """Whether the source is a table whose rows hold a question and the answers to it."""
+    """Whether the source is a table, not of a known format, with question and answers in a row."""
     table = table_to_map(preview)
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
 
 def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
-    """HTML menu for the verdict format of mapped replies; empty if no column contains replies."""
+    """HTML menu for the verdict format of replies in the table; empty if it has no replies."""
     if "reply" not in mapping.values():
         return EMPTY
     chosen = str(preview.lenient_study.raw(*DATA.read) or "")
@@ -199,7 +199,7 @@ def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
 
 
 def table_to_map(preview: StudyPreview) -> SourceTable | None:
-    """The source's table if it has a column mapping or an unknown format; else None."""
+    """The source's table if the study file maps its columns or its format is unknown; else None."""
     study = preview.lenient_study
     mapped = bool(study.raw(*DATA.mapping))
     if preview.records is not None and not mapped:
@@ -283,8 +283,7 @@ def _join_examples(files: Sequence[FileJoin]) -> Markup:
 
 
 def _coverage(preview: StudyPreview) -> Markup:
-    """HTML table of found, missing and empty answers per model; empty if no answer is missing or
-    empty."""
+    """HTML table of found, missing and empty answers per model; empty if all answers are found."""
     names = [str(name) for name in _selected_contestants(preview)]
     found = [
         count_coverage(name, [item.responses.get(name) for item in preview.items]) for name in names

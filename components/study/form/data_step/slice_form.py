@@ -24,7 +24,7 @@ from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.keys import DATA, STUDY
 
 SMALL_SAMPLE: Final = 50
-"""Number of items in the small samples that are offered beside all items."""
+"""Number of items of the small samples ("first", "random") that are offered beside all items."""
 SAMPLE_FIELD: Final = "sample"
 ALL_ITEMS: Final = "all"
 _COMMON_FILTERS: Final = (
@@ -104,7 +104,7 @@ def slice_form(preview: StudyPreview, view: FormState) -> Markup:
 
 
 def _all_label(many: int) -> str:
-    """Label of the choice without restriction: "all 5", or "all" while the number is unknown."""
+    """Label of the choice of everything: "all 5", or "all" while the number is unknown."""
     return f"all {count(many)}" if many else "all"
 
 
@@ -246,7 +246,7 @@ def sample_switch(preview: StudyPreview) -> Markup:
 
 
 def sample_values(choice: str) -> dict[str, str]:
-    """Fields of the study file for a choice of `sample_switch`, such as "first 50"."""
+    """Field of the study file -> value, for a choice of `sample_switch` such as "first 50"."""
     if choice == ALL_ITEMS:
         return {str(DATA.count): "0", str(DATA.take): DATA.take.default}
     take, _, size = choice.partition(" ")

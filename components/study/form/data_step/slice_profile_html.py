@@ -1,5 +1,4 @@
-"""HTML profile of a slice: categories, text lengths, first verbs of the instructions, missing
-answers."""
+"""HTML profile of a slice: categories, text lengths, instructions' first verbs, missing answers."""
 
 from __future__ import annotations
 

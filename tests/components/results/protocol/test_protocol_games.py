@@ -13,6 +13,7 @@ from components.results.protocol.mt_bench import single_ratings as protocol_rati
 from components.results.protocol.tab import VIEW
 from components.results.protocol.visit import cost_and_extraction as protocol_cost
 from studies.exchange.recorded_studies import import_verdicts
+from studies.spec.presets import PRESETS
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
 from tests.page_words import says
@@ -130,3 +131,9 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, stor
     assert (sum(one.failed for one in read), sum(one.without_verdict for one in read)) == (3, 0)
     said = protocol_cost.extraction_sentence(scene, read)
     assert says(said, "147", "3 calls failed")
+
+
+def test_every_preset_names_panels_that_the_page_draws() -> None:
+    drawn = {value for name, value in vars(protocol_sections).items() if name.endswith("_SECTION")}
+    for preset in PRESETS.values():
+        assert preset.panels and set(preset.panels) <= drawn
