@@ -42,13 +42,13 @@ def _parser() -> argparse.ArgumentParser:
         (
             "freeze",
             make_frozen_page,
-            "write a read-only page with a study's data and without judges",
+            "write a read-only page of one study with its data; no judge can be run there",
             "the folder to write",
         ),
         (
             "publish",
             make_space,
-            "write a Space with the whole app and a study",
+            "write a Hugging Face Space with the whole app and one study",
             "the folder to write",
         ),
     ):
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         if name != "report":
             sub.add_argument(
-                "--push", default="", help="upload the result to this Space (owner/name)"
+                "--push", default="", help="upload the files to this Space (owner/name)"
             )
         sub.set_defaults(command=command)
     description = (
@@ -91,7 +91,7 @@ def make_frozen_page(store: Store, options: argparse.Namespace) -> None:
 
 def make_space(store: Store, options: argparse.Namespace) -> None:
     publish(store, options.study, options.target)
-    print(f"wrote {options.target}: a Space, ready to upload")
+    print(f"wrote {options.target}: a Hugging Face Space, ready to upload")
     _push_if_named(options)
 
 

@@ -116,7 +116,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("studies delete gone --store good.db", "no study named 'gone' in this store"),
         ("components report mine empty/r.html --store good.db", r"write r\.html: Not a directory"),
         ("components report mine r.html --store other.db", "another program's database"),
-        ("components freeze mine empty --store good.db", "empty is a file; name a new folder"),
+        ("components freeze mine empty --store good.db", "empty is a file, not a folder"),
         ("components publish mine empty/x --store good.db", "empty/x: Not a directory; name a"),
         ("components freeze mine . --store good.db", "is not empty"),
     ],

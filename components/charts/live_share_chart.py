@@ -110,9 +110,9 @@ def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
 
 def _share_summary(last: SharePoint | None, even: float) -> str:
     if last is None:
-        return "No verdict prefers an answer yet."
+        return "No verdict other than a tie has arrived yet."
     estimate = Estimate(last.value, last.low, last.high, last.n)
     return (
         f"Share of verdicts for the answer shown first, ties left out: {percent(estimate)}; "
-        f"expected without a preference: {share(even, 0)}."
+        f"a judge without a preferred position has {share(even, 0)}."
     )

@@ -21,7 +21,7 @@ SHOWN_PAIRS: Final = 20
 SLOT_CLASSES: Final = ("first", "second")
 DATA_TEXT: Final = (
     "Recorded real replies of SmolLM2-135M-Instruct to the built-in probe set. This model is "
-    "far too small to rank models: it shows what position bias looks like."
+    "far too small to judge reliably; it shows what position bias looks like."
 )
 
 
@@ -88,8 +88,8 @@ def squares_html(frame: pd.DataFrame) -> Markup:
     ]
     same = sum(pair[0] == pair[1] for pair in orders)
     told = (
-        "The same colour in both rows means that only the order decided. This happened in "
-        f"{same} of these {count(len(orders), 'pair')}."
+        f"The same colour in both rows: the same position was picked after the swap, in {same} "
+        f"of these {count(len(orders), 'pair')}."
     )
     return wrap(
         fill(

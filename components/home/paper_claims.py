@@ -114,13 +114,13 @@ def _unrelated_option() -> PaperClaim:
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
         "Does an unrelated option make a judge more even-handed?",
-        f"With an unrelated option the grade is higher for {known.grade_rises} of {known.pairs} "
-        "combinations of model and prompt.",
-        f"A random choice scores {random[2]} with two options, {random[3]} with three and "
-        f"{random[5]} with five: adding an option changes the scale.",
-        f"The choice score is lower for {known.choice_falls} of these {known.pairs}, and "
-        f"{known.above_parts} of {known.cells} grades exceed what their entropy and choice score "
-        "allow.",
+        f"With an unrelated option the Grade Score is higher for {known.grade_rises} of "
+        f"{known.pairs} combinations of model and prompt.",
+        f"Random choices have a Grade Score of {random[2]} with two options, {random[3]} "
+        f"with three and {random[5]} with five: an added option changes the scale.",
+        f"The share of the most chosen option is lower for {known.choice_falls} of these "
+        f"{known.pairs} combinations. {known.above_parts} of {known.cells} printed grades exceed "
+        "the maximum for their entropy and this share.",
         "Open a study with an unrelated option",
         "example",
         "grade-score-probe-unrelated",
@@ -134,13 +134,13 @@ def _warning(store: Store) -> PaperClaim:
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
         "Does a warning against position bias help?",
-        f"Prompt 3 warns the judge. The position entropy is higher than with prompt 1 for "
-        f"{sum(one > 0 for one in differences)} of {len(differences)} models.",
+        "With prompt 3, which warns of position bias, position entropy is higher than with "
+        f"prompt 1 for {sum(one > 0 for one in differences)} of {len(differences)} models.",
         f"{SMALL_JUDGE} changes {share(plain, 0)} of its verdicts when the answers are swapped, "
         f"and {share(warned, 0)} with a prompt that warns against position bias.",
-        f"The authors report differences up to {number(MAX_REPEAT_DIFFERENCE, 2)} between "
-        f"repeats of a run; {within} of these {len(differences)} differences in entropy are "
-        "not larger.",
+        f"The authors report scores that differ by up to {number(MAX_REPEAT_DIFFERENCE, 2)} "
+        f"between repeats of a run; {within} of these {len(differences)} differences in entropy "
+        "are not larger.",
         "Open the recorded study",
         "open",
         demo_studies.PAIRS_STUDY,
@@ -174,12 +174,12 @@ def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "VisIT-Bench (2023), appendix",
         "How much does a win rate without ties hide?",
-        "A model wins if both orders name it; all else is a tie. The win rate against the "
-        "reference leaves ties out.",
-        f"By this rule {LARGER_JUDGE} decides {share(larger.decided, 0)} of its recorded "
-        f"comparisons, {SMALL_JUDGE} {share(small.decided, 0)}.",
-        "This win rate describes the decided comparisons only. The paper's Elo equation (1) also "
-        "prints a sign the wrong way round; its code is right.",
+        "A model wins if the judge chooses it in both orders; otherwise the result is a "
+        "tie. The win rate against the reference leaves ties out.",
+        f"By this rule {LARGER_JUDGE} names a winner in {share(larger.decided, 0)} of its "
+        f"recorded comparisons, {SMALL_JUDGE} in {share(small.decided, 0)}.",
+        "This win rate describes the decided comparisons only. The paper's Elo equation "
+        "(1) also has a wrong sign; the authors' code is right.",
         "Open as a study",
         "example",
         "visit-bench-probe",
@@ -194,9 +194,10 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "VisIT-Bench (2023), appendix",
         "Are 700 comparisons enough for a new model?",
-        f"{VISIT_COMPARISONS} comparisons, each in both orders, assess a new model.",
-        f"At a win rate of {share(0.5, 0)}, this number of comparisons gives ± {whole} points, "
-        f"or ± {decided} if only {share(larger.decided, 0)} are decided, as by {LARGER_JUDGE}.",
+        f"{VISIT_COMPARISONS} comparisons, each in both orders, are made to assess a new model.",
+        f"At a win rate of {share(0.5, 0)}, the {share(0.95, 0)} interval is ± {whole} points; "
+        f"with winners in only {share(larger.decided, 0)} of comparisons, as with "
+        f"{LARGER_JUDGE}, ± {decided} points.",
         "This assumes independent comparisons. Several comparisons on one question are not "
         "independent, so the true interval is wider.",
         "Open as a study",
@@ -218,13 +219,14 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Do verdicts from both orders agree more with people?",
-        f"With both orders the mean absolute error is lower for {better} of {len(pairs)} judges, "
-        f"and Consistency higher for {higher}.",
-        f"{LARGER_JUDGE}: one call is right in {share(larger.right, 0)} of comparisons. "
-        f"Both orders agree in {share(larger.decided, 0)}, and are then right in "
-        f"{share(larger.right_when_decided, 0)}.",
-        f"The paper prints no intervals. Computed intervals of Consistency overlap for "
-        f"{count_overlaps(pairs)} of {len(pairs)} judges; both orders cost twice the calls.",
+        f"With both orders the mean absolute error is lower in {better} of {len(pairs)} pairs of "
+        f"rows in the table, and Consistency is higher in {higher}.",
+        f"{LARGER_JUDGE}: one call finds the better answer in {share(larger.right, 0)} of "
+        f"comparisons. Both orders agree in {share(larger.decided, 0)}; of these, "
+        f"{share(larger.right_when_decided, 0)} are right.",
+        "The paper prints no intervals. Those computed here for Consistency overlap in "
+        f"{count_overlaps(pairs)} of {len(pairs)} pairs of rows. Both orders cost twice the "
+        "calls.",
         "Open the recorded study",
         "open",
         demo_studies.LARGER_STUDY,
@@ -238,10 +240,10 @@ def _seeing_images() -> PaperClaim:
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
         "According to the paper, a judge that sees the images always agrees more with people.",
-        f"In {unhelpful} of the table's {cells} cells, seeing the images does not improve "
-        "agreement with people.",
+        f"In {unhelpful} of the table's {cells} comparisons of judging with and without images, "
+        "agreement with people is not higher with images.",
         f"The {share(0.95, 0)} intervals of Consistency with and without images overlap in "
-        f"{count_overlaps(pairs)} of {len(pairs)} cases.",
+        f"{count_overlaps(pairs)} of {len(pairs)} pairs of rows.",
         "Open as a study",
         "example",
         "creation-mmbench-probe",
@@ -288,7 +290,7 @@ def claims_html(store: Store) -> Markup:
     cards = paper_claims(store)
     return wrap(
         panel_html(
-            "What three papers say, examined",
+            "Claims of three papers, checked",
             f"{count(len(cards), 'question')}; numbers from the printed tables and from the "
             "recorded studies of this page",
             fill('<ul class="eh-plain eh-claims">{}</ul>', join(map(_card_html, cards))),

@@ -55,8 +55,8 @@ DOORS: Final = (
     (
         "verdicts",
         "Open existing verdicts",
-        "See the bias in verdicts that exist already. No call is made.",
-        "PRD, MT-Bench, LLMBar, AlpacaEval, Arena, or any table",
+        "See the position bias in verdicts that you already have. No call is made.",
+        "files of PRD, MT-Bench, LLMBar, AlpacaEval or Arena, or any table",
         "Choose files",
     ),
     (

@@ -127,8 +127,7 @@ def _bind_view(
 
 
 def _bind_refresh(tab: ResultsTab, header: Header, store: Store, engine: Engine) -> None:
-    """During a run, update the choices of the menus, which grow with the verdicts, and redraw the
-    view."""
+    """During a run, add new choices to the menus as verdicts arrive, and redraw the view."""
     growing = [one for view in VIEWS.values() for one in view.controls.values() if one.grows]
     menus = [tab.filters[name] for name in FILTER_NAMES if name not in FIXED_CHOICES]
 

@@ -34,7 +34,7 @@ from studies.store.ballot_queries import verification_stamp
 from studies.store.store import Store
 
 INSTEAD: Final = {
-    overview_tab.NAME: "the order of the options, labels and models",
+    overview_tab.NAME: "the effect of option order, agreement with labels and results by model",
     bias_tab.NAME: "the effect of the order of options and criteria",
     agreement_tab.NAME: "agreement with labels and with people's verdicts",
     wins_tab.NAME: "pass rates and mean scores of the models (also in Ranking)",
@@ -51,7 +51,7 @@ def for_comparisons(view: View) -> View:
             return view.finding(filtered)
         where = " or ".join(point_views(filtered))
         return (
-            f"{view.name}: nothing to show, as each answer is judged alone, not in comparisons.",
+            f"{view.name} has nothing to show: each answer is judged alone, not compared.",
             f"For {INSTEAD[view.name]}, open {where}.",
         )
 

@@ -81,7 +81,7 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
         )  # fmt: skip
     if len(facts.key_origins) > 1:
         yield notice_html(
-            "bad", f"Keys are needed for {len(facts.key_origins)} hosts.",
+            "bad", f"API keys are needed for {len(facts.key_origins)} hosts.",
             f"{', '.join(facts.key_origins)}: edit the study on the Study tab and type each "
             "judge's key there.",
         )  # fmt: skip
@@ -91,7 +91,7 @@ def show_store_notices(store: Store) -> Markup:
     """HTML notices on the store: restored after its file was deleted, or erased at a Space's
     restart."""
     if store.file_watch.notice:
-        text = f"{_sentence(store.file_watch.notice)} Find out which program deletes this file."
+        text = f"{_sentence(store.file_watch.notice)} Find out which program deletes the store."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
     return _disk_notice()
 
@@ -100,14 +100,14 @@ def _disk_notice() -> Markup:
     """HTML notice that a Space's disk is erased at a restart; empty outside a Space."""
     if not settings.is_space():
         return EMPTY
-    text = "A Space loses its files at every restart."
+    text = "A Hugging Face Space loses its files at every restart."
     if kept_elsewhere():
         text += (
             " The store is copied to a private dataset every few minutes, and restored when the "
             "Space starts."
         )
         return notice_html("calm", "The store is backed up outside this Space.", text)
-    text += " This Space has no backup: download what you need under Share."
+    text += " This Space has no backup of the store: download what you need under Share."
     return notice_html("warn", "Temporary storage.", text)
 
 
@@ -182,8 +182,8 @@ def _cooling_notice(waits: list[JudgeWait]) -> Markup:
     then = f"with at most {one.allowed_in_flight} calls at once"
     then += f" instead of {one.ceiling}" if one.allowed_in_flight < one.ceiling else ""
     text = (
-        f"{who} returned HTTP 429 (too many requests); {told} in **{left}**, {then}. "
-        "The cost does not change."
+        f"{who} returned HTTP 429 (too many requests); {told} in **{left}**, {then}. Waiting "
+        "costs nothing."
     )
     fewer = max(1, one.allowed_in_flight // 2)
     lower = {"do": "at_most", "judge": one.judge, "calls": fewer}
@@ -197,15 +197,15 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     last = facts.last
     if facts.running or last is None:
         return
-    kept = f"The {count(facts.done)} completed calls are stored."
+    kept = f"The replies of {count(facts.done)} completed calls are stored."
     start = (
         Action(start_button_text(facts.missing), {"do": "start"}) if facts.missing.asks else None
     )
     if last.state in ("running", "paused"):
         text = (
-            f"The run is {last.state} in the other process, at {count(facts.done)} of "
-            f"{count(facts.planned)} calls. A run started here makes no call twice. Reopen this "
-            "tab to update the numbers."
+            f"In the other process the run is {last.state}; {count(facts.done)} of "
+            f"{count(facts.planned)} calls are done. A run started here makes no call twice. "
+            "Reopen this tab to update the numbers."
         )
         yield notice_html("calm", "Another process is running this study.", text)
     elif last.state == "interrupted" and facts.missing.asks:
@@ -285,8 +285,8 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     parts = [
         panel_heading(
             "Unusable replies",
-            "the latest reply of each kind; replies without a verdict are stored and counted, "
-            "never scored",
+            "the latest reply of each kind of failure; replies without a verdict are stored and "
+            "counted, but enter no measure",
         )
     ]
     parts += [unreadable_notice(store, facts)] if not facts.running else []
@@ -363,7 +363,7 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     rate = share(unusable / max(1, facts.done))
     effect = tie_rule_effect(store.frame(facts.name))
     text = (
-        f"These are {rate} of {count(facts.done)} replies. They are left out of the "
+        f"{rate} of {count(facts.done)} replies are unusable. They are left out of the "
         f"measures{effect}."
     )
     read = Action(f"Read the {count(unusable)}", {"status": "failures"})
@@ -378,7 +378,7 @@ def tie_rule_effect(frame: pd.DataFrame) -> str:
     if now.value is None or ties.value is None:
         return ""
     return (
-        f"; if they counted as ties, consistency would be {share(ties.value)} instead of "
+        f"; if they counted as ties, the consistency would be {share(ties.value)} instead of "
         f"{share(now.value)}"
     )
 
@@ -389,10 +389,10 @@ def key_notice(facts: RunFacts) -> Markup:
     who = " and ".join(facts.judges_without_key)
     text = (
         f"Keys are held in memory only, so type the key again. {count(facts.missing.asks)} calls "
-        f"wait; {count(facts.done)} completed calls are stored."
+        f"wait for it; the replies of {count(facts.done)} calls are stored."
     )
     where = " and ".join(facts.key_origins)
-    return notice_html("bad", f"A key is needed for {who}; it is sent to {where} only.", text)
+    return notice_html("bad", f"A key is needed for {who}; the key is sent to {where} only.", text)
 
 
 def read_click(data: object) -> Mapping[str, Any]:

@@ -117,7 +117,7 @@ def show_run(store: Store, run_id: str, study: str) -> Markup:
     run = find_past_run(store, run_id)
     if run is None:
         return notice_html(
-            "warn", "No such run.", "This run may be in another store. Choose a run from the list."
+            "warn", "No such run.", "This store has no run with this id. Choose one from the list."
         )
     mine = attempt_totals_of_run(store, run.owner, run.study)
     title = f"Run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(run.started))}"

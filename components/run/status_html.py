@@ -93,7 +93,7 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
     if snapshot is None:
         return EMPTY
     told = "; ".join(snapshot.waiting) or (
-        "no rate limit is reached, and no call waits for a retry" if snapshot.rate else "starting"
+        "no call waits for a rate limit or for a retry" if snapshot.rate else "starting"
     )
     if snapshot.state == "paused":
         told = snapshot.reason or "paused by you"
@@ -261,7 +261,7 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
         return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; {share(1 / picture.options, 0)} is even"
-    note += "; do not stop the run because of this value" if facts.running else ""
+    note += "; not valid for deciding when to stop the run" if facts.running else ""
     return Kpi("Verdicts for the answer shown first", share(estimate.value, 1), note=note)
 
 
@@ -308,14 +308,14 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 LIVE_CHARTS: Final = (
     (
         "Verdicts for the answer shown first",
-        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not stop a run because of this "
-        "value",
+        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; not valid for deciding when to "
+        "stop a run",
         "eh-live-share",
     ),
-    ("Elo", "rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
+    ("Elo", "Elo rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        "% of items on which the model wins its first comparison, ties count half; "
+        "% of items that the model wins, by its first comparison on each item; ties count half; "
         f"95{NARROW_SPACE}% bounds, valid at any time of the run",
         "eh-live-wins",
     ),

@@ -101,7 +101,7 @@ def build() -> RunTab:
         replies = ClickableHTML(elem_id="eh-replies")
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head"):
-            ClickableHTML(panel_heading("Runs", "newest first; click a run to open it"))
+            ClickableHTML(panel_heading("Runs", "newest run first; click a run to open it"))
             scope = _switch(SCOPES, "Runs of")
         runs = ClickableHTML(elem_id="eh-runs")
         opened = ClickableHTML(elem_id="eh-run-opened")

@@ -60,7 +60,7 @@ def show_methods(view: FilteredStudy) -> Markup:
         fill("<h3>Methods paragraph</h3><p>{}</p>", paper_text.methods_paragraph(view)),
         _copy_box("Copy the paragraph", paper_text.methods_paragraph(view)),
         _copy_box(
-            "Command that computes the same numbers",
+            "Command that computes the numbers of this page",
             paper_text.metrics_command(view, view.store.path.name),
         ),
     ]

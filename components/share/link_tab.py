@@ -100,9 +100,9 @@ def link_status_text(store: VisitorStore, name: str, made: int) -> str:
         )
     if store.owns(name):
         return (
-            f"{count(made, 'link')} to this study exist. Others can view and export the study, or "
-            "vote with a link for voters. Each link is shown only once."
+            f"{count(made, 'link')} to this study exist. Others can view and export the study; "
+            "with a link for voters they can also vote. Each link is shown only once."
         )
     if store.is_ownerless(name):
-        return "This study is open to every visitor: everyone can open its link."
+        return "This study is open to every visitor of this page: everyone can open its link."
     return "Another user shared this study with you. The link works for everyone who has it."

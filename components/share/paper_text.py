@@ -226,7 +226,7 @@ def _combination_text(view: FilteredStudy) -> str:
         "decides a comparison.",
     }
     combine = view.rule[0]
-    return rules.get(combine) or f"The rule for a comparison is: {combine_text(combine)}."
+    return rules.get(combine) or f"The rule that combines verdicts is: {combine_text(combine)}."
 
 
 def _list_names(names: Sequence[str], noun: str) -> str:

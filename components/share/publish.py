@@ -56,7 +56,7 @@ def publish(store: Store, study: str, folder: Path) -> None:
 def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bool) -> None:
     store.study(study)
     if folder.exists() and not folder.is_dir():
-        raise StudyError(f"{folder} is a file; name a new folder")
+        raise StudyError(f"{folder} is a file, not a folder; name a new folder")
     if folder.exists() and any(folder.iterdir()):
         raise StudyError(f"{folder} is not empty and was not changed; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def push_space(folder: Path, repo: str, token: str | None) -> str:
     """Upload the folder as a Space with the user's Hub token; return the address of the Space."""
     if not token:
         raise PublishFailed(
-            "there is no token to upload with: set HF_TOKEN to your own token with write access"
+            "the upload needs a token: set HF_TOKEN to your own token with write access"
         )
     try:
         api = hub_api(token)

@@ -151,10 +151,10 @@ def _tables_section(view: FilteredStudy, page: ReportFigures) -> Markup:
 
 def _method_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(view)))
-    command = _text_drawer(
-        "Command that computes the same numbers", paper_text.metrics_command(view)
+    command = _text_drawer("Command that computes these numbers", paper_text.metrics_command(view))
+    return panel_html(
+        "Method", "text generated from the study file and its replies", text + command
     )
-    return panel_html("Method", "text generated from the study and its replies", text + command)
 
 
 def _replies_section(view: FilteredStudy, page: ReportFigures) -> Markup:
@@ -185,7 +185,7 @@ def _replies_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     none = notice_html("calm", "Every reply has a readable verdict.")
     return panel_html(
         "Unusable replies",
-        "replies without a verdict are stored and counted, not scored",
+        "replies without a verdict are stored and counted, but enter no measure",
         failures if bad else none,
     ) + panel_html("Costs", "", cost)
 

@@ -100,7 +100,7 @@ def judge_models(
     """Ask the endpoint of a judge for its models, which also checks the key."""
     judges = read_lenient_study(text, folder).judges
     if not 0 <= place < len(judges):
-        return ModelList("", error="this judge is no longer in the study")
+        return ModelList("", error="this judge is no longer in the study; reload the page")
     entry = judges[place]
     address = judge_address(entry)
     try:
@@ -224,8 +224,8 @@ def describe_images(
         else ""
     )
     told = (
-        f"{done.described} items were described for ${done.dollars:.2f}.{failed} The study now "
-        "uses the descriptions."
+        f"{done.described} items were described at a cost of ${done.dollars:.2f}.{failed} The "
+        "study now uses the descriptions."
     )
     return JobResult(made, notice_html("warn" if failed else "calm", "Described.", told))
 
@@ -239,7 +239,7 @@ def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
         if source_kind(spec.source) != HUB:
             raise StudyError("data.source: this is not a Hub dataset; enter the name of one first")
         if HUB_TOKEN_NAME not in typed:
-            raise StudyError("a private dataset needs your token; type it in first")
+            raise StudyError("a private dataset needs your Hugging Face token; type it first")
         token = key_at(typed[HUB_TOKEN_NAME], HUB_URL, "token")
         with register_keys([token]):
             found = _load_private(spec, folder, token)

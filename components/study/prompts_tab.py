@@ -80,7 +80,7 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
     said = notice_html("calm", f"Saved as version {prompt.version}.", told)
     if replaced:
         both = {"do": "prompt", "prompt": replaced, "on": True, "close": True}
-        words = f"Compare with {before} on the same items"
+        words = f"Compare this prompt with {before} on the same items"
         said += form_part(form_button(words, both, kind="small"), seen=view.last_change)
     return made, replace(view, prompt=name, mode="side", panel="prompts", notice_html=said)
 

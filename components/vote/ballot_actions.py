@@ -145,7 +145,7 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
     lengths = [{n for n, size in one["lengths"].items() if size} for one in facts]
     if not any(lengths):
         return nothing_to_vote_html(
-            "This study has no texts to vote on.",
+            "This study has no questions and answers to vote on.",
             "The study has verdicts without questions and answers. Open the verdicts together "
             "with their items.",
         )
@@ -164,8 +164,8 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
         )
     return nothing_to_vote_html(
         "The voting rules select no comparison.",
-        "The rules ask for pairs on which verdicts flip or judges disagree; this study has "
-        "none. Choose “At random” in the voting rules.",
+        "The rules select pairs on which verdicts flip or judges disagree; this study has no "
+        "such pair. Choose “At random” in the voting rules.",
     )
 
 
@@ -218,7 +218,7 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
     if shown is not None and shown != mine:
         raise StudyError(
             f"this page was opened as {shown}, but you now vote as {mine}. Nothing was saved. "
-            "The ballot shown now is yours"
+            f"The ballot shown now is for {mine}"
         )
 
 

@@ -106,7 +106,7 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
         else ""
     )
     kind: Any = "calm" if choice == "random" else "warn"
-    default = f" The form that the protocol asks for is {FORM_NAMES[form.mode]}, {form.origin}."
+    default = f" The ballot form that fits this study is {FORM_NAMES[form.mode]}, {form.origin}."
     return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {size}{warning}{default}")
 
 
@@ -154,11 +154,12 @@ def _verification_summary(store: Store, study: str) -> Markup:
         return EMPTY
     faults = Counter(check.fault for check in checks if not check.follows)
     parts = [
-        f"{count(len(checks), 'answer')} verified",
-        f"{count(sum(check.follows for check in checks))} follow the instruction",
-        f"{count(faults.total())} do not follow the instruction (because of the answer: "
+        count(len(checks), "verification"),
+        f"{count(sum(check.follows for check in checks))} say that the answer follows the "
+        "instruction",
+        f"{count(faults.total())} say that it does not (because of the answer: "
         f"{count(faults['answer'])}, because of the caption: {count(faults['caption'])})",
-        f"{count(sum(check.harmful for check in checks))} flagged as harmful",
+        f"{count(sum(check.harmful for check in checks))} flag the answer as harmful",
     ]
     return fill('<p class="eh-small">{}.</p>', "; ".join(parts))
 

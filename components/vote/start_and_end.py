@@ -128,7 +128,7 @@ def _finished_text(voted: int, skipped: int, mode: BallotMode) -> tuple[str, str
         return f"You have voted on {noun} and skipped {rest}.", "Thank you."
     return (
         f"You have voted on all {noun}; thank you.",
-        "More ballots may follow if other voters skip theirs.",
+        "You may get more ballots later if other voters skip theirs.",
     )
 
 

@@ -78,7 +78,7 @@ def _parse_price_factor(text: str) -> float:
     value = float(text)
     if not math.isfinite(value) or value < 0:
         raise argparse.ArgumentTypeError(
-            f"{text}: expected a share of the price, 0 or more; 0.5 is half"
+            f"{text}: expected a factor for the price, 0 or more; 0.5 is half the price"
         )
     return value
 

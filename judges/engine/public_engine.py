@@ -173,7 +173,8 @@ class PublicEngine(Engine):
             state = "paused" if own[-1].state == "paused" else "running"
             raise PlanError(
                 f"your run of {own[-1].plan.study.name!r} is {state}, and this page allows a "
-                f"visitor {self._limits.runs_per_visitor} at a time; stop it, or wait until it ends"
+                f"visitor {self._limits.runs_per_visitor} at a time; stop this run, or wait "
+                "until it ends"
             )
 
     def _check_total_runs(self, advice: str) -> None:

@@ -32,8 +32,8 @@ class CompletionStream:
         self._size += len(chunk)
         if self._size > MAX_STREAM_BYTES:
             raise BadReply(
-                f"the stream exceeds {MAX_STREAM_BYTES // 2**20} MB, the size limit; lower "
-                "max_tokens or check base_url"
+                f"the streamed reply exceeds {MAX_STREAM_BYTES // 2**20} MB, the size limit; "
+                "lower max_tokens or check base_url"
             )
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:
@@ -45,7 +45,7 @@ class CompletionStream:
         if "error" in self._whole:
             return self._whole
         if not self._ended and self._finish is None:
-            raise BadReply("the stream ended before the reply did")
+            raise BadReply("the connection ended before the whole reply had arrived")
         message = {name: "".join(parts) for name, parts in self._texts.items()}
         choice = {
             "message": message,
@@ -64,7 +64,7 @@ class CompletionStream:
         try:
             event = json.loads(data)
         except (ValueError, RecursionError):
-            raise BadReply("the stream contains an event that is not JSON") from None
+            raise BadReply("the streamed reply contains an event that is not JSON") from None
         if isinstance(event, dict):
             self._add_event(event)
 

@@ -78,8 +78,8 @@ def _check_chosen(path: Path) -> Path:
     other weights would be another judge."""
     if not path.is_file():
         raise WeightsMissing(
-            f"EVENHAND_GGUF names {path}, which is not a file. Correct it, "
-            "or unset EVENHAND_GGUF and run `make weights`."
+            f"EVENHAND_GGUF names {path}, which is not a file. Correct the path, or unset "
+            "EVENHAND_GGUF and run `make weights`."
         )
     return path
 

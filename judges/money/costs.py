@@ -41,8 +41,8 @@ def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
     for judge in judges:
         if budget is not None and price_of(judge) is None:
             raise PlanError(
-                f"judge {judge.name!r}: its price is not known, so a budget of ${budget:g} cannot "
-                "stop it; set its price, or remove budget_usd"
+                f"judge {judge.name!r}: its price is not known, so a budget of ${budget:g} "
+                "cannot limit its cost; set its price, or remove budget_usd"
             )
 
 

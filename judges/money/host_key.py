@@ -101,7 +101,7 @@ def load_host_key() -> HostKey | None:
     if unknown := [model for model in models if model not in known]:
         raise PlanError(
             f"{settings.HOST_KEY_MODELS.name}: no price is known for {', '.join(unknown)}, so "
-            "its spending limits cannot be applied; add the price to judges/prices.yaml"
+            "the spending limits cannot be applied; add the price to judges/prices.yaml"
         )
     return HostKey(
         key_env=key_env,

@@ -225,7 +225,7 @@ def _check_output_file(out: Path, study: Study) -> None:
     """Raise PlanError if the output file is the original file, or an existing file that `describe`
     did not write."""
     if out.resolve() == source_path(study.data, study.folder).resolve():
-        raise PlanError(f"{out} is the original; name a new file for the descriptions")
+        raise PlanError(f"{out} is the original items file; name a new file for the descriptions")
     if out.exists() and not _is_describe_output(out):
         raise PlanError(f"{out} exists and was not written by 'describe'; name another file")
 

@@ -49,8 +49,8 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
         raise PlanError("the study names no judge; add one under 'judges'")
     if not prompts and study.prompts:
         raise PlanError(
-            f"none of the study's prompts has the protocol {study.protocol}; add one that has it, "
-            "or remove 'protocol'"
+            f"none of the study's prompts has the protocol {study.protocol}; add a prompt with "
+            "this protocol, or remove 'protocol'"
         )
     if not prompts:
         raise PlanError("the study names no prompt; add one under 'prompts'")
@@ -85,7 +85,7 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
     if "reference" in prompt.variables and is_reference_judged(study):
         raise PlanError(
             f"prompt {prompt.name!r} shows the judge the reference, but @reference is one of the "
-            "compared models; remove it, or choose a prompt without $reference"
+            "compared models; remove @reference, or choose a prompt without $reference"
         )
 
 

@@ -235,18 +235,18 @@ def _parse_criterion(entry: object, where: str) -> tuple[str, str]:
 def _check_rubric(verdict: str, rubric: tuple[tuple[str, str], ...], where: str) -> None:
     if (verdict == RUBRIC_FORMAT) != bool(rubric):
         raise PromptError(
-            f"{where}: verdict: {RUBRIC_FORMAT} and criteria belong together; list the criteria as "
-            "'- Name: description'"
+            f"{where}: criteria: needed with verdict: {RUBRIC_FORMAT}, and only there; list the "
+            "criteria as '- Name: description'"
         )
     if len({name.casefold() for name, _ in rubric}) < len(rubric):
-        raise PromptError(f"{where}: criteria: each needs a name of its own")
+        raise PromptError(f"{where}: criteria: two criteria have the same name; rename one of them")
 
 
 def _check_scale(verdict: str, scale: tuple[str, ...], where: str) -> None:
     if (verdict in (SCALE_FORMAT, RUBRIC_FORMAT)) != bool(scale):
         raise PromptError(
-            f"{where}: verdict: {SCALE_FORMAT} or {RUBRIC_FORMAT} and scale belong together, for "
-            "example scale: [1, 2, 3, 4, 5], from the lowest to the highest"
+            f"{where}: scale: needed with verdict: {SCALE_FORMAT} or {RUBRIC_FORMAT}, and only "
+            "there; for example scale: [1, 2, 3, 4, 5], from the lowest to the highest"
         )
     values = list(option_values(scale).values())
     names = {option.casefold() for option in scale}

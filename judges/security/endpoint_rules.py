@@ -106,7 +106,7 @@ def check_url(url: str, rules: EndpointRules | None = None) -> None:
         return
     match = _URL.fullmatch(url)
     if match is None:
-        raise _endpoint_refused(url, "it has to read https://host/path, with a plain host name")
+        raise _endpoint_refused(url, "it has to be https://host/path, with a plain host name")
     host, port = match["host"].lower(), int(match["port"] or 443)
     if not _HOST_NAME.fullmatch(host) or host.rpartition(".")[2] in _INTERNAL_SUFFIXES:
         raise _endpoint_refused(
@@ -129,7 +129,8 @@ def _check_no_credentials(url: str) -> None:
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise _endpoint_refused(
             url,
-            "it contains user information. Type the key, or name its variable in api_key_env",
+            "it contains a user name or password. Type the key, or name its variable in "
+            "api_key_env",
         )
 
 

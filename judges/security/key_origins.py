@@ -57,6 +57,6 @@ def key_at(key: TypedKey, origin: str, name: str) -> str:
     if not origin or key.origin != origin:
         raise KeyRefused(
             f"{name}: the key was typed for {key.origin or 'no valid address'}, not for "
-            f"{origin or 'this address'}. Nothing was sent. Type the key for that host"
+            f"{origin or 'this address'}. Nothing was sent. Type the key for the new address"
         )
     return checked_key(key.value)

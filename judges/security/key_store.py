@@ -74,7 +74,7 @@ class SecretKey:
         if self.is_expired():
             raise KeyExpired(
                 f"{EXPIRED_MESSAGE}: keys are kept in memory only, and deleted after "
-                f"{(self._idle or 0) / 60:g} minutes without use. Type it again to continue"
+                f"{(self._idle or 0) / 60:g} minutes without use. Type the key again to continue"
             )
         self._last = self._clock()
         assert self._value is not None

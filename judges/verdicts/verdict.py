@@ -189,7 +189,7 @@ def _find_marker(
     name = find_format(format).name
     if rule not in READING_RULES:
         raise ValueError(
-            f"No reading rule named {rule!r}. Known rules: {', '.join(READING_RULES)}."
+            f"No parsing rule named {rule!r}. Known rules: {', '.join(READING_RULES)}."
         )
     text = clean_reply(reply, emphasis=name != "json-winner")
     if text.truncated:

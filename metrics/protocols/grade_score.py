@@ -62,7 +62,7 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
     sets left out.
     """
     if rule not in ("default", "gradelab"):
-        raise ValueError(f"No rule named {rule!r}. Known: default, gradelab")
+        raise ValueError(f"No parsing rule named {rule!r}. Known: default, gradelab")
     rows = frame.loc[_rotated_mask(frame)]
     group, groups = row_selection.group_codes(rows, TRIAL_SET_KEY)
     first = row_selection.first_rows(group, groups)

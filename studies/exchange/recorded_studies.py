@@ -84,7 +84,7 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
     if not recorded and not votes:
         raise SourceError(
             f"{study.data.source}: {len(loaded.items):,} items (format {loaded.format}) without "
-            "verdicts; use it as the data of a study and run a judge"
+            "verdicts; use this source as the data of a study and run a judge"
         )
     sha = _hash_records([*loaded.items, *recorded, *votes])
     store.save_study(

@@ -114,15 +114,15 @@ def write_caption(
     text = caption.strip()
     if not text:
         raise SourceError(
-            f"caption of item {item!r}: it is empty; describe the image so that the question can "
-            "be answered without it"
+            f"caption of item {item!r}: the text is empty; describe the image so that the "
+            "question can be answered without seeing it"
         )
     _check_length(text, MAX_CAPTION_CHARS, f"caption of item {item!r}")
     uploads = folder / UPLOADS_FOLDER
     meta = {**old.meta, **_non_empty_texts(caption_by=by)}
     changed = replace(old, context=_merge_caption(old, text, image), meta=meta)
     if changed.context == old.context:
-        raise SourceError(f"caption of item {item!r}: it is unchanged; nothing to save")
+        raise SourceError(f"caption of item {item!r}: the text is unchanged; nothing to save")
     rest = [changed if one.id == item else one for one in items]
     made = save_version(relocate_images(rest, beside, uploads), source, uploads)
     return _saved_version(made, item, len(rest))
@@ -137,8 +137,8 @@ def _merge_caption(item: Item, text: str, image: int) -> str | tuple[str, ...]:
         return text
     if not 1 <= image <= len(item.images):
         raise SourceError(
-            f"caption of item {item.id!r}: it has {len(item.images)} images, there is no image "
-            f"{image}; choose another"
+            f"caption of item {item.id!r}: the item has {len(item.images)} images, so there is "
+            f"no image {image}; choose another image"
         )
     if len(item.images) == 1:
         return text
@@ -162,7 +162,7 @@ def _check_new_item(new: NewItem, items: Sequence[Item]) -> None:
         _check_length(text, MAX_TEXT_CHARS, f"new item: {name}")
     if any(one.id == new.id.strip() for one in items):
         raise SourceError(
-            f"new item: id {new.id.strip()!r} is taken; choose another, or leave it empty"
+            f"new item: id {new.id.strip()!r} is taken; choose another id, or leave it empty"
         )
     if pictures > MAX_IMAGES:
         raise SourceError(f"new item: {pictures} images; at most {MAX_IMAGES} are allowed")
@@ -206,8 +206,8 @@ def _all_responses(new: NewItem, items: Sequence[Item]) -> dict[str, str]:
     empty = dict.fromkeys(sorted({name for one in items for name in one.responses}), "")
     if not typed and not empty:
         raise SourceError(
-            "new item: it is the first of its file; name at least one model (its answer may stay "
-            "empty for now)"
+            "new item: the first item of a file needs the name of at least one model (the "
+            "answer may stay empty for now)"
         )
     return {**empty, **typed}
 

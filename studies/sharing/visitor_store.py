@@ -198,7 +198,7 @@ class _VisitorWriter(StoreWriter):
             raise
 
     def submit_from(self, *_: object) -> None:
-        raise AccessDenied("runs must write to the unrestricted store")
+        raise AccessDenied("a run must write to the store without visitor limits")
 
 
 def visitor_folder(store: Path, owner: str) -> Path:

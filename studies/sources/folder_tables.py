@@ -73,8 +73,8 @@ def join_files(
     if len(formats) > 1:
         kinds = "; ".join(f"{name}: {format}" for format, name in formats.items())
         raise SourceError(
-            f"files of several formats cannot be one study ({kinds}). Import them apart, or name "
-            "questions and answers with data.files"
+            f"files of several formats cannot be one study ({kinds}). Import each format on its "
+            "own, or name questions and answers with data.files"
         )
     return next(iter(formats)), _join_tables(paths[0].parent, tables, [])
 

@@ -66,8 +66,8 @@ def card_data_files(card: str) -> Iterator[str]:
         values = yaml.load(text, BoundedYamlLoader)
     except YamlTooLarge as error:
         raise SourceError(
-            f"the card of this dataset is not read: {error.problem}; download the data and use the "
-            "file as source"
+            f"the card of this dataset cannot be read: {error.problem}; download the data and "
+            "use the file as source"
         ) from None
     except (yaml.YAMLError, RecursionError):
         return  # the library cannot read it either

@@ -61,8 +61,8 @@ def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
     replies = builder.reply_samples()
     if not replies:
         raise SourceError(
-            "no judge's reply in the file, so no verdict can be read from one; map a column to "
-            "'reply' in data.mapping, or remove data.read"
+            "the file contains no judge's replies, so no verdict can be read from them; map a "
+            "column to 'reply' in data.mapping, or remove data.read"
         )
     detected = format == AUTO_READ
     if detected:

@@ -213,6 +213,6 @@ def _check_study(study: Study, where: str) -> None:
         message = f"pairing: {study.pairing} needs a baseline: name one of the models"
         raise refuse(STUDY.baseline, message)
     if study.pairing == "new" and not study.new:
-        raise refuse(STUDY.new, "pairing: new needs the name of the new model; set it here")
+        raise refuse(STUDY.new, "pairing: new needs the name of the new model; name the model here")
     if study.pairing == "new" and study.new == study.baseline:
         raise refuse(STUDY.new, f"{study.new!r} is also the baseline; name two different models")

@@ -204,7 +204,7 @@ def _create_schema(connection: sqlite3.Connection, path: Path) -> None:
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
     found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
     if missing := sorted(table_names() - found):
-        raise StoreDamaged(path, f"its list of tables lacks {', '.join(missing)}")
+        raise StoreDamaged(path, f"the store file lacks the tables {', '.join(missing)}")
 
 
 @lru_cache(1)

@@ -44,7 +44,7 @@ class LeaseOwner:
         self._handle = self._path.open("wb")
         if not _try_lock(self._handle):  # a new file is locked by no other process
             self.close()
-            raise OSError(errno.ENOLCK, "its disk does not support file locks")
+            raise OSError(errno.ENOLCK, "the disk of this folder does not support file locks")
 
     def close(self) -> None:
         self._handle.close()

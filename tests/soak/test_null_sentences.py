@@ -227,7 +227,7 @@ def more_consistent(view: FilteredStudy) -> bool:
 
 def differs_from_people(view: FilteredStudy) -> bool:
     lead = wins_finding(view)[1]
-    return "largest difference to people" in lead and "includes 0" not in lead
+    return "differ most for" in lead and "includes 0" not in lead
 
 
 # -- claims on frames: repeats and several options, which the small store does not have ------------
@@ -385,7 +385,7 @@ GROUPS = (
         "“a is more consistent than b”, “opposite positions”": more_consistent}),
     NullGroup(PEOPLE, {
         "“more often”, “less often than a person”, on any card": card_people,
-        "“largest difference to people” without 0": differs_from_people,
+        "“differ most for” without 0": differs_from_people,
         "“agrees with people most often”": agrees_most,
         "a voter is flagged": voter_flagged}),
     NullGroup(GUESSES, {

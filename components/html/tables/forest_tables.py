@@ -169,7 +169,7 @@ def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
         TableCell("Rating"),
         TableCell(axis_html(axis), "wide"),
         TableCell("Win rate"),
-        TableCell("Above the next, Elo points"),
+        TableCell("Lead over the next model, Elo points"),
         TableCell("Battles"),
     ]
     data = {"data-table": json.dumps(_leaderboard_csv(rows))}
@@ -245,7 +245,7 @@ def _gap_html(row: LeaderRow) -> Markup:
     needed = (
         f"≈ {approximate_count(row.battles_needed)} more battles"
         if row.battles_needed
-        else "too small a gap to become significant with a realistic number of battles"
+        else "the difference is too small to become significant with a realistic number of battles"
     )
     return fill(
         '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed

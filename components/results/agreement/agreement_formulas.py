@@ -90,7 +90,8 @@ HOW_DISTANCES: Final = (
 )
 HOW_CATEGORIES: Final = (
     "Share of a judge's verdicts that equal the people's majority, ties included. In a study "
-    "without votes whose better answers are known by design, it is the share of correct verdicts."
+    "without votes whose better answers are known by design, it is the share of correct "
+    "verdicts."
 )
 HOW_CORRECTED: Final = (
     "Prediction-powered (PPI++): the people's mean, minus the judges' mean on the same pairs, "

@@ -38,7 +38,7 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
         if kind in (AGAINST_PEOPLE, PEOPLE_SPLIT) and not data.raters.has_people:
             reason = "There are no votes yet. Vote on the Vote tab, or load data with votes."
         else:
-            reason = f"With these filters there is no case in which {KIND_TITLES[kind][1]}."
+            reason = f"These filters leave no pair of answers on which {KIND_TITLES[kind][1]}."
         return "", empty_state("Nothing to list.", reason)
     top = found[:MAX_DISPUTES]
     filtered_study = data.raters.filtered_study

@@ -43,8 +43,8 @@ COEFFICIENTS: Final = {
     ),
 }
 HOW_TO_VOTE: Final = (
-    "With votes on 40 pairs, agreement is known to about ± 15 points. Vote on the Vote tab, "
-    "or load data with the field `human`."
+    "With votes on 40 pairs, the 95 % interval of agreement is about ± 15 points. Vote on the "
+    "Vote tab, or load data with the field `human`."
 )
 
 
@@ -58,9 +58,9 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
     if ranked:
         return _closest_sentence(data, ranked), _people_sentence(data)
     if len(data.judges) > 1:
-        return _judges_sentence(data), f"{NO_VOTES} Judges may agree and be wrong together."
+        return _judges_sentence(data), f"{NO_VOTES} Judges that agree may still be wrong."
     return (
-        f"There is no other judge or vote to compare {data.judges[0]} with yet.",
+        f"There is no second judge and no vote to compare {data.judges[0]} with yet.",
         f"{NO_VOTES} Agreement needs a second judge or prompt, or some votes.",
     )
 
@@ -72,7 +72,7 @@ def _people_only_finding(data: Agreement) -> tuple[str, str]:
     lead = f"The votes are by {who}; these filters leave no judge to compare with them."
     if pair is None:
         return "No pair has votes by two people.", lead
-    return f"Two people agree on {share(pair, 0)} of votes.", lead
+    return f"Two people who vote on the same pair agree in {share(pair, 0)} of cases.", lead
 
 
 def _people_share(data: Agreement, name: str) -> float | None:
@@ -102,7 +102,7 @@ def _people_sentence(data: Agreement) -> str:
     kappa = "κ corrects for chance: 0 is chance, 1 is full agreement."
     if pair is None:
         return f"No pair has votes by two people. {kappa}"
-    return f"Two people agree on {share(pair, 0)} of votes. {kappa}"
+    return f"Two people who vote on the same pair agree in {share(pair, 0)} of cases. {kappa}"
 
 
 def _judges_sentence(data: Agreement) -> str:
@@ -154,7 +154,8 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     if gain is not None and gain.raw.value is not None:
         value = number(100 * gain.raw.value, 1, signed=True)
         note_text = (
-            f"change in the agreement of {ranked[0]} with people {interval(gain.raw, 1, scale=100)}"
+            f"{ranked[0]}, agreement with people: both orders minus one "
+            f"{interval(gain.raw, 1, scale=100)}"
         )
         split = [Kpi("Effect of merging both orders", value, "points", note_text)]
     return [
@@ -174,11 +175,7 @@ def _known_answers_kpi(data: Agreement) -> list[Kpi]:
         return []
     best = max(known, key=lambda name: known[name].value or 0.0)
     note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
-    return [
-        Kpi(
-            "Highest accuracy where the better answer is known", share(known[best].value), note=note
-        )
-    ]
+    return [Kpi("Highest accuracy on known answers", share(known[best].value), note=note)]
 
 
 def _judge_kpis(data: Agreement) -> list[Kpi]:
@@ -318,8 +315,8 @@ def _merging_sentence(data: Agreement) -> str:
     )
     if all(gain <= 0 for gain in gains):
         return (
-            f"Merging both orders lowers agreement with people by **{size}**: orders that "
-            "disagree become ties, which people give less often."
+            f"Merging both orders lowers agreement with people by **{size}**: pairs whose two "
+            "orders disagree become ties, and people give fewer ties."
         )
     if all(gain >= 0 for gain in gains):
         return f"Merging both orders raises agreement with people by **{size}**."

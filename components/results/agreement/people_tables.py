@@ -33,7 +33,7 @@ from studies.domain import Estimate
 
 TWO_PEOPLE: Final = "two people"
 PERSON_VS_OTHERS: Final = "a person and the others"
-PERSON_VS_MEAN: Final = "a person and the others' mean"
+PERSON_VS_MEAN: Final = "a person compared with the others' mean"
 ALWAYS_TIE: Final = "always tie"
 LEADING_SHARE: Final = 0.95
 COEFFICIENT_HEADS: Final = (
@@ -101,7 +101,7 @@ def _both_orders_label(name: str) -> Markup:
 
 
 def _coefficients(got: PairAgreement, far: Alignment | None) -> list[Estimate]:
-    none = unknown_estimate("this measure is not defined for two votes", "score")
+    none = unknown_estimate("this coefficient is not defined between two single votes", "score")
     distances = [none, none] if far is None else [far.mae, far.consistency]
     return [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha, *distances]
 

@@ -196,7 +196,7 @@ def _share_cell(head: str, estimate: Estimate, opens: Mapping[str, object] | Non
 def _verifier_agreement(one: VerificationData) -> Markup:
     got = one.verified.verifiers
     if not got.twice:
-        words = "No answer was verified by two people, so their agreement is unknown."
+        words = "No answer was verified by two people, so agreement between verifiers is unknown."
     else:
         words = (
             f"{count(got.twice, 'answer')} were verified by two or more people. Two people agree "
@@ -227,7 +227,7 @@ def _judge_table(one: VerificationData) -> Markup:
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Prefers the answer that follows the instruction", "nm"),
+        TableCell("Judge: verdicts for the answer that follows the instruction", "nm"),
         axis_cell(axis),
         TableCell("Verdicts, %", "num d"),
         TableCell("Ties, %", "num m"),

@@ -73,7 +73,7 @@ def show_voters(data: Agreement) -> Markup:
     the person's votes."""
     people = data.voters
     if not people:
-        return empty_state(NO_VOTES, "Each person who votes gets a row here.")
+        return empty_state(NO_VOTES, "No votes yet. Each person who votes gets a row here.")
     made = _voter_table(people[:UNFOLDED_VOTERS], "The people who voted")
     if rest := people[UNFOLDED_VOTERS:MAX_VOTERS]:
         more = _voter_table(rest, "More people who voted")
@@ -178,7 +178,7 @@ def _vote_subsets_table(data: Agreement) -> Markup:
         for rater in columns[ALL_VOTES]
     ]
     made = range_table(
-        heads, rows, "numbers", "Agreement with people by all votes and by subsets of votes"
+        heads, rows, "numbers", "Agreement with people by all votes and by subsets of the votes"
     )
     head = Markup("<h3>Agreement with people, by subset of votes</h3>")
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))

@@ -55,8 +55,8 @@ MEASURES: Final = {
     "Entropy": MatrixMeasure(
         "entropy",
         scales.ENTROPY_SCALE,
-        "entropy of the chosen position, 1 = no preferred position; in small print: "
-        f"consistency; {_CI_TEXT}",
+        "entropy of the chosen position, 1 = no preferred position; in small print: consistency "
+        f"in %; {_CI_TEXT}",
         verdicts=True,
     ),
     "Choice": MatrixMeasure(
@@ -283,7 +283,7 @@ def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estim
     if entropy is not None and entropy.value is not None:
         parts.append(f"entropy {number(entropy.value, 2)}")
     if first is not None and first.value is not None:
-        parts.append(f"picks the answer shown first in {share(first.value, 0)}")
+        parts.append(f"picks the answer shown first in {share(first.value, 0)} of verdicts")
     if flips is not None and flips.value is not None:
         parts.append(f"{share(flips.value, 0)} flip")
     text = ", ".join(parts)

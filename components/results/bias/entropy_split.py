@@ -41,7 +41,7 @@ def entropy_split_html(bias: Bias, split: dict[CellKey, EntropySplit]) -> Markup
     if not parts:
         return EMPTY
     text = (
-        f"Share of a verdict's entropy due to the order: {', '.join(parts)}; the rest is noise "
-        "between repeats. With few repeats, the order's share is overestimated."
+        f"Share of the verdicts' entropy that is due to the order: {', '.join(parts)}; the rest "
+        "is noise between repeats. With few repeats, the order's share is overestimated."
     )
     return wrap(fill('<p class="eh-small eh-under" id="eh-entropy-split">{}</p>', text))

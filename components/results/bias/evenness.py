@@ -31,8 +31,8 @@ FULL_COLOUR_BANDS: Final = 10
 """Distance of the entropy from 1, in widths of the chance band, at which a cell has the strongest
 colour."""
 ENTROPY_BAND_SUBTITLE: Final = (
-    "entropy of the chosen position, 1 = all positions equally often; coloured if further "
-    f"below 1 than chance explains; 95{NARROW_SPACE}% CI"
+    "entropy of the chosen position, 1 = all positions equally often; coloured if it lies below "
+    f"the range expected by chance; 95{NARROW_SPACE}% CI"
 )
 EVENNESS_RULE: Final = (
     "The chance band is computed for the N options of a prompt: the choices of each item are "

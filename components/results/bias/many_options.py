@@ -108,7 +108,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
             (row.model.note for row in rows if row.model.note),
             "No stored reply chooses an option yet.",
         )
-        return empty_state("The effect of the position cannot be estimated.", f"{why}.")
+        return empty_state("The effect of an option's position cannot be estimated.", f"{why}.")
     made = matrix_html(
         list(dict.fromkeys(row for row, _ in cells)),
         columns,

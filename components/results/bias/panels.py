@@ -92,9 +92,7 @@ def default_kpis_html(
         ),
         share_kpi("Answer shown first wins", bias.whole("first_share")),
         share_kpi(
-            "Changes on a repeat",
-            bias.whole("noise_floor"),
-            before="calls repeated in the same order; ",
+            "Changes on a repeat", bias.whole("noise_floor"), before="repeated in the same order; "
         ),
         share_kpi(right, bias.whole("accuracy")),
         _failures_kpi(
@@ -116,7 +114,7 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = share_kpi("Changes on a repeat", noise, before="calls repeated in the same order; ")
+    fourth = share_kpi("Changes on a repeat", noise, before="repeated in the same order; ")
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
@@ -135,7 +133,7 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
     """Key figure: the judge and prompt with the largest difference between flips toward one
     position and flips toward the other, as a share of its pairs."""
-    label = "Largest net direction of flips" if len(rows) > 1 else "Net direction of flips"
+    label = "Largest net flip rate" if len(rows) > 1 else "Net flip rate"
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")
     fairness = bias.each("fairness")
@@ -167,7 +165,7 @@ def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
         label,
         count(significant),
         unit,
-        "preference found by a sign test over items, p < .05 after Holm's adjustment",
+        "sign test on flips, items as units, p < .05 after Holm's adjustment",
     )
 
 
@@ -271,7 +269,7 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))
     if max(pulls) < 0.1:
-        return "No strong preference for a position or a label."
+        return "The judge has no strong preference for a position or a label."
     if pulls[0] >= pulls[1]:
         position = "first" if slot.value > 0.5 else "second"
         return f"The judge favours the **position**: {position}."

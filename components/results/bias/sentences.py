@@ -24,15 +24,15 @@ EVEN_ENTROPY: Final = 0.9
 """Entropy from which the positions are said to be chosen about equally often; opposite preferences
 may still cancel."""
 PREFERENCE_RULE: Final = (
-    "“Prefers”: a sign test on the flips, with items as units, has p < .05 after Holm's "
-    "adjustment over all rows of the study, also those that the filter hides. The test must "
-    "also be significant if all pairs without a verdict in both orders had flipped the other "
-    f"way. Within a category, at least {MIN_COLOURED_ITEMS} items are needed, Holm's adjustment "
-    f"is over all rows and categories, and the 95{NARROW_SPACE}% interval of flips toward first "
-    "minus flips toward second must exclude 0. If models are selected in the filter, p is also "
-    "multiplied by the number of possible selections. The tests under all filters share one "
-    "error rate of 5 %, so p is divided by 0.79 for whole rows, by 0.1 within a category or for "
-    "selected models, and by 0.01 for both. “Decides by position”: the order decides most "
+    "“Prefers”: a sign test on the flips, with items as units, has p < .05. Holm's adjustment "
+    "is over all rows of the study, also those that the filter hides. The test must also be "
+    "significant if all pairs without a verdict in both orders had flipped the other way. "
+    f"Within a category, at least {MIN_COLOURED_ITEMS} items are needed, and Holm's adjustment "
+    f"is over all rows and categories. The 95{NARROW_SPACE}% interval of flips toward first "
+    "minus flips toward second must also exclude 0. If models are selected in the filter, p is "
+    "also multiplied by the number of possible selections. The tests under all filters share "
+    "one error rate of 5 %. So p is divided by 0.79 for whole rows, by 0.1 within a category or "
+    "for selected models, and by 0.01 for both. “Decides by position”: the order decides most "
     "pairs, and three quarters of the flips go one way. “The order decides most pairs”: the "
     "whole interval of the order effect (disagreement between orders minus disagreement of "
     "repeats) is above 50 points. Without repeats, the interval of flips toward first minus "
@@ -153,9 +153,9 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     rate = share(flips / pairs, 0)
     if len(rows) == 1 and rows[0].judge == PEOPLE and pairs < MIN_COLOURED_ITEMS:
         return (
-            f"Only {count(pairs, 'pair')} had both orders seen by one person: too few to "
+            f"Only {count(pairs, 'pair')} were seen by one person in both orders: too few to "
             "measure position bias.",
-            "To measure position bias, one person or judge must see both orders of many pairs.",
+            "To measure position bias, one person or judge must see many pairs in both orders.",
         )
     if len(rows) == 1:
         chance = share(1 - random_consistency(bias), 0)
@@ -184,8 +184,8 @@ def _noise_sentence(unclear: int, what: str) -> str:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
     return (
-        f"{number_word(unclear).capitalize()} of these {what}s {verb} on most pairs when swapped; "
-        "without repeats in the same order, this may be noise."
+        f"{number_word(unclear).capitalize()} of these {what}s {verb} on most pairs when the "
+        "answers are swapped; without repeats in the same order, this may be noise."
     )
 
 
@@ -198,7 +198,7 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
         )
     if not bias.orders:
         return (
-            "These verdicts do not record the order of the answers.",
+            "The data do not record in which order the answers were shown.",
             "Without the order, position bias cannot be measured.",
         )
     first = bias.whole("first_share")

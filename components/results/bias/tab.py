@@ -74,9 +74,9 @@ HOW_FLIPS: Final = (
 )
 HOW_LABELS: Final = (
     "f is the share of the first position when the labels are A, B; g is its share when the "
-    "labels are B, A. `position = (f + g)/2`, `label = (f + 1 − g)/2`; for both, 50 means no "
-    "preference. Among N options: the choice model `P(position s) ∝ exp(θ_option + γ_position "
-    "+ λ_label)`; shown is softmax(γ), the share of each position among equally good answers. "
+    "labels are B, A. `position = (f + g)/2`, `label = (f + 1 − g)/2`; for both, 50 % means no "
+    "preference. Among N options: the choice model `P(position s) ∝ exp(θ_option + γ_position + "
+    "λ_label)`; shown is softmax(γ), the share of each position among equally good answers. "
     "Intervals: jackknife over items for pairs, sandwich standard error over items for N "
     "options."
 )
@@ -177,8 +177,8 @@ def slots_heading(bias: Bias) -> Markup:
         keys.append(("tie", last))
     keys.append(("even", even))
     subtitle = (
-        f"% for each position, of {count(bias.whole('slot 0').n)} verdicts other than ties, "
-        f"95{NARROW_SPACE}% CI"
+        f"% of {count(bias.whole('slot 0').n)} verdicts other than ties that choose each "
+        f"position, 95{NARROW_SPACE}% CI"
     )
     subtitle += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
     return panel_heading("Which position is chosen", subtitle, keys)
@@ -212,7 +212,7 @@ def draw_tests(filtered_study: FilteredStudy) -> Markup:
 
 FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
     ("first", "flips toward the answer shown first"),
-    ("second", "toward the answer shown second"),
+    ("second", "flips toward the answer shown second"),
 )
 MATRIX: Final = Panel(
     "matrix",
@@ -308,8 +308,8 @@ UNRELATED: Final = Panel(
     "unrelated",
     draw_unrelated,
     (Body("unrelated", "eh-unrelated"),),
-    "With and without an unrelated option",
-    "Grade Score with the unrelated option minus without it, on the same items",
+    "Grade Score with and without an unrelated option",
+    "Grade Score with the unrelated option minus Grade Score without it, same items",
     how=HOW_UNRELATED,
     visibility="hidden",
     json_keys=("grade.*.*.grade",),

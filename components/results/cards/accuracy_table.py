@@ -17,7 +17,7 @@ _NAMES: Final = {
     "average_of_orders": "Average of both orders",
     "right_in_both_orders": "Right in both orders",
     "orders_merged": "Both orders merged",
-    "unusable_as_tie": "Ties and unusable replies count half",
+    "unusable_as_tie": "Accuracy if ties and unusable replies count half",
 }
 _OWN_RULE: Final = (
     "Evenhand's definition: each readable verdict counts separately; a tie counts as wrong"

@@ -54,7 +54,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
     if rater not in raters.in_view:
         return empty_state(
             "There is no judge to report on.",
-            "These filters leave no verdict of a judge. Run the study or remove a filter. For "
+            "No judge's verdict passes these filters. Run the study or remove a filter. For "
             "verdicts by people, see the view People.",
         )
     card = ReportCard(raters, rater)

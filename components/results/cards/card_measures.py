@@ -42,7 +42,7 @@ from studies.domain import Estimate
 from studies.store.queries.judge_spending import JudgeSpending, judge_spending
 
 SEED: Final = 20_24
-NO_FAMILY: Final = "no answer is by a model of the judge's own family"
+NO_FAMILY: Final = "no answer was written by a model of the judge's own family"
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
 def _longer_measure(card: ReportCard) -> CardMeasure:
     rest = [e.value for name, e in card.longer_shares.items() if name != card.rater]
     return _share_measure(
-        "Share for the longer answer",
+        "Share of verdicts for the longer answer",
         "% of verdicts for the longer answer (by characters), ties left out",
         card.longer_shares.get(card.rater, Estimate(None)),
         0.5,
@@ -236,7 +236,7 @@ def _consistency_description(card: ReportCard) -> str:
     if chance is not None:
         swapped += f"; a random judge with the same position shares has {share(chance, 0)}"
     repeats = f"{share(noise, 0)} of verdicts change on a repeat"
-    floor = "changes on a repeat not measured" if noise is None else repeats
+    floor = "verdicts were not repeated in the same order" if noise is None else repeats
     return f"{swapped}; {floor}"
 
 
@@ -263,8 +263,8 @@ def _entropy_measure(card: ReportCard) -> CardMeasure:
     got = card.measures["entropy"]
     value = decimal(got, 3, n=False).split(" ")[0]
     text = (
-        "1 means even use of the positions; interpret the entropy only together with the "
-        "consistency"
+        "1 means that all positions are chosen equally often; interpret entropy only together "
+        "with consistency"
     )
     return CardMeasure(
         "Entropy of positions", text, value, interval(got, 3), got, None, card.others("entropy")

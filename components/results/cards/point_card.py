@@ -97,8 +97,8 @@ class PointCard:
         """Sentences on the judge's verdicts and the effect of the order, and advice."""
         if not self.read:
             return [
-                f"None of its {count(len(self.planned), 'reply')} has a verdict.",
-                "Read its replies: the verdict format may not suit this judge.",
+                f"None of this judge's {count(len(self.planned), 'reply')} has a verdict.",
+                "Read the replies: this judge may not be able to use the prompt's verdict format.",
             ]
         return [self._quality_sentence, self._order_sentence, self._advice]
 
@@ -107,14 +107,14 @@ class PointCard:
         if self.passing is not None:
             return pass_fail_sentence(self.passing)
         mean = self.scores.mean if self.scores else Estimate(None)
-        start = f"Its mean score is **{number(mean.value, 2)}** {interval(mean, 2)}"
+        start = f"The mean score of this judge is **{number(mean.value, 2)}** {interval(mean, 2)}"
         if self.agreement is None:
             return f"{start}; no score has a label."
         bias = self.agreement.bias
         return (
-            f"{start}; its scores are {number(self.agreement.mae.value, 2)} away from the labels "
-            f"on average (mean difference {number(bias.value, 2, signed=True)} "
-            f"{interval(bias, 2)})."
+            f"{start}; the mean distance of its scores to the labels is "
+            f"{number(self.agreement.mae.value, 2)} (mean of score − label "
+            f"{number(bias.value, 2, signed=True)} {interval(bias, 2)})."
         )
 
     @property
@@ -123,7 +123,7 @@ class PointCard:
         for what, found in (("options", self.order), ("criteria", self._criteria_effect)):
             if found is not None and found.changed.value is not None:
                 parts.append(
-                    f"**{share(found.changed.value, 0)}** of its verdicts change with the order of "
+                    f"**{share(found.changed.value, 0)}** of verdicts change with the order of "
                     f"the {what}"
                 )
         if not parts:
@@ -148,8 +148,8 @@ class PointCard:
             )
         if self.passing is not None and refusal_reason(self.passing.rates):
             return (
-                "Use another judge or prompt: this one does not separate good answers from bad "
-                "ones reliably."
+                "Use another judge or prompt: this judge does not reliably separate good "
+                "answers from bad ones."
             )
         if self._order_matters:
             return (
@@ -159,10 +159,10 @@ class PointCard:
         if bias is not None and _excludes_zero(bias) and abs(bias.value or 0.0) >= MIN_SHIFT:
             return "Subtract the mean difference from the judge's scores: see the view Remedies."
         if self._labels < FEW_LABELS:
-            return f"Label more answers: {count(self._labels)} labels give wide intervals."
+            return f"Label more answers: with {count(self._labels)} labels, intervals are wide."
         if self.passing is not None:
             return "Report the true pass rate, not the observed one."
-        return "One order of the options is enough for a quick look."
+        return "For a first impression, one order of the options is enough."
 
     @property
     def _labels(self) -> int:
@@ -194,21 +194,20 @@ class PointCard:
                 ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT),
                 ("Bad answers failed", "specificity, %", rates.specificity, PERCENT),
                 ("Agreement with labels", _base_text(rates.base_rate), rates.agreement, PERCENT),
-                ("κ with labels", "agreement beyond chance; 0 is chance", rates.kappa, SCORE),
+                ("κ with labels", "agreement beyond chance; 0 is chance level", rates.kappa, SCORE),
                 ("Observed pass rate", "% of all verdicts that are a pass",
                  rates.observed_pass_rate, PERCENT),
-                ("True pass rate", "% of answers, corrected for the judge's errors",
-                 self.passing.true_pass_rate,
-                 PERCENT),
+                ("True pass rate", "% of answers that are good, corrected for the judge's errors",
+                 self.passing.true_pass_rate, PERCENT),
             ]  # fmt: skip
         elif self.scores is not None:
             used = f"effective number of scores {number(self.scores.effective_values, 1)}"
             found.append(("Mean score", used, self.scores.mean, SCORE))
             if self.scores.expected is not None:
                 found += [
-                    ("Expected score", "mean of the options, weighted by probability",
+                    ("Expected score", "mean of the possible scores, weighted by probability",
                      self.scores.expected.mean, SCORE),
-                    ("Spread of the expected score", "mean standard deviation within a reply",
+                    ("Spread of the expected score", "mean standard deviation of a reply's score",
                      self.scores.expected.spread, SCORE),
                 ]  # fmt: skip
         if self.agreement is not None:
@@ -221,7 +220,7 @@ class PointCard:
                 ),
                 (
                     "Mean of score − label",
-                    "scale points; above 0: too high",
+                    "scale points; above 0: scores are too high",
                     self.agreement.bias,
                     SHIFT,
                 ),
@@ -230,18 +229,18 @@ class PointCard:
         for what, effect in (("option", self.order), ("criteria", self._criteria_effect)):
             if effect is not None:
                 label = f"Changed by {what} order"
-                words = "% of answers whose verdict changes"
+                words = "% of answers whose verdict changes with the order"
                 found.append((label, words, effect.changed, PERCENT))
         if self.order is not None:
             even = share(self.order.expected_first.value, 0)
             note = f"% of verdicts; {even} expected without an order effect"
             found.append(
-                ("Share of the option offered first", note, self.order.first_place, PERCENT)
+                ("Verdicts for the option offered first", note, self.order.first_place, PERCENT)
             )
             repeated = "% of verdicts changed when repeated in the same order"
             found.append(("Noise floor", repeated, self.order.noise_floor, PERCENT))
         found.append(
-            ("Unusable replies", "% of replies; never counted as a verdict", self.unusable, PERCENT)
+            ("Unusable replies", "% of replies; no verdict was read", self.unusable, PERCENT)
         )
         return found
 

@@ -113,7 +113,7 @@ class ReportCard(CardMeasures):
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self.slot_label_effects["label"].value
         return {
-            "differ": "Its verdicts differ between the orders",
+            "differ": "This judge's verdicts differ between the orders",
             "lean": lean_text(self.measures["fairness"]) if self.pairs else "",
             "toward": self.toward,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],

@@ -62,7 +62,7 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "order_high": CardFact(
         "disagreement between orders minus changes on a repeat, upper end of CI", _points
     ),
-    "lean_p": CardFact("p of the test for a preferred position", _decimal),
+    "lean_p": CardFact("p-value of the test for a preferred position", _decimal),
     "lopsided": CardFact("share of flips toward the preferred position", _whole_percent),
     "label_pull": CardFact(
         "share of verdicts for the preferred label minus an even share", _points
@@ -70,9 +70,9 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "label_low": CardFact(
         "share of verdicts for the preferred label minus an even share, lower end of CI", _points
     ),
-    "label_lead": CardFact("label effect minus position effect", _points),
+    "label_lead": CardFact("preference for the label minus that for the position", _points),
     "own_kappa": CardFact(
-        "agreement between the judge's two orders beyond chance, κ", lambda value: number(value, 2)
+        "agreement beyond chance (κ) between the judge's two orders", lambda value: number(value, 2)
     ),
     "unreadable": CardFact("unusable replies", _whole_percent),
     "known": CardFact("accuracy where the better answer is known", _whole_percent),
@@ -139,7 +139,7 @@ class SentenceRule:
     def threshold_text(self) -> str:
         """Hover text that lists the rule's conditions."""
         if not self.conditions:
-            return "Rule: this sentence is used if no other rule of its group applies"
+            return "Rule: used if the conditions of the other sentences are not met"
         return f"Rule: {'; '.join(condition.words for condition in self.conditions)}"
 
 
@@ -158,7 +158,7 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "one order",
-        "It judged each pair in one order only, so position bias cannot be measured.",
+        "This judge saw each pair in one order only, so position bias cannot be measured.",
         _conditions(("orders", "≤", 1)),
     ),
     SentenceRule(
@@ -173,7 +173,7 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "noise",
-        "{differ} on **{flips}** of comparisons, {order_effect} more than repeats do "
+        "{differ} on **{flips}** of comparisons, {order_effect} more than between repeats "
         "[{order_low}, {order_high}]: an order effect is neither shown nor excluded.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
@@ -183,7 +183,7 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "order",
-        "{differ} on **{flips}** of comparisons, {order_effect} more than repeats do "
+        "{differ} on **{flips}** of comparisons, {order_effect} more than between repeats "
         "[{order_low}, {order_high}]: the order matters, without a preferred position.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
@@ -241,7 +241,7 @@ CONSISTENCY_RULES: Final = (
 QUALITY_RULES: Final = (
     SentenceRule(
         "no verdict",
-        "**{unreadable} of its replies** are unusable.",
+        "**{unreadable} of this judge's replies** are unusable.",
         _conditions(("unreadable", "≥", 0.05)),
     ),
     SentenceRule(
@@ -251,71 +251,73 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "below chance",
-        "It finds the better answer in **{known}** of comparisons with a known better answer, "
-        "less often than chance ({chance_right}).",
+        "This judge finds the better answer in **{known}** of comparisons with a known better "
+        "answer, less often than chance ({chance_right}).",
         _conditions(("known_high", "<", 0)),
     ),
     SentenceRule(
         "near chance",
-        "It finds the better answer in **{known}** of comparisons with a known better answer, not "
-        "significantly more often than chance ({chance_right}).",
+        "This judge finds the better answer in **{known}** of comparisons with a known better "
+        "answer, not significantly more often than chance ({chance_right}).",
         _conditions(("known_low", "≤", 0)),
     ),
     SentenceRule(
         "below people",
-        "It agrees with people in **{people}** of verdicts, less often than another person would.",
+        "This judge agrees with people in **{people}** of verdicts, less often than another "
+        "person.",
         _conditions(("people", "known", 0), ("stand_in_high", "<", 0)),
     ),
     SentenceRule(
         "above people",
-        "It agrees with people in **{people}** of verdicts, more often than another person does.",
+        "This judge agrees with people in **{people}** of verdicts, more often than another "
+        "person.",
         _conditions(("people", "known", 0), ("stand_in_low", ">", 0)),
     ),
     SentenceRule(
         "as people",
-        "It agrees with people in **{people}** of verdicts, at most 10 points more or less often "
-        "than another person does.",
+        "This judge agrees with people in **{people}** of verdicts, at most 10 points more or "
+        "less often than another person does.",
         _conditions(
             ("people", "known", 0), ("stand_in_low", "≤", 0), ("stand_in_reach", "≤", 0.10)
         ),
     ),
     SentenceRule(
         "unclear to people",
-        "It agrees with people in **{people}** of verdicts; the difference from another person's "
-        "agreement [{stand_in_low}, {stand_in_high}] is not significant.",
+        "This judge agrees with people in **{people}** of verdicts; the difference from another "
+        "person's agreement [{stand_in_low}, {stand_in_high}] is not significant.",
         _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
     ),
     SentenceRule(
         "people",
-        "It agrees with people in **{people}** of verdicts.",
+        "This judge agrees with people in **{people}** of verdicts.",
         _conditions(("people", "known", 0)),
     ),
     SentenceRule(
         "right",
-        "It finds the better answer in **{known}** of comparisons with a known better answer.",
+        "This judge is right in **{known}** of comparisons with a known better answer.",
         _conditions(("known_low", ">", 0)),
     ),
     SentenceRule(
         "longer",
-        "It picks the longer answer in **{longer}** of verdicts other than ties.",
+        "This judge picks the longer answer in **{longer}** of verdicts other than ties.",
         _conditions(("longer_low", "≥", 0.6)),
     ),
     SentenceRule(
         "others",
-        "It agrees with the other judges in **{others}** of verdicts.",
+        "This judge agrees with the other judges in **{others}** of verdicts.",
         _conditions(("others", "known", 0)),
     ),
     SentenceRule(
         "nothing",
-        "Its accuracy is unknown: there are no votes by people, no known answers and no other "
-        "judge.",
+        "This judge's accuracy is unknown: there are no votes by people, no known answers and "
+        "no other judge.",
     ),
 )
 
 ADVICE_RULES: Final = (
     SentenceRule(
         "read them",
-        "Read its replies: the verdict format may not suit this judge.",
+        "Read the replies: this judge may not be able to use the prompt's verdict format.",
         _conditions(("read", "≤", 0)),
     ),
     SentenceRule(
@@ -326,12 +328,12 @@ ADVICE_RULES: Final = (
     SentenceRule("both orders", "Judge in both orders.", _conditions(("orders", "≤", 1))),
     SentenceRule(
         "more items",
-        "Let this judge compare answers to more items before you use it.",
+        "Let this judge compare answers to more items before you rely on its verdicts.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
         "more",
-        "Let this judge compare answers to more items before you use it.",
+        "Let this judge compare answers to more items before you rely on its verdicts.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
     SentenceRule(
@@ -361,7 +363,7 @@ ADVICE_RULES: Final = (
     ),
     SentenceRule(
         "quick look",
-        "For a quick look, judging in one order is enough; for a report, judge in both orders.",
+        "For a first impression, judge in one order; for a report, judge in both orders.",
     ),
 )
 

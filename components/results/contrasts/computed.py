@@ -47,7 +47,7 @@ class PairedSides:
     def problem(self) -> str:
         """The reason why the sides cannot be compared; "" if they can."""
         if not self.right.name:
-            return "A contrast needs two judges or two prompts. This study has one of each."
+            return "A comparison needs two judges or two prompts. This study has one of each."
         if self.left.name == self.right.name:
             return (
                 f"{self.left.name} is selected as A and as B. Choose another judge or prompt for B."

@@ -99,7 +99,7 @@ def _item_row(
         score = fill(
             '<b>{}</b> <span class="eh-mute">: {}</span>', number(one.left), number(one.right)
         )
-        tip = f"out of {count(one.left_n)} for A and for B"
+        tip = f"counted verdicts, out of {count(one.left_n)} for A and for B"
     else:
         ends = [share(a / n, 0) for a, n in ((one.left, one.left_n), (one.right, one.right_n))]
         score = fill('<b>{}</b> <span class="eh-mute">: {}</span>', ends[0], ends[1])

@@ -75,7 +75,7 @@ ENTROPY: Final = ComparedMeasure(
 )
 POSITION_TERM: Final = ComparedMeasure(
     "Position term",
-    "% of verdicts that the first of two equally good answers would win",
+    "% of verdicts that the answer shown first would win against an equally good one",
     FIRST_IF_EQUAL,
 )
 NOISE_FLOOR: Final = ComparedMeasure(
@@ -103,12 +103,12 @@ DECISIVE_AGREEMENT: Final = ComparedMeasure(
 )
 KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
     "κ with people, × 100",
-    "agreement with the people's majority beyond chance; 0 is chance",
+    "agreement with the people's majority beyond chance; 0 means agreement by chance",
     contrast_families.KAPPA,
     PEOPLE_SELECTION,
 )
 LONGER_PREFERENCE: Final = ComparedMeasure(
-    "Share for the longer answer",
+    "Share of verdicts for the longer answer",
     "% of verdicts for the longer answer, ties left out",
     LONGER_SHARE,
 )
@@ -119,7 +119,7 @@ POINT_MEASURES: Final = (
         "Agreement with labels", "% of pass/fail verdicts equal to the label", RIGHT_BY_LABEL
     ),
     ComparedMeasure(
-        "Mean score, % of the scale", "0 is the lowest option, 100 the highest", MEAN_LEVEL
+        "Mean score, % of the scale", "0 is the lowest score, 100 the highest", MEAN_LEVEL
     ),
     ComparedMeasure(
         "Scores within one step of the label",
@@ -170,7 +170,7 @@ def family_measures(
         return [
             ComparedMeasure(
                 who,
-                "win rate of this model by A and by B",
+                "win rate of this model, in %, by judge or prompt A and by B",
                 win_rate_measure(who),
                 {"contestant": who},
             )

@@ -42,7 +42,7 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
         return "Nothing to compare.", pair.problem
     lines = known_differences(pair.family(family))
     if not lines:
-        return "Nothing to compare.", "No measure of this group has a value for both A and B."
+        return "Nothing to compare.", "No measure of this group can be computed for both A and B."
     significant = [line for line in lines if is_significant(line[1])]
     lead = _significance_sentence(len(significant), len(lines), pair.common_count)
     if len(pair.rivals) > 2:
@@ -65,8 +65,8 @@ def _significance_sentence(significant: int, lines: int, items: int) -> str:
     verb = "is" if significant < 2 else "are"
     of = "" if significant == lines else "of "
     return (
-        f"{number_of} {of}{lines} differences {verb} significant {on}, "
-        "adjusted for multiple comparisons."
+        f"{number_of} {of}{lines} differences between A and B {verb} significant {on}, adjusted "
+        "for multiple comparisons."
     )
 
 
@@ -80,7 +80,7 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Co
         head = f"{more} is {number(abs(gap))} points more consistent than {less}"
     lean = lines.get(FLIP_LEAN.label)
     return (
-        f"{head}; the two favour opposite positions."
+        f"{head}; the flips of the two go toward opposite positions."
         if lean and _lean_opposite(lean)
         else f"{head}."
     )
@@ -203,7 +203,7 @@ def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
     return (
         f"Not compared: {'; '.join(reasons)}."
         if reasons
-        else "This study has no measure of this group."
+        else "No measure of this group can be computed for this study."
     )
 
 
@@ -259,4 +259,4 @@ def family_subtitle(pair: PairedSides) -> str:
     if pair.problem:
         return ""
     items = count(pair.common_count, "item")
-    return f"differences in points on the same {items}; 95{NARROW_SPACE}% CI, by items"
+    return f"differences A − B in points on the same {items}; 95{NARROW_SPACE}% CI, by items"

@@ -13,7 +13,7 @@ from metrics.labels.labelled_rows import usable_scores
 from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
 
 NO_PASS_NOTE: Final = "no pass/fail verdicts"
-NO_SCORE_NOTE: Final = "no scores on a declared scale"
+NO_SCORE_NOTE: Final = "the prompts declare no scale for scores"
 NO_LABEL_NOTE: Final = "no verdict has a label"
 
 

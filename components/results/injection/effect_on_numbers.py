@@ -156,7 +156,7 @@ def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
 
 def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
     if shift is None:
-        return "Without these texts there is no verdict to compare."
+        return "Without these texts no verdict is left, so their effect on win rates is unknown."
     here, there = (
         (shift.rate_without, shift.rate_with) if left_out else (shift.rate_with, shift.rate_without)
     )

@@ -85,8 +85,8 @@ def swap_chart(bias: Bias, menu: JudgeMenu = escape, *, legend_only: bool = Fals
         return EMPTY
     most = max(max(row.first, row.second) for row in rows) or 1
     keys: list[tuple[LegendMark, str]] = [
-        ("first", "toward the answer shown first"),
-        ("second", "toward the answer shown second"),
+        ("first", "changed toward the answer shown first"),
+        ("second", "changed toward the answer shown second"),
     ]
     pairs = {row.pairs for row in rows}
     of = f", out of {count(pairs.pop())} in each row" if len(pairs) == 1 else ""
@@ -132,7 +132,7 @@ def order_chart(ranking: Ranking) -> Markup:
     table = Table(heads, rows, "eh-tbl", "Rank by order").wrapped()
     hidden = len(both.names) - len(rows)
     return (
-        _caption("rank of each model from one order alone, and from both orders")
+        _caption("rank of each model by the verdicts of each order alone, and of both")
         + table
         + _more(hidden)
     )

@@ -107,7 +107,7 @@ def _precision(bias: Bias) -> str:
     return (
         ""
         if half is None
-        else f"The share of changed verdicts is known to ± {number(100 * half, 1)} points."
+        else f"95\u202f% interval of changed verdicts: ± {number(100 * half, 1)} points."
     )
 
 
@@ -141,7 +141,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask people",
-                "their votes on some pairs show how often the judge is right",
+                "votes by people on some pairs show how often the judge is right",
                 "Vote",
                 {"data-tab": "vote"},
             )
@@ -151,12 +151,12 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask more questions",
-                f"± {number(100 * half)} points is wide; the Study tab shows what narrows it",
+                f"± {number(100 * half)} points is wide; the Study tab shows how to narrow it",
                 "Study",
                 {"data-tab": "study"},
             )
         )
-    report = "report, tables for a paper, data, link without keys"
+    report = "report, tables for a paper, data and a link; none of them contains an API key"
     return [*steps, NextStep("Share", report, "Report", {"data-click": "#eh-share"})]
 
 

@@ -32,7 +32,7 @@ def people_sentence(data: Agreement) -> str:
     title, _ = agreement_finding(data)
     pair = data.among_voters.pair.share.value if data.raters.has_people else None
     return (
-        f"{title} Two people agree on {share(pair, 0)} of votes."
+        f"{title} Two people who vote on the same pair agree in {share(pair, 0)} of cases."
         if pair is not None and data.judges
         else title
     )

@@ -28,8 +28,8 @@ MAX_ADVICE_ROWS: Final = 20_000
 """Maximum number of verdicts for which the Overview computes a recommendation; with more verdicts
 this takes seconds."""
 GENERAL_ADVICE: Final = (
-    "More calls (both orders, repeats or several judges) can bring verdicts closer to the known "
-    "answers."
+    "More calls per comparison (both orders, repeats or several judges) can make verdicts right "
+    "more often."
 )
 
 

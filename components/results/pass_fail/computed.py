@@ -56,7 +56,8 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
     found = replace(found, parts={name: one for name, one in parts.items() if len(one) > 1})
     if found.cell not in found.order:
         return found
-    shifts = {column: pass_by_order_groups(rows, found.cell, column) for column in found.parts}
+    several = [column for column in PARTS if column in found.parts]
+    shifts = {str(one): pass_by_order_groups(rows, found.cell, one) for one in several}
     return replace(found, shift=pass_by_order(rows, found.cell), shift_parts=shifts)
 
 

@@ -1,4 +1,4 @@
-"""Panels of the pass/fail view: confusion matrix, rates with intervals."""
+"""Panels of the pass/fail view: chart of the confusion matrix, rates with intervals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
     if found is None:
         return (
             "This study has no pass/fail verdicts.",
-            "This view is for judges that pass or fail an answer.",
+            "This view is for judges whose verdict on a single answer is pass or fail.",
         )
     rates, true = found.rates, found.true_pass_rate
     observed = share(rates.observed_pass_rate.value, 0)
@@ -174,14 +174,14 @@ def rates_table(view: PassFailView) -> Markup:
         _rate_row("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
         _rate_row("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
-            "Good answers among those passed",
-            f"precision: % of passed answers that are good; {base} of all answers are good",
+            "Good answers among passed answers",
+            f"precision: % of passed answers that are good; among all labelled {base}",
             rates.precision,
             PERCENT,
-            rates.base_rate.value,
+            rates.base_rate.value
         ),
-        _rate_row("Youden's J", "sensitivity + specificity − 1; 0 is chance; below 0.2 "
-            "the pass rate is not corrected",
+        _rate_row("Youden's J", "sensitivity + specificity − 1; 0 is chance level; "
+            "below 0.2 the pass rate is not corrected",
                   rates.youden, SCORE, 0.0),
     ]  # fmt: skip
     heads = [
@@ -288,7 +288,7 @@ def parts_table(view: PassFailView) -> Markup | None:
         for column, parts in view.parts.items()
         for name, one in parts.items()
     ]
-    return wrap(value_table(heads, rows, label="Rates by model and category"))
+    return wrap(value_table(heads, rows, label="Pass rates and error rates by model and category"))
 
 
 def report_lines(found: PassFailResult) -> str:

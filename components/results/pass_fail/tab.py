@@ -23,12 +23,12 @@ from components.results.view.result_view import (
 )
 
 NAME: Final = "Pass or fail"
-AREAS_TITLE: Final = "Where the judge is wrong"
+AREAS_TITLE: Final = "Verdicts of the judge against the labels"
 PARTS_TITLE: Final = "By model and category"
 PARTS_SUBTITLE: Final = (
     f"rates in %, errors as counts; 95{NARROW_SPACE}% CI by item; click a name to read its replies"
 )
-RATES_TITLE: Final = "How good is the judge?"
+RATES_TITLE: Final = "How often is the judge right?"
 HOW_RATES: Final = (
     "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
     "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "

@@ -46,8 +46,8 @@ def draw_rules(filtered: FilteredStudy) -> Markup:
     if not wanted:
         return empty_state(
             "No protocol panels yet.",
-            "The tables of a protocol depend on the study's preset or prompts, and appear with "
-            "the first verdicts.",
+            "Which tables appear depends on the study's preset or prompts; they appear with the "
+            "first verdicts.",
         )
     return sections.rules_table(sections.rules_in_force(filtered, wanted))
 
@@ -96,7 +96,7 @@ def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> Drawn | Non
         "Categories": f"{cell} by category",
         "Tasks": f"{cell} by task",
     }[split]
-    subtitle = f"% of usable verdicts {against}, both orders pooled; ties are centred on the line"
+    subtitle = f"% of usable verdicts {against}, both orders pooled; ties are half on each side"
     if split != "Models":
         subtitle = f"{cell} {against}; both orders pooled; 95\u202f% CI by items"
     table = protocol_creation.show_creation_table(filtered, split, cell, load_sections(filtered))

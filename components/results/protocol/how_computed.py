@@ -73,8 +73,8 @@ HOW_COMPUTED: Final = {
         "others. With several models, their items are pooled."
     ),
     "wins": (
-        "`(wins + ties/2) / all`. A game is one order of a pair; the two games of a pair are "
-        "combined by the counting rule in use. Pairs with an unusable reply in a game are "
+        "`(wins + ties/2) / all pairs`. A game is one order of a pair; the two games of a pair "
+        "are combined by the counting rule in use. Pairs with an unusable reply in a game are "
         "left out. Interval: Wilson at the effective n of the items."
     ),
     "conflicts": (

@@ -132,7 +132,7 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
         "authors' code)",
         "majority": "a win in one order and a tie in the other is a win (the authors' README)",
         "pooled": "each order counts separately (this app)",
-        "graded": "the mean of both orders' graded replies decides (this app)",
+        "graded": "the mean score of both orders decides (this app)",
     }
     others = {
         "strict": "In the authors' README, one win and one tie is a win. In this app, each order "
@@ -152,13 +152,11 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
 
 def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.rule[1] == "tie":
-        on = "counted as a tie (paper and authors' code)"
-        other = (
-            "By default this app leaves such replies out of the measures and shows their number."
-        )
+        on = "an unusable reply counts as a tie (paper and authors' code)"
+        other = "By default this app leaves unusable replies out of the measures and counts them."
         return ProtocolRule("No verdict after extraction", on, other)
-    on = "such replies are left out of the measures and counted (this app)"
-    other = "The paper and its code count such a reply as a tie."
+    on = "unusable replies are left out of the measures and counted (this app)"
+    other = "The paper and its code count an unusable reply as a tie."
     return ProtocolRule("No verdict after extraction", on, other, published=False)
 
 
@@ -189,7 +187,7 @@ def _reading_rule(study: Study) -> ProtocolRule:
 def _unread_trials_rule() -> ProtocolRule:
     return ProtocolRule(
         "Items with an unusable reply",
-        "such items are left out of the measures and counted (this app)",
+        "items with an unusable reply are left out of the measures and counted (this app)",
         "The authors' code scores the usable replies, divides entropy by log2 of the number of "
         "all replies, and gives 0 if no reply is usable.",
         published=False,
@@ -205,16 +203,15 @@ CHOICE_SCORE_RULE: Final = ProtocolRule(
 POOLED_ORDERS_RULE: Final = ProtocolRule(
     "Two orders of an item",
     "both verdicts are pooled (paper and authors' code)",
-    "Not used: the mean of an item's two verdicts. Unusable replies are left out of the "
-    "denominators.",
+    "An item's two verdicts are not averaged. Unusable replies are left out of the denominators.",
 )
 POOLED_ITEMS_RULE: Final = ProtocolRule(
     "Consistency over several models",
-    "items of all models are pooled (reproduces the paper's values)",
+    "the items of all models are pooled (this reproduces the values printed in the paper)",
     "The mean of the models' consistencies differs from the values printed in the paper.",
 )
 NO_IMAGES_RULE: Final = ProtocolRule(
-    "Input of the factuality judge",
+    "Input of the judge that scores visual factuality",
     "this judge gets no images (as in the authors' code)",
     "This judge gets the criteria, and the ground truth if the item has one.",
 )
@@ -226,11 +223,11 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
         other = "In other protocols, two games with different results count as a tie."
         return ProtocolRule("Two games of a pair", separate, other)
     on = {
-        "strict": "two games with different results count as a tie; pairs with errors are "
-        "dropped (authors' code)",
+        "strict": "two games with different results count as a tie; pairs with an unusable reply "
+        "are dropped (authors' code)",
         "majority": "one won game and one tie is a win (this app)",
         "pooled": "each game counts separately (this app)",
-        "graded": "the mean of both games' graded replies decides (this app)",
+        "graded": "the mean score of both games decides (this app)",
     }
     combine = filtered.rule[0]
     code = "The authors' code counts two games with different results as a tie."

@@ -87,7 +87,7 @@ VISIT: Final = PanelGroup(
             "board",
             blocks.draw_board,
             "VisIT-Bench: Elo leaderboard",
-            f"online Elo, one pass in plan order, K-factor 4; {CI_TEXT} by item bootstrap",
+            f"online Elo ratings, one pass in plan order, K-factor 4; {CI_TEXT} by item bootstrap",
             json_keys=(
                 "protocol.leaderboard.*.elo",
                 "elo.*",
@@ -153,7 +153,7 @@ GRADE: Final = PanelGroup(
         _panel(
             "unrelated",
             blocks.draw_unrelated,
-            "With and without an unrelated option",
+            "Grade Score with and without an unrelated option",
             f"an unrelated option is an answer to another question; {CI_TEXT}",
             json_keys=(
                 "grade.*.*.unrelated_share",
@@ -170,8 +170,8 @@ GRADE: Final = PanelGroup(
             "points",
             protocol_reading.show_option_grades,
             "Prompt 4: grades and contradictions",
-            f"mean grade from 0 to 5; % of selections that did not have the highest grade; "
-            f"{CI_TEXT}",
+            "mean grade from 0 to 5 that the judge gave; % of selections whose option did not "
+            f"have the highest grade; {CI_TEXT}",
             json_keys=("grade.*.*.contradictions",),
         ),
         PUBLISHED_GRADES,
@@ -251,7 +251,7 @@ GAMES: Final = PanelGroup(
             "wins",
             protocol_games.show_win_rates,
             "Adjusted win rate",
-            f"(wins + ties/2) / all pairs, in %; {CI_TEXT} by items",
+            f"adjusted win rate: (wins + ties/2) / all pairs, in %; {CI_TEXT} by items",
             json_keys=(
                 "win_rate.*",
                 "protocol.win_rate.*",

@@ -80,8 +80,8 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
     table = leaderboard_table(rows)
     if board.regularised:
         text = (
-            "A model won or lost every battle, so its rating has no finite estimate; "
-            "a small pseudo-count keeps it finite."
+            "A model won or lost every battle, so its rating has no finite estimate. A small "
+            "pseudo-count was added to estimate it."
         )
         table = notice_html("warn", "Regularised.", text) + table
     return table
@@ -115,9 +115,9 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
         for one in found
     ]
     text = (
-        "Evidence against a win share of 50\u202f% on the items, valid at any time of a run: "
-        f"{'; '.join(parts)}. For one pair of models chosen in advance, a run may be stopped once "
-        f"the e-value reaches {E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
+        "Evidence against a share of wins of 50\u202f%, valid at any time of a run: "
+        f"{'; '.join(parts)}. For one pair of models chosen in advance, a run may be stopped "
+        f"once the e-value reaches {E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
     )
     return wrap(fill('<p class="eh-small eh-under" id="eh-evidence">{}</p>', text))
 
@@ -133,8 +133,8 @@ def order_comparison_html(ranking: Ranking) -> Markup:
         return NO_PAIRS_HTML
     if one is None or two is None:
         text = (
-            "Every pair was judged in one order. Run the study in both orders to see the effect "
-            "of the order."
+            "Every pair was judged in one order only. Run the study in both orders to see the "
+            "effect of the order."
         )
         return empty_state("One order only.", text)
     boards = [board.ratings for board in (one, two, both)]
@@ -296,8 +296,8 @@ def _outside_band_text(curve: EloResult) -> str:
     curves = "the curve of" if len(names) == 1 else "the curves of"
     ends = "ends" if len(names) == 1 else "end"
     return (
-        f"the band is the range over shuffled orders; {curves} {join_names(names)}, drawn in plan "
-        f"order, {ends} outside the band"
+        f"the band is the range of the final Elo over shuffled orders; {curves} "
+        f"{join_names(names)}, drawn in plan order, {ends} outside the band"
     )
 
 

@@ -36,15 +36,15 @@ SUBTITLE: Final = (
     "places that the intervals of the differences allow"
 )
 ONE_MODEL: Final = (
-    "The answers of one model were judged, so there is nothing to rank. See the views “Pass or "
-    "fail” and “Scores”."
+    "Only the answers of one model were judged, so there is nothing to rank. See the views "
+    "“Pass or fail” and “Scores”."
 )
 REVERSED: Final = (
     "The judge's error rates differ between models, so each model is corrected with its own labels."
 )
 UNCORRECTED: Final = (
-    "The judge's error rates differ between models, and not every model can be corrected: this "
-    "order may be wrong. Label more answers of each model."
+    "The judge's error rates differ between models, and not every pass rate can be corrected: "
+    "this ranking may be wrong. Label more answers of each model."
 )
 HOW_POINTS: Final = (
     "Pass/fail: models are ranked by the true pass rate if it can be estimated for all, else by "
@@ -124,7 +124,7 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
         ColumnHead("Rank"),
         *([ColumnHead("True pass rate, %")] if passes else []),
         ColumnHead("Observed pass rate, %" if passes else "Mean score"),
-        ColumnHead("Behind the first, points" if passes else "Behind the first, scale points"),
+        ColumnHead(f"Behind the first model, {'' if passes else 'scale '}points"),
         ColumnHead("", axis=axis),
     ]
     rows = [_row(cell, ranking, one, style, axis) for one in ranking.models]

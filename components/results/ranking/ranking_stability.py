@@ -70,9 +70,9 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
     above, below = pairs[0]
     more = len(pairs) - 1
     others = (
-        f" The same holds for {more} more pairs."
+        f" The same holds for {more} more pairs of models."
         if more > 1
-        else " The same holds for one more pair."
+        else " The same holds for one more pair of models."
         if more
         else ""
     )
@@ -92,8 +92,8 @@ def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
         above, below = unclear[0]
         return f"; {above} and {below} do not differ significantly"
     return (
-        f"; {len(unclear)} of {len(order) - 1} pairs of neighbouring models do not differ "
-        "significantly"
+        f"; {len(unclear)} of {len(order) - 1} pairs of models next to each other in the ranking "
+        "do not differ significantly"
     )
 
 
@@ -102,10 +102,10 @@ def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: L
         pair for pair in changed if one.is_above(*pair) or two.is_above(pair[1], pair[0])
     ]
     if not significant:
-        return "no pair that changes places differs significantly in either order"
+        return "no two models that change places differ significantly in either order"
     if len(significant) == len(changed):
-        return "each pair that changes places differs significantly in one order only"
-    return "some pairs that change places differ significantly in one order"
+        return "any two models that change places differ significantly in one order only"
+    return "some models that change places differ significantly in one order"
 
 
 def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -> RankingStability:
@@ -113,12 +113,12 @@ def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -
     moved = [str(place + 1) for place in range(len(here)) if here[place] != there[place]]
     if not kept:
         return RankingStability(
-            "Not known", f"every place has a different model in the two orders ({certainty})."
+            "Not known", f"every rank is held by different models in the two orders ({certainty})."
         )
-    what = "place" if len(kept) == 1 else "places"
+    what = "rank" if len(kept) == 1 else "ranks"
     verb = "is" if len(kept) == 1 else "are"
     text = (
-        f"{what} {join_names(kept, len(kept))} {verb} the same in both orders; places "
-        f"{join_names(moved, len(moved))} have different models ({certainty})."
+        f"{what} {join_names(kept, len(kept))} {verb} held by the same model in both orders; "
+        f"ranks {join_names(moved, len(moved))} are held by different models ({certainty})."
     )
     return RankingStability("In part", text)

@@ -52,9 +52,9 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         return ""
     if is_separated(board) and is_separated(people):
         if people.names == board.names:
-            return ", and people give the same order"
+            return ", and people's votes give the same ranking"
         if people.names[0] == board.names[0]:
-            return "; people agree on the first and rank the others differently"
+            return "; people's votes put the same model first and rank the others differently"
     if people.names == board.names:
         return "; people's ratings have the same order, but not all differences are significant"
     other = people.names[0]
@@ -120,5 +120,5 @@ def _order_sentence(ranking: Ranking) -> str:
         leader = board.names[0]
         known = leader != first and first in board.names
         if known and is_significantly_above(board.gap(leader, first)):
-            return f"With verdicts of the {which} order alone, {leader} would lead."
+            return f"With the verdicts of the {which} order alone, {leader} would lead."
     return ""

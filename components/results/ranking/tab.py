@@ -123,8 +123,8 @@ def elo_heading(ranking: Ranking) -> Markup:
     band = f"band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"
     return panel_heading(
         "Elo after each battle",
-        f"ratings after battles in plan order; {band}; K-factor 4",
-        [("limit", "Bradley–Terry rating, the limit")],
+        f"Elo ratings after each battle, in plan order; {band}; K-factor 4",
+        [("limit", "Bradley–Terry rating, which Elo approaches with more battles")],
     )
 
 
@@ -183,7 +183,7 @@ ORDERS: Final = Panel(
     "orders",
     draw_orders,
     (Body("orders", "eh-orders"),),
-    "Does the ranking depend on the order?",
+    "Does the ranking depend on the order of the answers?",
     "ratings from each order alone and from both orders together; line: "
     f"95{NARROW_SPACE}% CI of the rating from both orders",
     ORDER_KEYS,

@@ -38,14 +38,14 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         )
     if advice.chosen is None:
         reason = (
-            "the agreement of one call is not significantly above chance"
+            "the agreement of one call with the known answers is not significantly above chance"
             if advice.coin
-            else "no rule has a significantly higher agreement than one call"
+            else "no rule agrees significantly more often with the known answers than one call"
         )
         return (
             f"No remedy helps {view.judge} here.",
-            f"For {view.judge}, {reason}. Asking twice doubles the price and changes little: "
-            f"{once_text(view)}.",
+            f"For {view.judge}, {reason}. A second call doubles the price and changes agreement "
+            f"little: {once_text(view)}.",
         )
     agree = next(line for line in view.table if line.rule.id == "agree")
     lead = ""
@@ -54,7 +54,7 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         verb, size = "loses" if value < 0 else "gains", points(abs(value)).lstrip("+")
         gain = f"{verb} {size} points of agreement"
         lead = (
-            "The usual rule, which decides only if both orders agree, needs 2 calls and "
+            "The usual rule, a winner only if both orders agree, needs 2 calls and "
             f"{gain if value else 'gains nothing'}."
         )
     return advice.sentence, lead
@@ -69,7 +69,7 @@ def recommendation_panel(view: RemedyView) -> Markup:
     rules = [advice.chosen.rule]
     figures = [
         _gain_figure(
-            f"Gain of the recommended rule, {calls_text(advice.chosen.rule)}", advice.chosen
+            f"Gain in agreement, recommended rule, {calls_text(advice.chosen.rule)}", advice.chosen
         )
     ]
     if view.next_price is not None:
@@ -131,7 +131,7 @@ def _apply_button(rule: Rule, used: str, first: bool) -> Markup:
         return fill("<p>{}</p>", _not_applicable(title))
     words = "Use this rule" if first else f"Use instead: {title}"
     apply = button(words, {"use": key}, primary=first)
-    stored = f"{title}. It needs no new call: the replies are stored"
+    stored = f"{title}: this rule needs no new calls, as the replies are stored"
     note = fill("<p>{}</p>", stored) if first else EMPTY
     return join([apply, note])
 
@@ -146,7 +146,7 @@ def _not_applicable(title: str) -> str:
 def _in_use(key: str) -> Markup:
     remedy = parse_remedy(key)
     title = words_of_id(remedy.id, remedy.judges).title if remedy else words_of_id(key, ()).title
-    where = f"{title} is used in Ranking, Win rates and Share"
+    where = f"{title} is the rule now used in Ranking, Win rates and Share"
     undo = button("Undo", {"use": SINGLE})
     return fill("<p><b>{}</b></p>{}<p>{}</p>", "In use", undo, where)
 

@@ -20,15 +20,14 @@ DEFAULT_BUDGET: Final = 40.0
 CALLS: Final = 1000.0
 """Budget in calls, used instead of dollars if no price is known."""
 HOW_BUDGET: Final = (
-    "One call of the judge with the highest agreement comes first. Another rule, juries "
-    "included, is listed only if a remedy is recommended for its judge, and if the rule agrees "
-    "significantly more often than the cheaper rule below it. Of rules with the same "
-    "price, the one with fewer calls is preferred.\n\nUp to each price, the best rule is chosen on "
-    "half of the items and its "
-    "agreement measured on the other half, both ways, 20 times, so that choosing the best rule "
-    "does not inflate the expected agreement. Prices are the mean cost of the stored calls, or "
-    "the judge's price in the study file times the mean tokens of a call. A judge without a "
-    "price is left out, never counted as free."
+    "The first rule listed is one call of the judge with the highest agreement. Another rule "
+    "(juries included) is listed only if a remedy is recommended for its judge. The rule must "
+    "also agree with the known answers significantly more often than the next cheaper rule. Of "
+    "rules with the same price, the one with fewer calls is preferred.\n\nUp to each price, the "
+    "best rule is chosen on half of the items and its agreement measured on the other half, "
+    "both ways, 20 times. So the choice does not inflate the expected agreement. Prices are the "
+    "mean cost of the stored calls, or the judge's price in the study file times the mean "
+    "tokens of a call. A judge without a price is left out, never counted as free."
 )
 
 
@@ -42,7 +41,7 @@ def budget_title(view: RemedyView, budget: float) -> str:
     plan = view.plan
     if plan is None or plan.currency == "dollars":
         return f"What to do with ${budget:g}"
-    return f"What to do with {count(int(CALLS))} calls"
+    return f"Which rule to use with {count(int(CALLS))} calls"
 
 
 def budget_html(view: RemedyView, budget: float) -> Markup:

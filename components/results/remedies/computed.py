@@ -125,20 +125,20 @@ class RemedyView:
         points = self.study.risk_curve(self.cell)
         if self.study.has_graded_curve(self.cell):
             return points, (
-                "from right to left, a verdict counts only if the mean score of both orders "
-                "reaches a higher margin; else undecided"
+                "from right to left, the mean score of both orders must exceed a growing "
+                "margin; otherwise the comparison is undecided"
             )
         panel = self.study.curve_panel(self.cell)
         if len(panel) < 2:
             caption = (
-                "right end: a win in one order and a tie in the other decide; left end: both "
-                "orders must name the same winner"
+                "right end: a win in one order and a tie in the other count as a win; left end: "
+                "both orders must name the same winner"
             )
             return points, caption
         names = join_names([self.study.cells[cell][0] for cell in panel])
         return points, (
             f"{names} in both orders give {2 * len(panel)} votes; from right to left, the winner "
-            f"must lead by 1 to {2 * len(panel)} votes, else undecided"
+            f"must lead by 1 to {2 * len(panel)} votes, otherwise undecided"
         )
 
     @property
@@ -153,13 +153,13 @@ class RemedyView:
         if "repeats" not in known:
             found["Repeats"] = "no comparison was judged three times in the same order"
         if "ask-people" not in known:
-            found["Both orders, with votes of people on a share of the comparisons"] = (
+            found["Both orders, plus votes of people on some of the comparisons"] = (
                 "no votes of people are stored; collect them on the Vote tab"
                 if grid.votes is None
                 else "too few of these comparisons have votes; collect more on the Vote tab"
             )
         if len(self.others) < 2:
-            found["Juries"] = "no other judge was asked with this prompt"
+            found["Juries"] = "no other judge compared the answers with this prompt"
         elif not any(len(line.rule.members) > 1 for line in self.table):
             found["Juries"] = (
                 "the other judges agree significantly more often with the known answers than "

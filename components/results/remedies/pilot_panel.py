@@ -18,7 +18,7 @@ def pilots_panel(view: RemedyView) -> Markup:
     rows = join(map(_pilot_item, found))
     return panel(
         "Rules to try in a pilot",
-        f"{items} rules need new replies; a pilot makes one comparison for each of 40 items",
+        f"{items} rules need new replies; a pilot study has one comparison for each of 40 items",
         rows,
     )
 

@@ -105,8 +105,8 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
     if len({name for name, _ in view.study.cells}) < 2 and judge.kind != "embedded":
         changed = replace(study, judges=(judge, EMBEDDED), prompts=_prompts(view))
         detail = (
-            "in a published study, nine judges were worth about two independent ones (arXiv "
-            "2605.29800)"
+            "published: the majority of nine judges was worth about two independent judges "
+            "(arXiv 2605.29800)"
         )
         yield _pilot(view, "jury", "A second judge: Evenhand's built-in model", detail, changed, 4)
 

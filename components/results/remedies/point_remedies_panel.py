@@ -31,8 +31,8 @@ MAX_TABLES: Final = 6
 """Maximum number of judge-prompt pairs with a table; filters show the other pairs."""
 TITLE: Final = "Remedies for verdicts on single answers"
 SUBTITLE: Final = (
-    f"agreement with the labels, or distance to them, of every rule and of one call; "
-    f"95{NARROW_SPACE}% CI by item, widened for the number of rules"
+    "each rule's agreement with the labels (pass/fail) or distance to the labels (scores), "
+    f"compared with one call; 95{NARROW_SPACE}% CI by item, widened for the number of rules"
 )
 NO_LABELS_TITLE: Final = "Remedies for single answers need labels."
 NO_LABELS: Final = (
@@ -42,21 +42,21 @@ NO_LABELS: Final = (
 SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
 RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
-    "single": ("One call", "one order of the options; the other rules are compared with this one"),
-    "arrangements": ("All orders, combined", "the majority, or the mean score, of all orders"),
-    "expected": ("One call, expected score", "the mean of the options, weighted by probability"),
+    "single": ("One call", "one order of the options; other rules are compared with this one"),
+    "arrangements": ("All orders, combined", "majority verdict, or mean score, of all orders"),
+    "expected": ("One call, expected score", "the mean of the scores, weighted by probability"),
     "expected-arrangements": (
         "All orders, probabilities averaged",
         "the mean probability of a pass, or the mean expected score",
     ),
-    "repeats": ("Repeats, combined", "the majority, or the mean score, of calls in one order"),
+    "repeats": ("Repeats, combined", "majority verdict, or mean score, of calls in one order"),
     "threshold": (
         "Pass threshold moved",
-        "threshold chosen on half of the labels, agreement measured on the other half",
+        "pass threshold chosen on half of the labels, agreement measured on the other half",
     ),
     "shift": (
         "Scores shifted",
-        "shift: the median difference to half of the labels; agreement measured on the other half",
+        "scores shifted by the median difference to half of the labels, measured on the rest",
     ),
 }
 """Rule -> its title and explanation."""
@@ -157,7 +157,7 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
             "Agreement with labels, %" if passes else "Mean distance to the label, scale points"
         ),
         ColumnHead(
-            "Gain over one call, points" if passes else "Reduction of this distance, scale points"
+            "Gain over one call, points" if passes else "Reduction of the distance, scale points"
         ),
         *([ColumnHead("", axis=axis)] if gains else []),
     ]
@@ -212,10 +212,10 @@ def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
         return EMPTY
     observed, true = found.rates.observed_pass_rate, found.true_pass_rate
     if true.value is None:
-        text = f"The pass rate {share(observed.value, 0)} stays uncorrected: {true.note}."
+        text = f"The observed pass rate {share(observed.value, 0)} is not corrected: {true.note}."
     else:
         text = (
-            f"Corrects the rate, not the verdicts: observed pass rate {share(observed.value, 0)}, "
-            f"true pass rate {share(true.value, 0)} {interval(true, 0, scale=100)}."
+            f"Labels correct the pass rate, not verdicts: observed {share(observed.value, 0)}, "
+            f"true {share(true.value, 0)} {interval(true, 0, scale=100)}."
         )
     return fill('<p class="eh-small eh-under">{}</p>', text)

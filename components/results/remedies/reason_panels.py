@@ -58,10 +58,10 @@ def patterns_panel(view: RemedyView) -> Markup:
         f"({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
         f"{count(found.comparisons)} = **{points(found.gain)} points** for “added up”, and "
         f"{points(-found.gain)} points for “must agree”. More agreement needs another kind of "
-        "reply (the table above shows those that were tried) or another judge."
+        "reply (those tried are in the table above) or another judge."
     )
     return panel(
-        "Why asking twice gains so little",
+        "Why a second call in the other order gains so little",
         f"credit of each rule per comparison (right 1, undecided ½, wrong 0), "
         f"{count(found.comparisons, 'comparison')} of {view.judge}",
         table,
@@ -98,9 +98,9 @@ def other_judges_panel(view: RemedyView) -> Markup:
         show = button(f"Show remedies for {name}", {"show": name})
         offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)
     return panel(
-        "What would help: another judge",
-        f"agreement of each judge asked once, on the same comparisons; 95{NARROW_SPACE}% CI; "
-        "dashed: chance",
+        "Another judge agrees more often with the known answers",
+        "agreement of one call of each judge with the known answers, on the same comparisons; "
+        f"95{NARROW_SPACE}% CI; dashed: chance",
         fill('<div class="eh-judges">{}</div>', rows),
         offer,
     )

@@ -34,12 +34,12 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
         f"95{NARROW_SPACE}% CI, "
         f"n {count(view.comparisons)}"
     )
-    title = f"All rules on the same {count(view.comparisons, 'comparison')}"
+    title = f"All rules, computed on the same {count(view.comparisons, 'comparison')}"
     head = finding_html(*remedy_finding(view))
-    charts = panel("What each remedy costs and gains", subtitle, frontier_chart(view, False))
+    charts = panel("Price and agreement of each remedy", subtitle, frontier_chart(view, False))
     rules = panel(
         title,
-        "intervals of the differences from one call are widened to hold for all rules together",
+        "intervals of the differences to one call are widened to hold for all rules together",
         rules_table(view),
     )
     return join([head, wrapped(charts, rules, patterns_panel(view))])

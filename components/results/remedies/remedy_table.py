@@ -53,9 +53,9 @@ def rules_table(view: RemedyView) -> Markup:
     )
 
 
-PEOPLE_PART: Final = "Rules that use votes of people (intervals not adjusted)"
-FEWER_PART: Final = "Rules measured on fewer comparisons (intervals not adjusted)"
-MISSING_PART: Final = "Rules that the stored replies do not allow"
+PEOPLE_PART: Final = "Rules that use votes of people (intervals for each rule alone)"
+FEWER_PART: Final = "Rules measured on fewer comparisons (intervals for each rule alone)"
+MISSING_PART: Final = "Rules that cannot be computed from the stored replies"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 
 
@@ -93,11 +93,11 @@ def _columns(view: RemedyView) -> int:
 
 
 PUBLISHED: Final = {
-    "agree": "published: +0.7 to +4.7 points on MT-Bench, −1.5 to −11.1 on LLMBar (arXiv "
-    "2604.23178)",
-    "graded": "published: accuracy of small judges raised from 56.7 to 73.1 % (arXiv 2503.03064)",
+    "agree": "published effect on agreement: +0.7 to +4.7 points on MT-Bench, −1.5 to −11.1 "
+    "points on LLMBar (arXiv 2604.23178)",
+    "graded": "published: accuracy of small judges rose from 56.7 % to 73.1 % (arXiv 2503.03064)",
     "calibrated": "published method: PriDe (arXiv 2309.03882)",
-    "jury-both": "published: nine judges carry about two effective votes (arXiv 2605.29800)",
+    "jury-both": "published: nine judges were worth about two independent ones (arXiv 2605.29800)",
 }
 """Id of a rule -> published effect of the rule, for its hover text."""
 
@@ -106,7 +106,7 @@ def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: boo
     words = rule_words(line.rule)
     chosen = view.advice.chosen if view.advice else None
     picked = chosen is not None and rule_key(chosen.rule) == rule_key(line.rule)
-    partners = " (partners with the highest agreement in this study)" if line.rule.picked else ""
+    partners = " (with the judges of highest agreement)" if line.rule.picked else ""
     detail = words.explanation + partners
     note = line.agreement.note
     return fill(

@@ -39,19 +39,20 @@ from components.results.view.result_view import (
 
 NAME: Final = "Remedies"
 CALLS, DOLLARS = "Calls", "Dollars"
-FRONTIER_TITLE: Final = "What each remedy costs and gains"
-RISK_TITLE: Final = "Decide fewer comparisons and be right more often"
+FRONTIER_TITLE: Final = "Price and agreement of each remedy"
+RISK_TITLE: Final = "Fewer comparisons decided, more of them right"
 NO_REMEDIES: Final = (
     "No comparison with usable replies in both orders has a known better answer (by design, label "
     "or people). Ask people in the Vote tab."
 )
 BUDGET_SUBTITLE: Final = (
-    "rule with the highest agreement that the budget pays for, over all judges of this study"
+    "of all judges and rules, the one with the highest agreement that the budget pays for"
 )
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
-    'highest agreement up to its price, joined</span><span class="eh-key"><i class="ring"></i>'
-    "other rules, numbered as in the table</span></div></div>"
+    "rule with the highest agreement up to its price (joined by a line)</span>"
+    '<span class="eh-key"><i class="ring"></i>other rules, numbered as in the table</span>'
+    "</div></div>"
 )
 
 
@@ -130,7 +131,7 @@ def draw_rules(filtered: FilteredStudy) -> Drawn:
     view = load_remedies(filtered)
     if view.cell is None:
         return Drawn({"rules": EMPTY}, EMPTY)
-    title = f"All rules on the same {count(view.comparisons, 'comparison')}"
+    title = f"All rules, computed on the same {count(view.comparisons, 'comparison')}"
     return Drawn({"rules": wrapped(rules_table(view))}, panel_heading(title, _left_out(view)))
 
 
@@ -151,7 +152,7 @@ def _left_out(view: RemedyView) -> str:
     left = f"; left out: {', '.join(parts)}" if parts else ""
     return (
         "calls and tokens per comparison, dollars per 1,000 comparisons; intervals of the "
-        f"differences are widened for all rules{left}"
+        f"differences are widened to hold for all rules together{left}"
     )
 
 
@@ -176,7 +177,7 @@ BUDGET: Final = Panel(
     "budget_plan",
     draw_budget,
     (Body("budget_plan", "eh-budget-plan"),),
-    "What to do with a budget",
+    "Which rule to use with a given budget",
     BUDGET_SUBTITLE,
     heading_changes=True,
     controls=(

@@ -25,7 +25,8 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "Right where the better answer is known": "Accuracy where the better answer is known",
     "Same as people": "Agreement with people",
     "Same as people, without ties": "Agreement with people, without ties",
-    "Picks the longer": "Share for the longer answer",
+    "Share for the longer answer": "Share of verdicts for the longer answer",
+    "Picks the longer": "Share of verdicts for the longer answer",
     "Same as the label": "Agreement with labels",
     "Within one step of the label": "Scores within one step of the label",
 }

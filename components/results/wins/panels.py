@@ -46,7 +46,7 @@ NOTHING_YET_HTML: Final = empty_state(
     "There are no verdicts for these filters yet. Run the study or change the filters.",
 )
 NO_VOTES_HTML: Final = empty_state(
-    "No votes by people.", "People's win rates need votes: in the data, or from the Vote tab."
+    "No votes by people.", "Win rates by people need votes, from the data or from the Vote tab."
 )
 
 
@@ -159,7 +159,7 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
             f"all, {high}\u202f%."
         )
     title = (
-        "Missing verdicts count as ties."
+        "Missing verdicts count as ties in these win rates."
         if unreadable == "tie"
         else "Missing verdicts are excluded."
     )

@@ -76,7 +76,7 @@ def show_precision(filtered_study: FilteredStudy) -> Markup:
     ]
     heads = [
         ColumnHead("Source of variance", numeric=False),
-        ColumnHead("Share of the variance of a verdict, %"),
+        ColumnHead("Share of the variance of single verdicts, %"),
     ]
     text = wrap(
         fill(
@@ -93,7 +93,7 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
         return EMPTY
     result, votes = got
     heads = [
-        ColumnHead("Model, judged by the jury", numeric=False),
+        ColumnHead("Model (verdicts by the jury of all judges)", numeric=False),
         ColumnHead("Win rate, %", tip="jury.win_rate"),
         ColumnHead(
             "Bounds of the win rate, %",
@@ -144,7 +144,7 @@ def show_tie_models(filtered_study: FilteredStudy) -> Markup:
     models = _tie_models(filtered_study)
     if models is None:
         return EMPTY
-    heads = [ColumnHead("Model, with ties as an outcome", numeric=False)]
+    heads = [ColumnHead("Rating model in which a tie is an outcome", numeric=False)]
     heads += [
         ColumnHead(
             f"Strength by {name}, logits",

@@ -74,8 +74,8 @@ def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: flo
     if not above:
         return f"{title}: no model wins significantly more than an even share of verdicts."
     return (
-        f"{title}, not significantly more than an even share. Significantly above an even share: "
-        f"{join_names(above)}."
+        f"{title}, not significantly more than an even share of verdicts. Significantly above an "
+        f"even share: {join_names(above)}."
     )
 
 
@@ -114,7 +114,7 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
         else ""
     )
     return (
-        f"The largest difference to people's win rates on the same pairs is that of {who}: "
+        f"Judges' and people's win rates on the same pairs differ most for {who}: "
         f"{size}{chosen}{end}."
     )
 
@@ -166,7 +166,7 @@ def _people_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
         return []
     who, got = largest_gap(known)
     note = f"{who} {interval(got, scale=100)}"
-    return [Kpi("Largest difference to people's win rates", _points_text(got), "points", note)]
+    return [Kpi("Largest win-rate gap, judges − people", _points_text(got), "points", note)]
 
 
 def _length_kpi(filtered_study: FilteredStudy) -> list[Kpi]:

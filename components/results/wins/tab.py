@@ -36,8 +36,9 @@ HOW_WINS: Final = (
     "without sampling error)."
 )
 HOW_MATRIX: Final = (
-    "The same rate in each category, judge or prompt. People: every vote is a verdict. Difference: "
-    "judges − people on the same pairs of answers to the same items; t interval, items as clusters."
+    "Win rates by category, judge or prompt. People: every vote is a verdict. Difference: "
+    "judges − people on the same pairs of answers to the same items; t interval, items as "
+    "clusters."
 )
 HOW_LENGTH: Final = (
     "Every verdict counts for both of its answers. `logit P(win) = β · log2(its length / the "
@@ -54,11 +55,11 @@ HOW_CONTROLLED: Final = (
 
 
 HOW_PRECISION: Final = (
-    "A generalizability study: a balanced analysis of variance of the points of the model with "
-    "the highest win rate. Its factors are item, judge, prompt and position; items without a "
-    "reply for every combination are left out. `variance of the mean = σ²_item/n_items + "
-    "σ²_item×judge/(n_items·n_judges) + …`: twice as many judges halve the terms that are "
-    "divided by n_judges. Judges, prompts and orders are taken as fixed."
+    "A generalizability study: a balanced analysis of variance of the verdicts on the model "
+    "with the highest win rate (win 1, tie ½, loss 0). Its factors are item, judge, prompt and "
+    "position; items without a reply for every combination are left out. `variance of the mean "
+    "= σ²_item/n_items + σ²_item×judge/(n_items·n_judges) + …`: twice as many judges halve the "
+    "terms that are divided by n_judges. Judges, prompts and orders are taken as fixed."
 )
 HOW_JURY: Final = (
     "Jury: each judge's orders are merged into one verdict, then the strict majority of all "
@@ -213,9 +214,9 @@ PRECISION: Final = Panel(
     "precision",
     draw_precision,
     (Body("precision", "eh-precision"),),
-    "How to narrow the interval",
-    "by how much twice the items, judges, prompts or repeats would narrow the interval of the "
-    "highest win rate",
+    "How to narrow the interval of a win rate",
+    "how much narrower the interval of the highest win rate would be with twice the items, "
+    "judges, prompts or repeats",
     how=HOW_PRECISION,
     visibility="shown",
     json_keys=(
@@ -228,7 +229,7 @@ JURY: Final = Panel(
     draw_jury,
     (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
     "Jury and tie models",
-    "win rates by the majority of judges, and strengths from models with ties as an outcome",
+    "win rates by the majority of judges, and ratings that treat a tie as an outcome",
     how=HOW_JURY,
     visibility="shown",
     json_keys=(

@@ -65,7 +65,7 @@ def build() -> CollectTab:
             parts["version"] = gr.Dropdown(
                 [],
                 value=None,
-                label="Version of the data used by the study",
+                label="Version of the data that the study uses",
                 visible=False,
                 interactive=True,
                 elem_id="eh-collect-version",
@@ -98,7 +98,7 @@ def _build_item(parts: dict[str, Any]) -> None:
                 elem_id="eh-new-images",
             )
             parts["addresses"] = gr.Textbox(
-                label="or type https:// addresses, one per line",
+                label="or type https:// addresses of images, one per line",
                 lines=1,
                 max_lines=4,
             )
@@ -134,7 +134,7 @@ def _build_caption(parts: dict[str, Any]) -> None:
     parts["item"] = gr.Dropdown(
         [],
         value=None,
-        label="Item (those with an image and without a caption are listed first)",
+        label="Item (items with an image and without a caption are listed first)",
         interactive=True,
         elem_id="eh-caption-item",
     )

@@ -29,7 +29,7 @@ def read_mapping(text: str) -> dict[str, Any]:
     """Parse a study file into a mapping; a ValueError names the line that cannot be parsed."""
     values = load_yaml(text) if text.strip() else {}
     if not isinstance(values, dict):
-        raise ValueError("a study file consists of “key: value” lines")
+        raise ValueError("a study file must consist of “key: value” lines")
     return {str(key): value for key, value in values.items()}
 
 

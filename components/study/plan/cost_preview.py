@@ -192,12 +192,12 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
     counted = items * per_item / design_effect(per_item, ASSUMED_CORRELATION)
     found = detectable_share(counted)
-    label = "Smallest detectable first-position share"
+    label = "Smallest detectable share of verdicts for the first position"
     if found is None:
         return Kpi(
             label,
             DASH,
-            note=f"{count(items, 'item')} are too few to detect any preference for a position",
+            note=f"{count(items, 'item')} are too few to detect a preference for a position",
         )
     note = (
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "

@@ -59,7 +59,7 @@ def check_prompts_and_judges(study: Study) -> None:
         path = PurePath(name)
         if path.suffix and (not name.startswith(PROMPTS_PREFIX) or ".." in path.parts):
             raise StudyError(
-                f"prompts: {name!r} is a file of this machine; write the prompt in the editor"
+                f"prompts: {name!r} is a file of this server; write the prompt in the editor"
             )
     asked = len(study.judges) * max(1, len(study.prompts))
     current_limits().check_participants(len(study.contestants or ()), asked, study.name)
@@ -105,10 +105,10 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
         asked += each * _count_showings(study, items, prompt, most // each + 1)
     if asked > most:
         raise PlanError(
-            f"about {_round_estimate(asked):,} calls ({len(items):,} items, {len(study.judges)} "
-            f"judges, {len(prompts)} prompts, all pairs and orders, {study.repeats} repeats). A "
-            f"public page accepts at most {most:,} calls: choose fewer items (data.count) or "
-            "models"
+            f"this study needs about {_round_estimate(asked):,} calls ({len(items):,} items, "
+            f"{len(study.judges)} judges, {len(prompts)} prompts, all pairs and orders, "
+            f"{study.repeats} repeats). A public page accepts at most {most:,} calls: choose fewer "
+            "items (data.count) or models"
         )
 
 

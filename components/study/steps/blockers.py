@@ -117,7 +117,7 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
 
 def _empty_slice(study: LenientStudy, total: int) -> Blocker:
     where = filter_text(study)
-    short = "no question passes the filter"
+    short = "no question of the data passes the filter"
     if where:
         sentence = f"none of {total:,} questions passes the filter “{where}”."
         return Blocker(1, short, sentence, "Clear the filter", {"set": DATA.where.name, "to": ""})
@@ -127,7 +127,7 @@ def _empty_slice(study: LenientStudy, total: int) -> Blocker:
         return Blocker(
             1, "no question is in the chosen categories", sentence, "All categories", clear
         )
-    sentence = f"none of {total:,} questions has the number of answers set under Options."
+    sentence = f"none of {total:,} questions has as many answers as set under Options."
     clear = {"set": str(DATA.options), "to": "0"}
     return Blocker(1, short, sentence, "Any number of answers", clear)
 

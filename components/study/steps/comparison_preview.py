@@ -44,7 +44,7 @@ def _heading(preview: StudyPreview, first: int) -> Markup:
     many = min(PAGE_SIZE, n - first)
     title = "One comparison" if many == 1 else f"{('Two', 'Three')[many - 2]} comparisons"
     both = preview.plan is not None and preview.plan.study.pair_orders == "both"
-    order = "order 1 of 2; order 2 swaps the answers" if both else ""
+    order = "answers as shown in the first order; the second order swaps them" if both else ""
     before = form_button(
         "‹", {"do": "item", "to": first - PAGE_SIZE}, kind="small",
         label="previous comparisons", disabled=first <= 0,

@@ -72,7 +72,7 @@ def judge_drawer(
         _providers(judge, place, tested),
         _section(
             "Built in",
-            "runs on this machine, free; too small a model to rank others reliably",
+            "runs on this machine, free; too small to judge reliably",
             _built_in(judge, place),
         ),
         _section(
@@ -175,7 +175,7 @@ def _providers(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) 
     )  # fmt: skip
     return _section(
         "Providers",
-        "keys stay in memory and are written to no file or link",
+        "API keys stay in memory and are never written to a file or link",
         fill('<div class="eh-tiles">{}</div>', tiles)
         + (_provider_models(judge, place, tested) if chosen else EMPTY),
     )

@@ -97,7 +97,7 @@ def _basis(planned: PlannedStudy) -> str:
     if planned.measured is not None:
         source = f"from {count(planned.stored, 'stored reply')} of this study"
     else:
-        source = f"assumed: verdicts on one question correlate by {ASSUMED_CORRELATION:g}"
+        source = f"assumed: verdicts on one question have a correlation of {ASSUMED_CORRELATION:g}"
     return f"with {', '.join(parts)}; {source}"
 
 
@@ -128,10 +128,10 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
     if planned.size.orders == 2:
         tenth = number(100 * half_width(questions, per, at=0.1))
         yield Kpi(
-            "Share of verdicts that change",
+            "Share of verdicts that change when swapped",
             f"± {number(100 * half_width(questions, per))}",
             "points",
-            f"if half of the verdicts change; ± {tenth} if 10{NARROW_SPACE}% change",
+            f"interval if half of the verdicts change; ± {tenth} if 10{NARROW_SPACE}% change",
         )
         yield _direction_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
     else:
@@ -143,8 +143,8 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
         planned.quantity.capitalize(),
         f"± {number(100 * half)}",
         "points",
-        f"a win rate of {found}{NARROW_SPACE}% against {rest}{NARROW_SPACE}% is detected with "
-        f"80{NARROW_SPACE}% power",
+        f"95{NARROW_SPACE}% interval; a win rate of {found}{NARROW_SPACE}% against "
+        f"{rest}{NARROW_SPACE}% is detected with 80{NARROW_SPACE}% power",
     )
     yield _people_kpi(planned)
 
@@ -159,14 +159,14 @@ def _direction_kpi(comparisons: float) -> Kpi:
         return Kpi(
             label,
             "not detectable",
-            note=f"about {count(round(flips))} flips are too few to detect one",
+            note=f"about {count(round(flips))} expected flips are too few to detect a preference",
         )
     high = round(100 * found)
     return Kpi(
         label,
         f"{high} : {100 - high}",
         "of flips",
-        f"is detected with 80{NARROW_SPACE}% power if about {count(round(flips))} pairs flip",
+        f"detected with 80{NARROW_SPACE}% power if about {count(round(flips))} pairs flip",
     )
 
 

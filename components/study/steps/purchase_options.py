@@ -81,7 +81,7 @@ def _second_judge(planned: PlannedStudy) -> PurchaseOption:
         planned.numbers.asks // judges,
         planned.width(judges=judges + 1),
         {"do": "add judge"},
-        "calls at the price of the present judges",
+        "cost computed with the price of the present judges",
         assumed=planned.measured is None,
     )
 
@@ -148,7 +148,7 @@ def _one_order(planned: PlannedStudy) -> Iterator[PurchaseOption]:
         0,
         planned.width(items=2 * now, orders=1),
         {"do": "set", "values": {str(DATA.count): str(to), str(STUDY.orders): "one"}},
-        "position bias could no longer be measured",
+        "with one order, position bias cannot be measured",
     )
 
 
@@ -191,7 +191,7 @@ def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption
 
 
 def _column_title(planned: PlannedStudy) -> str:
-    return "Win rate known to, points" if planned.compares_pairs else "Share known to, points"
+    return "Win rate interval, ± points" if planned.compares_pairs else "Share interval, ± points"
 
 
 def _sources_title(planned: PlannedStudy) -> str:

@@ -225,8 +225,8 @@ def _read_long(builder: SourceBuilder, table: SourceTable, fields: Mapping[str, 
             add_rating(builder, row, fields, item, where)
         elif item in builder.split_items:
             raise SourceError(
-                f"{where}: a second answer of {name!r} to the same question; keep one of them, or "
-                "map a column that differs between the questions to 'id'"
+                f"{where}: a second answer of {name!r} to the same question; keep one of the two "
+                "answers, or map a column that differs between the questions to 'id'"
             )
         if "rank" in fields and (rank := parse_number(row, fields["rank"], where)) is not None:
             ranks[item][name] = int(rank)

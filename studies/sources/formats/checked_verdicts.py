@@ -74,7 +74,7 @@ def read(source: OpenSource) -> SourceBuilder:
         if earlier != label:
             raise SourceError(
                 f"{where}: the label of {contestant!r} on item {item!r} differs from that in "
-                f"{place}; keep one of them"
+                f"{place}; keep one of the two labels"
             )
         builder.add_label(item, _make_label(row, fields, contestant, label))
     used = {*pair, *fields.values()}
@@ -156,7 +156,7 @@ class _CellReader:
             named, numbers = sorted(kinds, key=lambda column: kinds[column] == "numbers")
             raise SourceError(
                 f"{table.name}: column {named!r} holds pass or fail, column {numbers!r} numbers. "
-                "From which number on is it a pass? Write pass or fail in both columns"
+                "The lowest passing number is unknown: write pass or fail in both columns"
             )
         self.pass_fail = "numbers" not in known
 

@@ -108,7 +108,7 @@ def _add_answers(answers: dict[str, dict[str, list[str]]], table: SourceTable) -
         texts = [text_of(turn.get("content") if isinstance(turn, dict) else turn) for turn in turns]
         if answers.setdefault(id, {}).setdefault(model, texts) != texts:
             raise SourceError(
-                f"{where}: a second answer of {model!r} to question {id}; keep one of them"
+                f"{where}: a second answer of {model!r} to question {id}; keep one answer"
             )
 
 

@@ -89,7 +89,7 @@ def _read_verdict(cell: dict[str, str], ask: Ask) -> Verdict:
     if slot == "" and not scores:
         raise ValueError(f"status is {cell['status']!r}, but there is no verdict")
     if isinstance(slot, int) and not 0 <= slot < len(ask.shown):
-        raise ValueError(f"slot is {slot}, of {len(ask.shown)} answers shown")
+        raise ValueError(f"slot is {slot}, but only {len(ask.shown)} answers were shown")
     return Verdict(
         None if slot == "" else slot,
         int(cell["margin"]) if cell["margin"] else 1,

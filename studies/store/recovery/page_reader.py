@@ -116,12 +116,12 @@ class PageFile:
         start = HEADER_BYTES if number == 1 else 0
         kind = content[start]
         if kind not in (INDEX_NODE, TABLE_NODE, INDEX_LEAF, TABLE_LEAF):
-            raise Unreadable(f"page {number} is no page of a table")
+            raise Unreadable(f"page {number} of the database file is no page of a table")
         (cells,) = struct.unpack_from(">H", content, start + 3)
         is_node = kind in (INDEX_NODE, TABLE_NODE)
         pointers_at = start + (12 if is_node else 8)
         if pointers_at + 2 * cells > self._usable:
-            raise Unreadable(f"page {number} has too many cells")
+            raise Unreadable(f"page {number} of the database file has too many cells")
         pointers = struct.unpack_from(f">{cells}H", content, pointers_at)
         children: list[int] = []
         if is_node:
@@ -158,7 +158,7 @@ class PageFile:
             rowid = unsigned - (1 << 64) if unsigned >> 63 else unsigned
         local = self._local_bytes(size, kind)
         if at + local > self._usable or size > self.count * self.page_size:
-            raise Unreadable("a cell crosses the end of its page")
+            raise Unreadable("a cell of the database file crosses the end of its page")
         payload = content[at : at + local]
         if local < size:
             (following,) = struct.unpack_from(">I", content, at + local)
@@ -219,7 +219,7 @@ def _value(payload: bytes, at: int, code: int) -> tuple[Any, int]:
         length = (code - 12) // 2
         content = payload[at : at + length]
         if len(content) < length:
-            raise Unreadable("a value crosses the end of its record")
+            raise Unreadable("a value in the database file crosses the end of its record")
         return (content.decode("utf-8") if code & 1 else content), length
     if code == 0:
         return None, 0
@@ -228,9 +228,9 @@ def _value(payload: bytes, at: int, code: int) -> tuple[Any, int]:
     if code == 7:
         return struct.unpack_from(">d", payload, at)[0], 8
     if code > 9:
-        raise Unreadable("a type that SQLite does not use")
+        raise Unreadable("a value in the database file has a type that SQLite does not use")
     length = _INTEGER_BYTES[code]
     content = payload[at : at + length]
     if len(content) < length:
-        raise Unreadable("a value crosses the end of its record")
+        raise Unreadable("a value in the database file crosses the end of its record")
     return int.from_bytes(content, "big", signed=True), length

@@ -49,7 +49,7 @@ def write_backup(store: Path, target: Path) -> None:
     try:
         copy_store(store, partial)
         if damage := find_damage(partial):
-            raise StoreUnusable(f"the copy of {store} is damaged ({damage}); it was deleted")
+            raise StoreUnusable(f"the copy of {store} is damaged ({damage}); the copy was deleted")
         partial.replace(target)
     except sqlite3.Error as error:
         raise StoreUnusable(

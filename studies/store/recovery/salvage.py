@@ -212,4 +212,6 @@ def _check_result(target: Path) -> None:
         (result,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         dangling = connection.execute("PRAGMA foreign_key_check").fetchone()
     if result != "ok" or dangling:
-        raise StoreUnusable(f"the new store {target} failed its check: {result}; it was deleted")
+        raise StoreUnusable(
+            f"the new store {target} failed its check: {result}; this copy was deleted"
+        )

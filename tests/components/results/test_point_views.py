@@ -101,7 +101,7 @@ def test_a_view_on_comparisons_says_where_to_look_instead(
     assert offered_views(whole, asked=view)[-1] == view
     made = draw(store, study, view)
     instead = "Scores" if study == "scores" else "Pass or fail"
-    assert says(str(made["finding"]), view, "alone", "comparisons")
+    assert says(str(made["finding"]), view, "alone", "compared")
     assert says(str(made["finding"]), "open", instead)
     assert made[f"{view} panels"] is False and made["kpis"] == ""
     drawn = {name for name, value in made.items() if not isinstance(value, bool)}
@@ -135,7 +135,7 @@ def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:
     made = draw(store, "passes", "Remedies")
     assert made["remedies_of_pairs"] is False
     table = str(made["point_remedies"])
-    assert "All orders, combined" in table and says(table, "Corrects", "rate", "not")
+    assert "All orders, combined" in table and says(table, "correct the pass rate", "not")
     assert "Not computed" in table and "judged 3 times" in table
     unlabelled = draw(store, "scores", "Remedies")
     assert says(str(unlabelled["finding"]), "need labels")

@@ -347,7 +347,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
             JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
             "gpt returned HTTP 429 (too many requests); 14 calls continue in 38 s, with at most "
             "16 calls at once instead of 64. "
-            "The cost does not change. Continue with 8 at once",
+            "Waiting costs nothing. Continue with 8 at once",
         ),
         (
             JudgeWait("gpt", "retry", "retry 4 of 5: HTTP 500 (3 asks)", 3, 4),
@@ -565,7 +565,7 @@ def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
         save_plan(study_plan(tmp_path, judges, items=2), store)
         known = now(store, engine, "small")
         assert len(known.key_origins) == 2
-        assert says(words(show_notices(known)), "Keys", "needed", "2 hosts")
+        assert says(words(show_notices(known)), "API keys are needed", "2 hosts")
         look = RunActions(store, engine, LiveStudies(store))
         for origin in ("", known.key_origins[0], "https://api.openai.com"):
             look.test_key_and_start("small", "All", "right-key-1234", origin)

@@ -74,7 +74,7 @@ def test_a_stream_that_ends_in_the_middle_is_no_reply(store, tmp_path):
         ended = run(server, store, tmp_path)
         assert server.bill.totals.calls == 4
     assert [j.status for j in judgements(store)] == ["ok", "ok"]
-    assert says(ended.snapshot().failures[0].example, "stream ended", "did")
+    assert says(ended.snapshot().failures[0].example, "connection ended", "reply")
 
 
 @pytest.mark.parametrize("parameter", ["stream_options", "stream"])

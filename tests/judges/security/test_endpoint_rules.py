@@ -403,7 +403,7 @@ def test_for_a_stranger_no_run_no_test_and_no_description_reaches_this_machine(
         plan = study_plan(tmp_path, [endpoint(server.base_url, vision=True)])
         monkeypatch.setenv("EVENHAND_PUBLIC", "1")
         with attempt(SSRF, PUBLIC, "a run at loopback", "a test at loopback"):
-            with engine() as asking, pytest.raises(EndpointRefused, match=pattern("read https")):
+            with engine() as asking, pytest.raises(EndpointRefused, match=pattern("be https")):
                 asking.start(plan, store)
             checked = check_judge(plan, plan.study.judges[0])
             assert (checked.read.status, checked.read.rule) == ("error", "endpoint refused")

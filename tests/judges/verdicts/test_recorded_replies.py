@@ -114,7 +114,7 @@ def test_unknown_formats_and_files_without_replies_are_refused(tmp_path: Path) -
     with pytest.raises(StudyError, match=r"data.read: 'mtbench' is not a verdict format; known"):
         load(path, mapping=MAPPING, read="mtbench")
     rows = [{"model_a": "x", "model_b": "y", "winner": "model_a"}]
-    with pytest.raises(SourceError, match=r"no judge's reply in the file"):
+    with pytest.raises(SourceError, match=r"the file contains no judge's replies"):
         load(write_rows(tmp_path / "b.jsonl", rows), read="mt-bench")
 
 

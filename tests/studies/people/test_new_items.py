@@ -203,7 +203,7 @@ def test_each_of_several_images_has_a_caption_of_its_own(tmp_path):
     ("item", "caption", "told"),
     [
         ("q9", "A cup.", "no item 'q9' in uploads/items.jsonl; choose"),
-        ("q2", " ", "it is empty; describe"),
+        ("q2", " ", "the text is empty; describe"),
         ("q2", "x" * 2001, "2,001 characters; shorten it to 2,000"),
     ],
 )

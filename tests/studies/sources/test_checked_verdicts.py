@@ -53,7 +53,7 @@ def test_numbers_on_one_scale_are_scores(tmp_path: Path) -> None:
     [
         ("verdict,label\npass,good\nfail,bad\n", "line 2: column 'label': does 'good' mean pass"),
         ("verdict,label\npass,pass\n5,fail\n", "line 3: column 'verdict': does '5' mean pass"),
-        ("verdict,label\n4,pass\n2,fail\n", "From which number on is it a pass?"),
+        ("verdict,label\n4,pass\n2,fail\n", "lowest passing number is unknown"),
         ("verdict,label\npass,pass\n1e999,fail\n", "does '1e999' mean"),
     ],
 )

@@ -215,7 +215,9 @@ def test_known_formats_are_joined_and_different_ones_refused(tmp_path: Path) -> 
     jsonl(tmp_path / "c.jsonl", [{"left": "x", "right": "y", "winner": "left"}])
     found = loaded(one, parts=("b.jsonl",))
     assert (found.format, len(found.judgements)) == ("arena", 2)
-    with pytest.raises(SourceError, match=r"a.jsonl: arena; c.jsonl: evalica\). Import them apart"):
+    with pytest.raises(
+        SourceError, match=r"a.jsonl: arena; c.jsonl: evalica\). Import each format on its own"
+    ):
         loaded(one, parts=("c.jsonl",))
     (tmp_path / "o.json").write_text('{"models": []}', encoding="utf-8")
     with pytest.raises(SourceError, match=r"o.json: holds one JSON object .* import it alone"):

@@ -63,7 +63,7 @@ def test_no_field_of_a_study_holds_one(field, each_mode):
 def test_no_prompt_and_no_card_of_a_dataset_holds_one():
     with pytest.raises(Exception, match="aliases expanded"):
         parse_prompt(f"name: x\nmessages:\n{laughs(indent='  ')}", "x")
-    with pytest.raises(SourceError, match=pattern("card", "dataset", "not read")):
+    with pytest.raises(SourceError, match=pattern("card", "dataset", "cannot be read")):
         list(card_data_files(f"---\nconfigs:\n- data_files:\n{laughs(indent='    ')}---\n"))
 
 

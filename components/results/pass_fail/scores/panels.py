@@ -57,7 +57,7 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
     if found is None or cell is None:
         return (
             "This study has no scores of single answers.",
-            "This view is for judges that score an answer.",
+            "This view is for judges that give a score to a single answer.",
         )
     order, agreement = view.order.get(cell), view.agreement.get(cell)
     title = f"The judge's mean score is {number(found.mean.value, 2)}."
@@ -72,8 +72,8 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
         texts.append(f"{share(noise.value, 0)} of scores change when repeated in the same order")
     if agreement is not None and agreement.bias.value is not None:
         texts.append(
-            f"scores differ from the labels by "
-            f"{number(agreement.bias.value, 2, signed=True)} on average"
+            f"the mean of score − label is {number(agreement.bias.value, 2, signed=True)} scale "
+            "points"
         )
     return title, f"{'; '.join(texts)}."
 
@@ -98,7 +98,7 @@ def scores_kpis(view: ScoresView) -> Markup:
         unusable_replies_kpi(
             view.unusable.get(cell, 0),
             view.unusable.get(cell, 0) + found.mean.n,
-            "an unusable reply is never counted as the lowest score",
+            "replies without a score; they are left out, not counted as the lowest score",
         ),
     ]  # fmt: skip
     return kpi_strip(kpis)
@@ -117,7 +117,7 @@ def arrangement_matrix(view: ScoresView) -> Markup:
     if found is None or cell is None:
         return EMPTY
     if not found.values:
-        return notice_html("calm", "The scores have too many different values for a heatmap.")
+        return notice_html("calm", "There are too many different scores to draw a heatmap.")
     shown = found.arrangements[:MAX_ROWS]
     columns = [MatrixColumn(f"{value:g}") for value in found.values]
     cells = {
@@ -178,8 +178,8 @@ def order_tables(view: ScoresView) -> Markup:
     parts = [EMPTY]
     if repeats is not None:
         text = (
-            f"Repeated in the same order: {percent(repeats.several)} of answers get more than one "
-            f"score; standard deviation within an answer {decimal(repeats.deviation, 2)}."
+            f"Repeated in the same order, {percent(repeats.several)} of answers get different "
+            f"scores; standard deviation within an answer: {decimal(repeats.deviation, 2)}."
         )
         parts.append(_texts([text]))
     if order is not None:
@@ -192,8 +192,8 @@ def order_tables(view: ScoresView) -> Markup:
         ]
         if order.place_entropy is not None:
             texts.append(
-                f"Evenness of the chosen positions: {number(order.place_entropy, 2)} (1: all "
-                "positions equally often, 0: always the same)."
+                f"Entropy of the chosen positions: {number(order.place_entropy, 2)} (1: all "
+                "positions equally often, 0: always the same position)."
             )
         if order.letter is not None:
             texts.append(
@@ -210,8 +210,8 @@ def order_tables(view: ScoresView) -> Markup:
         texts = [
             f"Share of scores that change with the order of the criteria: "
             f"{percent(criteria.overall.changed)}.",
-            f"The score of a criterion changes by {decimal(criteria.first, 2)} when the "
-            "criterion is listed first.",
+            "A criterion's score when listed first minus its score at other places: "
+            f"{decimal(criteria.first, 2)} scale points.",
         ]
         parts += [
             _texts(texts),
@@ -230,7 +230,7 @@ def places_table(order: OptionOrder) -> Markup:
     heads = [
         ColumnHead("Position of the option", numeric=False),
         ColumnHead(f"Chosen, %, 95{NARROW_SPACE}% CI"),
-        ColumnHead("Expected without an order effect, %"),
+        ColumnHead("Chosen if the order had no effect, %"),
         ColumnHead("", axis=axis),
     ]
     rows = []
@@ -257,7 +257,7 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
     heads = [
         ColumnHead(head, numeric=False),
-        ColumnHead(f"Mean score minus mean score in other orders, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Mean score minus mean score in the other orders, 95{NARROW_SPACE}% CI"),
         ColumnHead("", axis=axis),
     ]
     rows = [
@@ -278,7 +278,7 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
     heads = [
         ColumnHead("Criterion", numeric=False),
         *(
-            ColumnHead(f"Level at place {place + 1} minus level elsewhere")
+            ColumnHead(f"Score when listed in place {place + 1} minus score in other places")
             for place in range(count_of_places)
         ),
     ]

@@ -87,10 +87,11 @@ def criteria_order_table(view: FilteredStudy) -> PaperTable | None:
         for cell, one in load_scores(view).criteria.items()
     )
     caption = (
-        f"Order of the criteria on {view.name}. Changed: % of answers whose overall score depends "
-        "on the order of the criteria. Noise: % of scores that change when repeated in the same "
-        "order. First: level of a criterion listed first minus its level at other places. "
-        f"{slice_text(view)} 95 % intervals over items; n: answers judged in several orders."
+        f"Order of the criteria on {view.name}. Changed: % of answers whose overall score "
+        "depends on the order of the criteria. Noise: % of scores that change when repeated in "
+        "the same order. First: level of a criterion listed first minus its level at other "
+        f"places. {slice_text(view)} 95 % intervals over items; n: answers judged in several "
+        "orders."
     )
     head = ("Judge", "Changed", "95 % CI", "Noise", "95 % CI", "First", "95 % CI", "n")
     return PaperTable("Criteria order", caption, head, rows)

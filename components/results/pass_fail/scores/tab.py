@@ -24,7 +24,7 @@ MATRIX_TITLE: Final = "Scores by arrangement"
 ORDER_TITLE: Final = "Does the order matter?"
 LABELS_TITLE: Final = "Agreement with labels"
 AGAINST_TITLE: Final = "Scores against comparisons"
-AGAINST_SUBTITLE: Final = "pairs in which the answer with the lower score won the comparison"
+AGAINST_SUBTITLE: Final = "% of pairs in which the answer with the lower score won the comparison"
 HOW_ORDER: Final = (
     "Arrangements (orders of options and of criteria) are compared on the same answer. The "
     "expected share of a position is computed from each answer's verdicts in all orders "

@@ -109,7 +109,7 @@ def _baseline_row(row: AlignmentRow, axis: Axis) -> list[str]:
     """Table row for people (each person against the mean of the others), or for a judge that always
     answers "tie"; both have only one order."""
     tie = row.judge == ALWAYS_TIE
-    names = {ALWAYS_TIE: "Always tie", PEOPLE: "People, each compared against the others"}
+    names = {ALWAYS_TIE: "Always tie", PEOPLE: "People: each person compared with the others"}
     shown = names.get(row.judge, row.judge.removeprefix(HUMAN_PREFIX))
     person = "this person compared with the mean of the others"
     note = "a judge that says “equal” on every item" if tie else person
@@ -152,17 +152,17 @@ def _gains_table(found: AlignmentTable) -> Markup:
     if not found.contrasts:
         return EMPTY
     heads = [
-        ColumnHead("Judge, on the same items", numeric=False),
+        ColumnHead("Judge (both values on the same items)", numeric=False),
         ColumnHead("", numeric=False),
         ColumnHead(
             "Difference in MAE",
-            tip="difference of the mean absolute error; below 0, the side before the minus sign is "
-            "closer to people",
+            tip="difference of the two mean absolute errors (MAE); below 0: the first of the "
+            "two is closer to people",
         ),
         ColumnHead(
             "Difference in Consistency, points",
-            tip="difference of the share within one level; above 0, the side before the minus sign "
-            "is closer to people",
+            tip="difference of the two shares of scores within one level of people; above 0: "
+            "the first of the two is closer to people",
         ),
     ]
     lines = [

@@ -140,7 +140,7 @@ def _factuality_table(found: Sequence[CreationRow]) -> Markup:
             value_cell(
                 row.baseline_vfs,
                 SCORE,
-                who=f"visual factuality score (VFS) of the baseline, when scored with {row.model}",
+                who=f"visual factuality score (VFS) of the baseline against {row.model}",
             ),
             count(row.vfs_fail),
         ]
@@ -160,7 +160,7 @@ def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> Mar
         span = low if low == high else f"{low} to {high}"
         parts.append(
             f"The baseline {study_baseline(filtered)} has a visual factuality score (VFS) of "
-            f"{span}; the baseline is scored again with each model."
+            f"{span}; the baseline gets a score of its own in the comparisons with each model."
         )
     if unread:
         parts.append(f"{count(unread)} factuality replies are unusable.")
@@ -190,7 +190,7 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
     columns = [heat.MatrixColumn(row.model) for row in whole]
     keys = ("category" if column == "category" else "group", "contestant")
     click = (
-        "Click to open these verdicts"
+        "Click to open the verdicts of this cell"
         if column == "category"
         else "Click to open the model's verdicts"
     )
@@ -210,7 +210,7 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
         if scored:
             best = max(scored, key=lambda row: row.vfs.value or 0.0)
             title = f"{best.model} has the highest visual factuality: {number(best.vfs.value, 2)}."
-            return title, "The value is the mean over items of the mean over both orders."
+            return (title, "The score (0 to 10) is the mean over items of the mean of both orders.")
         return "No five-level verdicts yet.", "Results appear here while the study runs."
     best = known[0]
     against = study_baseline(filtered) or "the others"

@@ -33,7 +33,7 @@ from metrics.protocols.grade_table import UNRELATED_PRESENT, GradeCell, grade_ce
 from studies.domain import Estimate
 
 CORRECTED_SCALE: Final = scales.ColourScale(
-    "Above chance", "b", 1, 0, ("no colour: 1", "full colour: 0, chance, or less"), 2, 1, ""
+    "Above chance", "b", 1, 0, ("no colour: 1", "full colour: 0 (chance level) or less"), 2, 1, ""
 )
 
 GRADE_MEASURES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
@@ -51,11 +51,11 @@ MEASURE_SUBTITLES: Final = {
     f"position; {_CI}",
     "Choice": f"share of an item's choices that go to its most chosen option; {_CI}",
     "Above chance": (
-        "(grade − chance) / (1 − chance); not comparable between different numbers of options N; "
-        f"{_CI}"
+        "(Grade Score − its value by chance) / (1 − its value by chance); not comparable "
+        f"between different numbers of options N; {_CI}"
     ),
-    "Accuracy": f"% of choices equal to the answer that people ranked best; a consistent judge can "
-    f"be wrong; {_CI}",
+    "Accuracy": "% of choices of the answer that people ranked best (a high grade can go with "
+    f"wrong choices); {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
 """Largest N for which all Nᴺ random outcomes are enumerated; for larger N, only the grade of random
@@ -201,7 +201,7 @@ def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
             line.append(value_cell(got, SCORE, who=f"{cell.judge}, {cell.prompt}, N = {n}"))
         lines.append(line)
     chance = ["chance", *(fill("<b>{}</b>", number(RANDOM_GRADE.get(n), 2)) for n in sizes)]
-    return value_table(heads, [*lines, chance], label="Grade by number of options")
+    return value_table(heads, [*lines, chance], label="Grade Score by number of options")
 
 
 # -- headline and key numbers --------------------------------------------------------------------
@@ -219,7 +219,7 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
     if best is None:
         return (
             "No item has usable verdicts in all its rotations yet.",
-            "A grade can be computed once an item has a verdict in every rotation.",
+            "A Grade Score can be computed once an item has a verdict in every rotation.",
         )
     significant = [c for c in cells if c.corrected.low is not None and c.corrected.low > 0]
     known = [c for c in cells if c.corrected.value is not None]
@@ -231,12 +231,12 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
     if len(known) == 1:
         word = "is" if significant else "is not"
         return (
-            f"With rotated options, the grade of {leader} {word} significantly above chance.",
+            f"With rotated options, the Grade Score of {leader} {word} significantly above chance.",
             lead,
         )
     return (
         f"With rotated options, {len(significant)} of {len(known)} combinations of judge and "
-        "prompt have a grade significantly above chance.",
+        "prompt have a Grade Score significantly above chance.",
         lead,
     )
 

@@ -77,8 +77,8 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
         value_table(
             heads,
             lines,
-            label="Grade of each judge that has items with an unusable reply, by the rule of this "
-            "app and by the code of Grade Score's authors",
+            label="Grade Score of each judge with unusable replies: by the rule of this app, and "
+            "by the authors' code",
         )
         + under
     )

@@ -161,7 +161,7 @@ def _paired_differences(
     found = unrelated_contrasts(load_choice_rows(filtered), beside.frame)
     if not found:
         return _note_html(
-            "Both studies treat the unrelated option alike, so there is no effect to measure."
+            "Both studies treat the unrelated option alike, so its effect cannot be measured."
         )
     return _effect_table(found)
 
@@ -172,8 +172,8 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
     by_cell = {one.left[:2]: one for one in found}
     prompts = list(dict.fromkeys(prompt for _, prompt in by_cell))
     tip = (
-        "grade with minus grade without the unrelated option on the same items; interval adjusted "
-        "for all judges and prompts"
+        "Grade Score with the unrelated option minus Grade Score without it, on the same items; "
+        "interval adjusted for all judges and prompts"
     )
     heads = [ColumnHead("Grade with minus grade without the unrelated option", numeric=False)]
     heads += [ColumnHead(short_prompt(prompt), tip=tip) for prompt in prompts]
@@ -182,7 +182,7 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
         cells = [by_cell.get((judge, prompt)) for prompt in prompts]
         lines.append([name_cell(judge, {"judge": judge}), *(_effect_cell(one) for one in cells)])
     return value_table(
-        heads, lines, label="Effect of the unrelated option with the same number of options N"
+        heads, lines, label="Effect of the unrelated option at the same number of options N"
     )
 
 

@@ -148,7 +148,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
         ColumnHead("First position won both"),
         ColumnHead("Second position won both"),
         ColumnHead("One tie, one win"),
-        ColumnHead("Pairs dropped", tip="pairs with no usable verdict in at least one game"),
+        ColumnHead("Pairs dropped", tip="pairs without a usable verdict in one game or in both"),
     ]
     lines = []
     for one in found:

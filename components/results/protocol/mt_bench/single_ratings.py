@@ -157,7 +157,7 @@ def _weighted_ratings(filtered: FilteredStudy) -> Markup:
         ColumnHead(
             f"Rating, >> counted {STRONG_WINS} times",
             tip="Arena-Hard's code counts each >> (much better) several times, although it is "
-            "one observation",
+            "one verdict",
         ),
     ]
     lines = [

@@ -78,7 +78,7 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
             ]
             if cell.doubt_level:
                 lines.append(
-                    "largest grade possible with this entropy and choice score: "
+                    "largest Grade Score possible with this entropy and choice score: "
                     f"{number(cell.max_grade, 4)}"
                 )
             corners = cell.doubt_level if part == "Grade" else 0
@@ -98,17 +98,17 @@ def doubt_notice() -> Markup:
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
     text = (
-        "Do not compare your judges with these values. A grade is computed from entropy and choice "
-        f"score; {found.above_parts} of {found.cells} printed grades are larger than these two "
-        f"allow, most of all {short_model(model)} with {short_prompt(prompt)}: "
+        "Do not compare your judges with these values. A grade is computed from entropy and "
+        f"choice score; {found.above_parts} of {found.cells} printed grades are larger than "
+        f"these two scores allow, most of all {short_model(model)} with {short_prompt(prompt)}: "
         f"{number(worst.grade, 2)} where {number(worst.max_grade, 2)} is the limit. "
-        f"{found.above_both} grades are larger than both scores. "
+        f"{found.above_both} grades are larger than both their entropy and their choice score. "
         "One of the tables adds an unrelated option to every item. With one more option, grades "
         f"are not comparable with the other table: they are higher in {found.grade_rises} of "
         f"{found.pairs} cells, and choice scores are lower in {found.choice_falls}. "
-        f"{found.leaders} different models have the highest grade, depending on prompt and table. "
-        "The authors report differences of 0.05 to 0.12 between repeats, and put items with "
-        "different numbers of options together."
+        f"{found.leaders} different models have the highest grade, depending on prompt and "
+        "table. The authors report differences of 0.05 to 0.12 between repeats, and put items "
+        "with different numbers of options together."
     )
     return notice_html("warn", "These published grades are not a reliable standard.", text)
 
@@ -135,7 +135,7 @@ def _doubtful_list() -> Markup:
         ColumnHead("Printed minus possible"),
     ]
     body = value_table(heads, rows, label="Published grades above the largest possible value")
-    title = f"Show the {len(rows)} grades above their largest possible value"
+    title = f"Show the {len(rows)} Grade Scores above their largest possible value"
     return fill('<details class="eh-how"><summary>{}</summary>{}</details>', title, body)
 
 
@@ -180,10 +180,10 @@ def _descriptions_table() -> Markup:
     heads = [
         ColumnHead("Model given descriptions", numeric=False),
         ColumnHead("VFS, generic description"),
-        ColumnHead("VFS, description for the question"),
+        ColumnHead("VFS with a description written for the question"),
         ColumnHead("Change in VFS"),
         ColumnHead("Reward, generic description"),
-        ColumnHead("Reward, description for the question"),
+        ColumnHead("Reward with a description written for the question"),
         ColumnHead("Change in Reward"),
     ]
     lines = []

@@ -210,7 +210,7 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Calls"),
-        ColumnHead("Verdicts by the parsing rule"),
+        ColumnHead("Verdicts found by the parsing rule"),
         ColumnHead("Verdicts by extraction"),
         ColumnHead("Replies without a verdict"),
         ColumnHead("Such replies count as"),
@@ -228,7 +228,7 @@ def _reply_row(one: ReplyCounts, tied: bool) -> list[str]:
     shown: Status = "extracted"
     badge = hover_html(
         status_badge(shown, one.extracted),
-        "verdicts found by the extraction judge",
+        "found by the extraction judge",
         {**select, "status": "extracted"},
     )
     by_kind = ", ".join(

@@ -82,7 +82,7 @@ def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
 def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> Markup:
     """HTML table with the paper's columns: category, model, Elo, matches, win rate."""
     if not rows:
-        return empty_state("No pairs.", "The leaderboard needs answers compared in pairs.")
+        return empty_state("No pairs.", "The leaderboard needs comparisons of two answers.")
     axis = fit_axis([row.elo.estimate for row in rows], steps_from(10), number)
     played = any(row.reference_matches for row in rows)
     heads = [
@@ -173,7 +173,7 @@ def show_skills(filtered: FilteredStudy) -> Markup:
     use."""
     rows = load_pair_rows(filtered)
     if rows.empty:
-        return empty_state("No pairs.", "Win rates by skill need pairs.")
+        return empty_state("No pairs.", "Win rates by skill need comparisons of two answers.")
     sizes = pd.Series(count_items_by(rows, "category")).sort_values(ascending=False)
     sizes = sizes[[bool(skill) for skill in sizes.index]]
     if sizes.empty:

@@ -68,11 +68,11 @@ def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[s
     items = {item.id: item for item in found.items}
     if found.judgements:
         shown = [_judgement_html(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
-        head = subheading("First comparisons", "how these columns will be read")
+        head = subheading("First comparisons", "the first comparisons as read from these columns")
     else:
         shown = [_item_html(item) for item in found.items[:SHOWN]]
         head = subheading(
-            "First items", "how these columns will be read; no column is chosen as the verdict"
+            "First items", "read from these columns; no column is chosen as the verdict"
         )
     return head + join(shown)
 

@@ -45,8 +45,8 @@ from studies.texts.slice_statistics import count_coverage
 
 _MAX_INSTRUCTION: Final = 420
 _SHARDS_NOTE: Final = (
-    "A run of this study calls its own judges. To see the verdicts in the folder, open them as a "
-    "separate study."
+    "A run of this study calls the judges named in the study. To see the verdicts in the "
+    "folder, open them as a separate study."
 )
 _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknown")
 

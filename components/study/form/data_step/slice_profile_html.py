@@ -65,7 +65,7 @@ def _rest_of_categories(named: Sequence[tuple[str, int]]) -> Markup:
         return EMPTY
     all_small = all(n <= SMALL_CATEGORY for _, n in named)
     text = f"and {count(len(named))} more" + (
-        " categories with one or two items each, too few to compare"
+        " further categories with one or two items each, too few to compare"
         if all_small
         else f" with {count(sum(n for _, n in named), 'item')}"
     )
@@ -175,6 +175,6 @@ def _profile_footer(found: SliceProfile) -> Markup:
         )
     if found.judged:
         parts.append(
-            f"{count(found.judged, 'item')} with a better answer known from people or by design."
+            f"{count(found.judged, 'item')} whose better answer is known, from votes or by design."
         )
     return fill('<p class="eh-small eh-mute">{}</p>', " ".join(parts))

@@ -66,7 +66,7 @@ def test_the_finding_names_who_comes_closest_and_the_yardstick(voted):
     title, lead = agreement_finding(agreement(voted, "voted"))
     # `first` says what people say in 5 of 12; the difference is sure.
     assert says(title, "good agrees", "most often", "100\u202f%")
-    assert says(lead, "people agree", "72")  # 13 of 18
+    assert says(lead, "on the same pair agree", "72")  # 13 of 18
 
 
 def test_every_coefficient_stands_in_the_table(voted):
@@ -190,7 +190,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
     assert data.by_category[0] == "known answers"
     assert data.by_category[1]["right", "All"].value == 1.0
-    assert says(show_kpis(data), "Highest accuracy", "better answer")
+    assert says(show_kpis(data), "Highest accuracy", "known answers")
     assert says(agreement_finding(data)[1], "No votes", "people yet")
 
 
@@ -219,7 +219,7 @@ def test_one_voice_alone_is_told_what_is_missing(store, said):
     scene = FilteredStudy(store, "alone")
     title, _ = agreement_tab.finding(scene)
     assert title in (
-        "There is no other judge or vote to compare j with yet.",
+        "There is no second judge and no vote to compare j with yet.",
         "There are no verdicts yet.",
     )
     shown = agreement_tab.VIEW.render(scene, {"agree": "κ", "apart": PEOPLE_SPLIT})

@@ -211,7 +211,7 @@ def test_votes_of_a_file_are_nobodys_choice(store):
         and targeted_votes_note(data) == ""
     )
     assert "chosen" not in store.frame("voted")
-    assert "subsets of votes" not in show_voters(data)
+    assert "subsets of the votes" not in show_voters(data)
     assert says(voters_subtitle(data), "3", "18 votes", "none is flagged")
 
 
@@ -272,7 +272,7 @@ def test_a_real_crowd_without_a_judge(records, store):
     data = agreement(store, "crowd")
     assert (len(data.voters), data.votes_cast) == (124, 8931)
     title, lead = agreement_finding(data)
-    assert says(title, "people agree") and "124 people" in lead
+    assert says(title, "Two people", "agree in") and "124 people" in lead
     assert 1 <= len(data.flagged_voters) <= 12
     apart = [one for one in data.voters if one.flags and one.flags[0].rule == "apart"]
     assert len(apart) >= 3

@@ -284,7 +284,7 @@ def test_rows_are_named_by_what_differs(judged):
 @pytest.mark.parametrize(
     ("orders", "title", "lead"),
     [
-        (0, "do not record the order", "cannot be measured"),
+        (0, "do not record in which order", "cannot be measured"),
         (1, "in one order only", "first position wins 100\u202f% of verdicts"),
     ],
 )

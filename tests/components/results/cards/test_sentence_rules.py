@@ -19,7 +19,11 @@ from tests.page_words import says
 EPSILON = 1e-6
 CASES = [(group, rule) for group, rules in RULE_GROUPS.items() for rule in rules]
 NAMED = [f"{group}: {rule.name}" for group, rule in CASES]
-SAID = {"differ": "Its verdicts differ between the orders", "toward": "first", "label": "A"}
+SAID = {
+    "differ": "This judge's verdicts differ between the orders",
+    "toward": "first",
+    "label": "A",
+}
 
 
 def at_edge(condition: RuleCondition) -> float:
@@ -73,7 +77,7 @@ def test_the_example_of_the_brief():
     }  # fmt: skip
     first, second, advice = card_sentences(facts, SAID)
     assert first.text == (
-        "Its verdicts differ between the orders on **31\u202f%** of comparisons, "
+        "This judge's verdicts differ between the orders on **31\u202f%** of comparisons, "
         "mostly toward the answer shown first."
     )
     assert says(second.text, "agrees", "people", "**64", "often")

@@ -73,7 +73,7 @@ def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
 def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
     html = str(panels.order_tables(load_scores(FilteredStudy(store, "rubrics"))))
     assert says(html, "order", "options") and says(html, "order", "criteria")
-    assert says(html, "offered", "first") and "Level at place 3" in html
+    assert says(html, "offered", "first") and "listed in place 3" in html
     crossed = str(panels.order_tables(load_scores(FilteredStudy(store, "mixed"))))
     assert "letter A" in crossed and "criteria" not in crossed.lower()
 
@@ -116,7 +116,7 @@ def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> Non
         assert set(made) <= {"finding", "kpis", "data", *scores_tab.VIEW.output_names}
         assert "eh-heat-box" in made["score_matrix"]
         assert made["score_contradictions_panel"] is (name == "mixed")
-        assert says(made["kpis"], "never", "lowest")
+        assert says(made["kpis"], "not counted", "lowest")
         title, lead = scores_tab.finding(filtered)
         assert says(title, "order", "options")
         assert max(len(text.split()) for text in (title, lead)) <= 25

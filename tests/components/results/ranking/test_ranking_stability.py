@@ -52,19 +52,19 @@ def test_only_a_reversal_significant_in_both_orders_is_a_no():
     )
     said = sentence(Board("abc", "ab"), Board("bac"), whole)
     assert said == (
-        "In part: place 3 is the same in both orders; "
-        "places 1 and 2 have different models "
-        "(each pair that changes places differs significantly in one order only)."
+        "In part: rank 3 is held by the same model in both orders; ranks 1 and 2 are held by "
+        "different models (any two models that change places differ significantly in one order "
+        "only)."
     )
     said = sentence(Board("abc"), Board("bac"), whole)
-    assert says(said, "1", "2", "no pair", "either")
+    assert says(said, "1", "2", "no two models", "either")
 
 
 def test_no_place_in_common():
     said = sentence(Board("ab"), Board("ba"), Board("ab"))
     assert said == (
-        "Not known: every place has a different model in the two orders "
-        "(no pair that changes places differs significantly in either order)."
+        "Not known: every rank is held by different models in the two orders (no two models "
+        "that change places differ significantly in either order)."
     )
 
 

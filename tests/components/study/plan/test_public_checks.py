@@ -54,8 +54,8 @@ def test_uploads_and_the_built_in_set_are_read(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("prompts",), ["../other.yaml"], "is a file of this machine"),
-        (("prompts",), ["prompts/../../x.yaml"], "is a file of this machine"),
+        (("prompts",), ["../other.yaml"], "is a file of this server"),
+        (("prompts",), ["prompts/../../x.yaml"], "is a file of this server"),
         (
             ("judges",),
             [

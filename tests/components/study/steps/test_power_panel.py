@@ -78,7 +78,7 @@ def test_before_the_first_replies_only_the_gain_of_questions_is_certain(store):
     assert best_option(options, found.width().half).facet == "item"
     assert {one.facet for one in options if one.assumed} == {"judge", "prompt", "repeat"}
     html = power_html(found, look.lenient_study, FormState())
-    assert says(html, "assumed", "correlate by 0.1") and html.count("at best") == 3
+    assert says(html, "assumed", "a correlation of 0.1") and html.count("at best") == 3
     assert "eh-srcbar" not in html
 
 
