@@ -144,7 +144,8 @@ def run_study(options: argparse.Namespace) -> int:
 
 
 def retry_failed(options: argparse.Namespace) -> int:
-    """Repeat failed calls. A stored reply is replaced only by a new reply, never by a failure."""
+    """Repeat failed calls, including those with an empty or truncated reply. Such a reply is
+    replaced only by a new reply, never by a failure."""
     if options.study is not None:
         made, store = _load_plan(options.study), Store(options.store)
         confirm(made.study, store, options)
@@ -241,7 +242,8 @@ def _describe_verdict(verdict: Verdict) -> str:
 
 
 def import_prompts(options: argparse.Namespace) -> int:
-    """Import prompts; return exit code 1 if no line of the file could be imported."""
+    """Import the prompts of MT-Bench's judge_prompts.jsonl; return exit code 1 if no line could be
+    imported."""
     found = import_judge_prompts(options.file)
     for prompt in found.prompts:
         saved = save_prompt(prompt.yaml, options.folder)

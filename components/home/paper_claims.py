@@ -75,7 +75,7 @@ class RecordedRates:
 
 
 def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
-    """RecordedRates of a frame, with all its judges and prompts pooled."""
+    """Shares of right and of decided verdicts of a frame, all judges and prompts pooled."""
     tables = build_order_tables(frame, ("judge", "prompt"))
     table = pool_order_tables(tables, tables)
     grid = build_order_grid(frame)

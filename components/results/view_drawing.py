@@ -44,7 +44,8 @@ INSTEAD: Final = {
 
 
 def for_comparisons(view: View) -> View:
-    """The view, without its panels in studies of single answers only; a headline explains this."""
+    """Return the view, changed for studies of single answers only: it hides its panels, and its
+    headline names the views to open instead."""
 
     def finding(filtered: FilteredStudy) -> tuple[str, str]:
         if has_comparisons(filtered):

@@ -42,7 +42,7 @@ MAX_FILE_BYTES: Final = 200 * 1000 * 1000
 """Limits of the provider on one batch file: number of lines (MAX_FILE_LINES) and number of
 bytes."""
 BATCH_PRICE_FACTOR: Final = 0.5
-"""Default price of batch calls as a share of the price of live calls."""
+"""Default price of a call in a batch, as a share of the price of a single request."""
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 _PAGE_SIZE: Final = 500
 OWNER_PREFIX: Final = "batch"
@@ -160,7 +160,7 @@ class BatchImport:
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     already_answered: int = 0
-    """Number of lines for calls that were answered before, by another file or by a live run."""
+    """Number of lines for calls that were answered before, in another batch file or by a run."""
     unknown: int = 0
     """Number of lines whose key belongs to no call of this study."""
     pending: Counter[str] = field(default_factory=Counter)
@@ -207,7 +207,7 @@ class _BatchRun:
 
 
 def batch_owner(plan: Plan) -> str:
-    """Return the owner id under which a study's batch attempts are recorded."""
+    """Return the id under which the run record and the attempts of a study's batches are stored."""
     return f"{OWNER_PREFIX}-{hashlib.sha256(plan.study.name.encode()).hexdigest()[:12]}"
 
 
@@ -278,8 +278,8 @@ class _BatchImporter:
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
-        """Store a permanent refusal as the outcome of its call; after any other failure, the call
-        stays pending."""
+        """Buffer a permanent error (such as HTTP 400) as the outcome of its call; after any other
+        failure, the call stays pending."""
         fault: CallFailure = classify_error(error, call.judge.endpoint)
         if fault.action == "settle" and not isinstance(error, BadReply):
             judgement = Judgement(

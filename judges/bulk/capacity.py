@@ -1,4 +1,5 @@
-"""Time and cost of 10 thousand, 1 million and 100 million calls: live, by batch files and with Ray.
+"""Time and cost of 10 thousand, 1 million and 100 million calls: live (by judges/engine), by batch
+files and with Ray.
 
 `python -m judges.bulk.capacity` prints docs/capacity.md. Tokens are counted from the built-in
 prompts and prices are those of judges/prices.yaml; docs/capacity.md lists all other assumptions.

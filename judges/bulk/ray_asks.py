@@ -1,9 +1,9 @@
 """Parquet files of rendered requests for Ray workers.
 
 The driver (the process that starts the run) renders the requests, as for a batch file. Each row
-contains a request and its ask; the ask holds the labels needed to read the verdict. Workers
-therefore need no store, items or images. The files contain no API key. They are kept small, because
-a file is processed again from its start when its worker fails.
+contains the messages of a request, and the ask with the labels that are needed to read the verdict.
+Workers therefore need no store, items or images. The files contain no API key. They are kept small,
+because a file is processed again from its start when its worker fails.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RayJob:
     prompts: Mapping[str, Prompt]
     reading: str
     owner: str
-    """Owner id under which the attempts are recorded."""
+    """Id under which the run holds leases and records attempts."""
     shards: str
     """Folder of result files that all workers and the driver can access."""
     in_flight: int
@@ -65,8 +65,8 @@ class AskRow:
 
 
 def write_asks(calls: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: int) -> list[Path]:
-    """Write requests to files of `size` rows each. A file's name without its suffix is the name of
-    its batch."""
+    """Write requests to files of at most `size` rows. Each file is one batch, whose name is the
+    file's name without its suffix."""
     paths = []
     for number, part in enumerate(_split_into_batches(calls, size)):
         path = folder / f"{number:05d}.parquet"

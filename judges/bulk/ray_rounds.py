@@ -68,7 +68,7 @@ class AskRounds:
             yield from page
 
     def _lease(self, keys: Collection[str]) -> set[str]:
-        """Lease, of the given asks, those that are unanswered and not leased by another live run;
+        """Lease, of the given asks, those that are unanswered and not leased by another active run;
         return the keys of the leased asks.
 
         The check and the lease are one transaction, since another run may work on the same study.

@@ -160,8 +160,7 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
     """Start Ray for the duration of a `with` block, with this project's code available to the
     workers.
 
-    Ray on this machine imports the code from this folder; for any other cluster the code is
-    uploaded.
+    A local Ray imports the code from PROJECT_FOLDER; to a running cluster the code is uploaded.
     """
     settings.set_value(settings.RAY_PROGRESS, settings.RAY_PROGRESS.read() or "1")
     quiet = {"logging_level": "ERROR", "log_to_driver": False}

@@ -1,9 +1,9 @@
 """Judges whose weights run on the Ray workers, with Ray Data's vLLM processor.
 
-The code follows the column names in Ray's documentation and is tested with a replacement that has
-these columns; it has not yet run on a GPU. The study specifies such a judge like any other, by the
-address at which `vllm serve` would offer it. Its calls therefore have the same keys as calls over
-HTTP or in batch files, and no path of weights is stored.
+The code follows the column names in Ray's documentation. It is tested with a replacement of the
+processor that has these columns, and has not yet run on a GPU. The study specifies such a judge
+like any other, by the address at which `vllm serve` would offer it. Its calls therefore have the
+same keys as calls over HTTP or in batch files, and no path of weights is stored.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ def _last_token_logprobs(logprobs: Any) -> list[tuple[str, float]]:
 
 
 class VllmReplyReader:
-    """A Ray worker that reads verdicts from vLLM's replies with the live engine's parser and writes
-    shards."""
+    """A Ray worker that reads verdicts from vLLM's replies with the parser of judges/engine and
+    writes shards."""
 
     def __init__(self, job: RayJob) -> None:
         self.job = job

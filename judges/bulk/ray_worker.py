@@ -1,10 +1,10 @@
 """Ray worker for endpoint judges: makes the calls of a batch and writes the outcomes to Parquet
 files (shards).
 
-Rate limits, deadlines, retries, doubled token limits and the reading of verdicts are the live
-engine's, so that a reply has the same outcome in both engines. Ray's own HTTP processor is not
-used: it retries by itself, raises at the first refusal and has the API key in its configuration. A
-worker reads the API key from its own environment.
+Rate limits, deadlines, retries, doubled token limits and the reading of verdicts are those of
+judges/engine, so that a reply has the same outcome with and without Ray. Ray's own HTTP processor
+is not used: it retries by itself, raises an error at the first refused call and has the API key in
+its configuration. A worker reads the API key from its own environment.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ REPORT_SCHEMA: Final = pa.schema(
 class AttemptLog:
     """The attempts of a batch, kept in memory until they are written to the shards.
 
-    The class has the interface of the live engine's journal, but checks no leases: the driver holds
-    the leases of the whole round.
+    The class has the interface of a run's journal in the store (studies/store/run_journal.py), but
+    checks no leases: the driver holds the leases of the whole round.
     """
 
     def __init__(self, owner: str) -> None:
@@ -130,7 +130,8 @@ class ShardWriter:
 
 
 def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
-    """Return the keys of asks that a worker, now dead, answered in shards of these batches."""
+    """Return the keys of asks in the batches of `rows` whose outcomes are already in shards,
+    written by a worker that has died since."""
     batches = sorted({row.batch for row in rows})
     return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 

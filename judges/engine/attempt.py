@@ -1,5 +1,5 @@
-"""Make the calls for one ask: wait for rate limit and budget, record every attempt, decide on
-retries.
+"""Make the calls for one ask (several, if a call fails): wait for rate limit and budget, record
+every attempt, decide on retries.
 
 No other module retries a call.
 """
@@ -99,7 +99,7 @@ class AskAttempts:
 
     async def run_hedge(self) -> JudgeReply | None:
         """Make a second call while the first is slow; return the reply of the second call, or None
-        if that reply is not complete."""
+        if it has no complete reply or the first call was answered before it."""
         outcome = await self._attempt_once()
         if outcome is None:
             return None
@@ -249,8 +249,8 @@ class AskAttempts:
         return None
 
     async def _reserve_allowance(self) -> bool:
-        """Reserve the call's maximum cost in the store if this Space's key pays for it; return
-        whether the call may be made."""
+        """Reserve the call's maximum cost in the store if the page host's API key pays for the
+        call; return whether the call may be made."""
         if refusal := await self.reservation.reserve_from(self.state.allowance, self.call):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved

@@ -1,8 +1,9 @@
 """The engine: one thread with an event loop for all runs of a process, and the clients that the
 runs share.
 
-Runs at the same endpoint with the same API key share a client and a rate limiter, so a cool-down
-holds for all of them. Processes that use the same store share the measured rate limits.
+Runs at the same endpoint with the same API key share a client and a rate limiter, so a cool-down (a
+pause after a refused call) holds for all of them. Processes that use the same store share the
+measured rate limits.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Engine:
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """Start a run and return it at once; raise an error instead if a key is missing."""
+        """Start a run and return it at once; raise an error instead if an API key is missing."""
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
             self._check_admission(run, keys or {})
@@ -85,7 +86,7 @@ class Engine:
         return run
 
     def start_once(self, study: str, start: Callable[[], Run]) -> Run:
-        """Return the active run of a study, or start one. Simultaneous calls get the same run."""
+        """Return the active run of a study, or start one. Simultaneous callers get the same run."""
         with self._start_lock:
             return self.active_run(study) or start()
 

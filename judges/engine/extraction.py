@@ -50,15 +50,15 @@ class Extractor:
         return cls(plan, study.extraction, prompts)
 
     def pending(self, store: Store, after: int, limit: int) -> list[tuple[int, Judgement]]:
-        """Return the judgements with unreadable replies for which no extraction was tried, each
-        with its sequence number in the store (seq)."""
+        """Return sequence number and judgement of unreadable replies for which no extraction was
+        tried: at most `limit`, with numbers above `after`."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
 
     def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
-        """Whether a judgement belongs to this plan; some do not, if the study was saved with
-        another plan since."""
+        """Whether this plan contains the item, judge and prompt of a judgement; it may not, if the
+        study was saved with another plan during the run."""
         judges = {judge.name for judge in self.plan.study.judges}
         planned = read.ask.item in items and read.ask.judge in judges
         return planned and read.ask.prompt in self.prompts

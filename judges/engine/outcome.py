@@ -135,8 +135,8 @@ def _outcome_of_options(prompt: Prompt, labels: Sequence[str], answer: JudgeRepl
 
 
 def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
-    """Read a rubric from the probabilities of the levels, at the position of each criterion's level
-    in the reply."""
+    """Read the levels (scores) of a rubric's criteria from the probabilities of the tokens that
+    state them in the reply."""
     offered = parse_arrangement(tuple(labels))
     levels = answer.level_logprobs
     if not levels and not answer.tokens:

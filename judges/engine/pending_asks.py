@@ -1,5 +1,5 @@
 """Asks of a study without a stored judgement: their number, their estimated cost, and the asks
-themselves in pages."""
+themselves, read in portions."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
 MIN_COSTED_JUDGEMENTS: Final = 5
-"""With at least this many judgements, the cost of an ask is estimated by their mean cost; with
-fewer, from its prompt tokens."""
+"""The cost of an ask is estimated by the mean cost of its judge's judgements if there are at least
+this many, else from the tokens of pending asks."""
 MIN_BLOCK_ASKS: Final = 64
-"""Minimum number of consecutive asks that are reordered together; the number is four times the
-calls in flight if that is more."""
+"""Number of consecutive asks that are reordered together: this, or four times the number of asks
+requested at once if that is more."""
 SAMPLE_ASKS: Final = 50
 """Number of pending asks whose prompt tokens are counted for an estimate."""
 
 
 class PendingPages:
-    """The pending asks of one judge, read page by page in plan order.
+    """The pending asks of one judge, read in portions in plan order.
 
     If a provider charges less for prompts that begin like an earlier prompt, asks are reordered
     within blocks of consecutive asks (judges/planning/prompt_cache.py). The plan lists items in a
@@ -95,8 +95,8 @@ class PendingPages:
 def count_statuses(
     store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
-    """Count a study's judgements by status. An ask that the run repeats counts as pending until its
-    new outcome is stored."""
+    """Count a study's asks by status. An ask that a run with these settings repeats counts as
+    pending until a new outcome, with a sequence number above `start_seq`, is stored."""
     counts = Counter({"pending": 0} | store.counts(study))
     until = 2**62 if start_seq is None else start_seq
     repeated = repeated_by_status(store, study, settings.retry_statuses, until)
@@ -107,7 +107,7 @@ def count_statuses(
 
 
 def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
-    """Return judge -> number of asks that this run still has to make."""
+    """Return judge -> number of asks that a run with these settings still has to make."""
     return pending_counts(store, study, settings.retry_statuses)
 
 
@@ -122,8 +122,8 @@ class CostQuote(NamedTuple):
 def quote_cost(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Estimate the cost of making the asks with one of the statuses `again` once more; with
-    `pending`, also the asks without a judgement.
+    """Estimate the cost of repeating the asks whose status is in `again`; with `pending`, also of
+    making the asks without a judgement.
 
     Each ask counts at the mean cost of the same judge's judgements in this study.
     """

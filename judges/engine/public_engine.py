@@ -1,5 +1,5 @@
-"""The engine of a public page: limits on runs, owners of runs, and calls paid with this Space's
-key."""
+"""The engine of a public page: limits on runs, owners of runs, and calls paid with this Space's key
+(an API key of the page's host)."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class PublicEngine(Engine):
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """Start a run that belongs to the current visitor. The run writes to the store without the
-        visitor's restrictions."""
+        """Start a run that belongs to the current visitor. The run itself has access to the whole
+        store, not only to the visitor's studies."""
         self._visitor_store.require_owner(plan.study.name)
         self._check_size(plan.study.name)
         settings = settings or RunSettings()

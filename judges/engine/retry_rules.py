@@ -10,7 +10,7 @@ from judges.models.failures import CallFailure
 
 MAX_BACKOFF_SECONDS: Final = 30.0
 STOP_AFTER_FAILURES: Final = 5
-"""Number of failures after which a judge is stopped: identical refusals while no call has
+"""Number of failures after which a judge is stopped: identical permanent errors while no call has
 succeeded, or consecutive asks that failed in every attempt. The judge's other asks stay pending and
 get no error."""
 _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")

@@ -105,7 +105,7 @@ class Run:
         return self._journal.owner.id
 
     async def write(self, work: WriteFunction) -> Any:
-        """Write to the store through the run's journal; a failed write pauses the run."""
+        """Write to the store; a failed write pauses the run."""
         return await self._journal.write(work)
 
     @property

@@ -71,11 +71,11 @@ class JudgeState:
     limiter: EndpointLimiter
     workers: int = 1
     allowance: RunAllowance | None = None
-    """Spending allowance of this Space's key, if this key pays for the calls. It is checked before
-    each call, in addition to the run's budget."""
+    """Spending allowance of the API key of the page's host, if this key pays for the calls. It is
+    checked before each call, in addition to the run's budget."""
     wait_reason: str = ""
     retrying: dict[str, PendingRetry] = field(default_factory=dict)
-    """Key -> ask that waits for a retry."""
+    """Key of an ask that waits for a retry -> attempts made so far, and the reason."""
     stop_reason: str = ""
     left_out: bool = False
     """Whether the user continued the run without this judge."""
@@ -87,13 +87,13 @@ class JudgeState:
     dropped_parameters: set[str] = field(default_factory=set)
     """Parameters that are no longer sent, because the endpoint refuses them."""
     missing_parameters: set[str] = field(default_factory=set)
-    """Planned parameters that were left out of calls of this run."""
+    """Planned parameters that calls of this run lacked, and whose absence can change a reply."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
     hedge_budget: HedgeBudget = field(default_factory=HedgeBudget)
     durations: CallDurations = field(default_factory=CallDurations)
     slow_calls: dict[str, float] = field(default_factory=dict)
-    """Name -> start time of each call that takes far longer than usual and is not counted as in
-    flight."""
+    """Name of a call (derived from its key) -> its start time, for each call that takes far longer
+    than usual and is not counted as in flight."""
     blocked_event: asyncio.Event = field(default_factory=asyncio.Event)
     """Event that is set while no call may start, because the run is paused or stopped or this judge
     is stopped; it also ends a wait before a retry."""

@@ -44,7 +44,7 @@ class SiblingRuns:
         self._study, self._owner, self._ledger, self._clock = plan.study.name, owner, ledger, clock
         self._free_judges = [judge.name for judge in plan.study.judges if _is_free(price_of(judge))]
         self._ended_owners: set[str] = set()
-        """Owners of runs that have ended, so that their spending no longer changes."""
+        """Ids (`Run.owner`) of runs that have ended, so that their spending no longer changes."""
         self._checked_at = clock()
         self._update_ledger(self._query_spending(store.read_connection))
 

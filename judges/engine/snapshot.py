@@ -82,7 +82,8 @@ class RunSnapshot:
     """Pairs of a judge and the planned parameters that the judge's endpoint refuses,
     comma-separated."""
     possibly_paid_twice: int = 0
-    """Number of calls for this study that were in flight when their process was killed."""
+    """Number of this study's calls in flight when their process was killed; a repeat is paid
+    again."""
     longest_pause: float | None = None
     """Seconds after which a paused run is stopped; None if it is never stopped."""
 

@@ -122,8 +122,8 @@ class EndpointModel:
         return response, _redact_reply(parse_completion(content, echo=echo), self._key)
 
     async def get(self, path: str) -> bytes:
-        """Return the body at a path of the endpoint, such as `models`; raise the error of a failed
-        call, without the key. The caller limits the duration."""
+        """Return the body at a path of the endpoint, such as `models`. The error raised for a
+        failed call does not contain the API key. The caller limits the duration."""
         url = httpx2.URL(f"{self._base_url}/{path}")
         response = await self._http.send(self._request(b"", 10.0, "GET", url), stream=True)
         try:

@@ -25,8 +25,8 @@ class EmbeddedModel:
     ceiling = 1  # one slot: a second call in flight would wait and be measured as slow
 
     def __init__(self, weights: str = "") -> None:
-        """`weights` is the GGUF file that the judge names; if empty, the weights of this
-        installation are used."""
+        """`weights` is the GGUF file that the study file names for the judge; if empty, the weights
+        that find_weights returns are used."""
         self._weights = weights
         self._server: EmbeddedServer | None = None
         self._endpoint: EndpointModel | None = None

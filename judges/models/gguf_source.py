@@ -64,8 +64,8 @@ def parse_hub_weights(text: str) -> HubWeights:
 
 
 def locate_weights(named: str) -> Path:
-    """Return the path of the file that a judge's `weights` names; if `weights` is empty, the
-    weights of this installation."""
+    """Return the path of the file that a judge's `weights` names; if `weights` is empty, of the
+    weights that find_weights returns."""
     if not named:
         return find_weights()
     if is_public():

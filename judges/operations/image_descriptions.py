@@ -113,7 +113,8 @@ def build_describe_plan(
     aspects: Mapping[str, str] | None = None,
     spent: float = 0.0,
 ) -> Plan:
-    """Build the plan of one prompt that describes images, for the items that have images."""
+    """Build the plan that runs one describing prompt on the items with images. `spent` dollars are
+    subtracted from the study's budget."""
     budget = None if study.budget_usd is None else max(0.0, study.budget_usd - spent)
     describe_study = Study(
         name=f"{study.name}: {prompt.name}",
@@ -249,8 +250,8 @@ def _described_row(
 
 
 def _relocate_image(image: str, folder: Path, beside: Path) -> str:
-    """Return the image's path relative to the new file's folder; its data URL if the image is
-    outside that folder."""
+    """Return an image's path relative to `beside`, the folder of the new file; if the image is
+    outside `beside`, its data URL. A URL is returned unchanged."""
     if image.startswith(("https://", "data:")):
         return image
     path = (folder / image).resolve()

@@ -1,4 +1,4 @@
-"""The command that lists the provider presets."""
+"""The command that lists the known providers (studies/spec/provider_presets.yaml)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def print_providers(options: argparse.Namespace) -> int:
 
 
 def describe_differences(preset: ProviderPreset) -> str:
-    """Return a text on how a provider's API differs from OpenAI's."""
+    """Describe in one line how a provider's API differs from OpenAI's."""
     facts = [f"{preset.token_limit} limits the reply"]
     if not preset.logprobs:
         facts.append("no log-probabilities")

@@ -32,8 +32,8 @@ class RereadResult:
 
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
-    """Change, such as "unreadable -> ok" or "ok, another verdict" -> number of judgements with this
-    change."""
+    """Number of judgements by change; a change is a text such as "unreadable -> ok" or "ok, another
+    verdict"."""
     unchanged_count: int = 0
     """Number of judgements read from label probabilities that are not parsed again, because the
     store lacks their log-probabilities."""
@@ -123,8 +123,7 @@ def _difference(before: Judgement, now: Judgement) -> str | None:
 
 
 def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:
-    """Store changed judgements, except those whose ask got a newer reply from a live run in the
-    meantime."""
+    """Store changed judgements, except those whose stored reply was replaced in the meantime."""
 
     def work(connection: sqlite3.Connection) -> None:
         for before, now in changed:

@@ -18,8 +18,8 @@ _REQUIRED_FIELDS: Final[Mapping[str, tuple[str, Callable[[Item], str]]]] = {
     "ground_truth": ("ground truth", lambda item: item.ground_truth),
     "reference": ("reference", lambda item: item.reference),
 }
-"""Prompt variable for which an item must have a value -> name of the variable in messages, and the
-function that reads the value from an item."""
+"""Prompt variable for which an item must have a value -> name of the variable in the reason for
+skipping an item, and the function that reads the value from an item."""
 
 
 @dataclass(frozen=True, slots=True)

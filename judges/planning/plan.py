@@ -69,7 +69,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask with its rendered call and the record of the request to store."""
+    """An ask, the call rendered for it, and the record of its request for the store."""
 
     ask: Ask
     request: RequestRecord
@@ -175,8 +175,9 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     """Whether this plan would send the same request for a stored ask, byte for byte.
 
-    A study may be saved with another plan during a run. If the old plan rendered an ask of the new
-    plan, the reply to a different request would be stored under the ask's key.
+    A study may be saved with another plan during a run. If the run rendered an ask of the new plan
+    with the texts of the old plan, the reply to a different request would be stored under the ask's
+    key.
     """
     judges = {judge.name for judge in plan.study.judges}
     if ask.item not in items or ask.judge not in judges:
@@ -204,7 +205,7 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def count_lost_answers(plan: Plan, store: Store) -> int:
-    """Count the answered calls of the stored study of this name that the new plan lacks."""
+    """Count the answered calls of the study stored under this name that are not in the new plan."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0

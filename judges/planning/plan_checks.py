@@ -90,8 +90,8 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
 
 
 def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError if a prompt has eligible items but no answers to show, or if no prompt has an
-    eligible item. A prompt without eligible items is allowed if another prompt has some."""
+    """Raise PlanError if no prompt has an eligible item (one with the fields that the prompt
+    needs), or if a prompt has eligible items but no answers to show."""
     eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
     for prompt in prompts:
         shows = showings_for(prompt)
@@ -111,11 +111,11 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
 
 
 def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError if judges are to get images but no judge has vision, or no prompt shows
+    """Raise PlanError if `judge_sees` is `images` but no judge has vision, or no prompt shows
     images.
 
-    If a preset sets `judge_sees: images`, it applies to judges with vision only; a local judge
-    reads the image description instead.
+    If a preset sets this value, no prompt has to show images; and if all judges are embedded or
+    simulated, none needs vision, because they get the image description instead.
     """
     if study.judge_sees != "images":
         return

@@ -19,13 +19,13 @@ from studies.domain import Ask, JudgeSpec
 from studies.spec.provider_presets import preset_for_url
 
 DEFAULT_MINIMUM: Final = 1024
-"""Minimum number of tokens of a prompt's start that a provider without a preset is assumed to
-cache."""
+"""Minimum number of tokens of a prompt's start that a provider is assumed to cache if
+provider_presets.yaml states no number."""
 
 
 def cached_from(judge: JudgeSpec) -> int | None:
     """Return the number of tokens from which on a repeated prompt start costs less; None without a
-    discount. A discount is known from the provider's preset, or from a price for cached tokens."""
+    discount. A discount is known from provider_presets.yaml, or from a price for cached tokens."""
     if judge.kind != "endpoint":
         return None
     preset, price = preset_for_url(judge.endpoint), price_of(judge)

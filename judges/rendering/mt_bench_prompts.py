@@ -28,8 +28,8 @@ _TURN_VARIABLE: Final = re.compile(r"(question|answer|answer_a|answer_b)_[12]|re
 
 @dataclass(frozen=True, slots=True)
 class PromptImport:
-    """The imported prompts (`prompt.yaml` is the text of the prompt file), and the rejected
-    lines."""
+    """The imported prompts (the attribute `yaml` of each is the text of its prompt file), and the
+    rejected lines."""
 
     prompts: tuple[Prompt, ...]
     rejected: tuple[tuple[str, str], ...]

@@ -48,7 +48,8 @@ PROTOCOL_FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
     "extraction": ("final-answer", "overall-response", "label", "mt-bench", "json-winner",
                    "selection-option"),
 }  # fmt: skip
-"""Protocol -> verdict formats that fit it, the usual format first."""
+"""Protocol (kind of task that a prompt sets, such as `pairwise` or `describe`) -> verdict formats
+that fit it, the usual format first."""
 
 
 IMAGE_VARIABLES: Final = frozenset({"images", "query"})

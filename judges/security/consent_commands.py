@@ -64,7 +64,8 @@ def confirm_judges(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: 
 
 
 def _ask(pair: Pair) -> bool:
-    """Ask the user on the terminal; without a terminal the answer is no."""
+    """Ask the user on the terminal whether the variable may be sent to the origin; without a
+    terminal the answer is no."""
     if not sys.stdin.isatty():
         return False
     words = f"This study wants to send ${pair.variable} to {pair.origin}. Send it? [y/N] "

@@ -43,8 +43,8 @@ _URL: Final = re.compile(
 _HOST_NAME: Final = re.compile(
     r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])", re.ASCII
 )
-"""Pattern of a host name of two or more labels, the last of which starts with a letter; this
-excludes numeric addresses in any base."""
+"""Pattern of a host name of two or more parts separated by dots. The last part must start with a
+letter, which excludes numeric addresses in any base."""
 
 _INTERNAL_SUFFIXES: Final = (
     "localhost",

@@ -43,7 +43,7 @@ def read_typed(sent: str | None) -> dict[str, TypedKey]:
 
 
 def keys_for(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
-    """Return the typed keys of these judges; raise KeyRefused if one was typed for another
+    """Return the typed keys of these judges; raise KeyRefused if a key was typed for another
     origin."""
     found = {}
     for judge in judges:

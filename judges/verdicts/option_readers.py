@@ -30,7 +30,8 @@ _WORSE_OPTION: Final = re.compile(
 
 
 def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the first option on the last `Selection:` line, or on the next line if that is empty."""
+    """Read the first option after the last `Selection:`, on the same line or, if nothing follows
+    there, on the next line."""
     marker = last_match(_SELECTION, text.lower)
     if marker is None:
         return MarkerMatch()

@@ -24,8 +24,9 @@ MARKED_FORMATS: Final = (
     "result-n",
     "grade-letter",
 )
-"""Formats whose markers occur in no other format, the strictest first. A bare label can occur in
-any reply, so the format `label` is used only if the study names it."""
+"""Formats whose markers occur in no other format, the strictest first; of formats that read equally
+many replies, the first is chosen. A bare label can occur in any reply, so the format `label` is
+used only if the study names it."""
 MIN_DETECTED_SHARE: Final = 0.8
 """Share of replies that must be readable in a format for the format to be detected."""
 

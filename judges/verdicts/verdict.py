@@ -131,8 +131,8 @@ def read_level_probabilities(
     arrangement: Arrangement,
     by_criterion: Sequence[Mapping[str, float]],
 ) -> ParsedVerdict:
-    """Take the most probable level of each criterion of a rubric; no verdict if a criterion has no
-    most probable level.
+    """Take the most probable level of each criterion of a rubric; no verdict if the level of one
+    criterion cannot be read (two levels equally probable, or all levels improbable).
 
     `by_criterion` has the token probabilities at the level of each criterion, in the order listed.
     The probabilities of the verdict are those of all levels, from the lowest to the highest,

@@ -308,8 +308,8 @@ def _advice(
 
 
 def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on remedies of single answers, as judge -> prompt -> rules, missing rules
-    and recommendation."""
+    """Build the section of the JSON on remedies for verdicts on single answers: judge -> prompt ->
+    the rules, the rules that the stored verdicts cannot test, and the recommended rule."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in point_remedies(frame).items():
         name = "agreement" if found.kind == "pass" else "mae"

@@ -260,7 +260,8 @@ def _sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
 def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Ints, Ints]:
     """Group the items that consist of the same single battle into kinds.
 
-    Returns the rows to keep, the kind of each row, and the number of items of each kind. `cell` is
+    Returns the rows to keep (those of one item per kind), the kind of each kept row, and the number
+    of items of each kind. `cell` is
     a code of everything that distinguishes battles (pair, outcome, weight). An item with several
     battles is a kind of its own.
     """

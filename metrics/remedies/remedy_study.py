@@ -191,7 +191,8 @@ class RemedyStudy:
         return self._advice[cell]
 
     def candidates(self, cell: int) -> list[Rule]:
-        """List the rules from which a cell's recommendation is chosen; the first is one call."""
+        """List the rules from which a cell's recommendation is chosen; the first takes the verdict
+        of a single call."""
         shown = self.judge_rules(cell)
         rules = [*shown, *self.further_rules(cell, shown)]
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]

@@ -1,4 +1,5 @@
-"""The open SQLite file of a store: connections, writer, versions of studies, and cache."""
+"""The open SQLite file of a store: its connections and writer, a version of each study that changes
+with its verdicts, and a cache of values computed from these."""
 
 from __future__ import annotations
 

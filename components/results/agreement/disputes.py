@@ -64,9 +64,9 @@ class Dispute:
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
-        """Sort key of a case; a larger key means a more informative case. The key compares the
-        share of judges that contradict the reference (or the entropy of the verdicts if no
-        reference is used), then the certainty of the reference, then the number of verdicts."""
+        """Sort key, larger for more informative cases: first the share of judges that contradict
+        people or the known answer (for a split among judges or among people: the entropy of their
+        verdicts), then the certainty of the other verdicts, then the number of verdicts."""
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
@@ -163,8 +163,8 @@ def _count_winners(
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case, the number of selected raters whose majority chose each answer. Cases with
-    equal counts share one Counter object, to save memory with millions of cases."""
+    """For each case, how many of the selected raters chose each answer in most of their verdicts.
+    Cases with equal counts share one Counter object, to save memory with millions of cases."""
     own = row_selection.select_rows(rows, selected)
     rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
     majority = majority_choices(rater, chosen[selected], raters)

@@ -252,7 +252,7 @@ ORDER_LEGEND: Final = fill(
 
 
 def order_legend(*more: str) -> Markup:
-    """HTML legend of the marks for one order, both orders and people, then the entries `more`."""
+    """HTML legend of the symbols for one order, both orders and people, then the entries `more`."""
     return wrap(fill('<div class="eh-row eh-keys">{}{}</div>', ORDER_LEGEND, join(more)))
 
 

@@ -258,7 +258,8 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
 def best_replacement_sentence(
     known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
 ) -> str:
-    """Sentence on the judge and prompt that best replace a person, with statistical certainty."""
+    """Sentence on the judge and prompt that best replace a person: whether they differ
+    significantly from the person, and how often they are the best in bootstrap samples."""
     first = known[0]
     judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
     several = len({cell[1] for cell in (names or {}).values()}) > 1

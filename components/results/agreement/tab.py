@@ -152,8 +152,8 @@ def draw_corrected(filtered_study: FilteredStudy) -> Markup | None:
 
 
 def draw_disputes(filtered_study: FilteredStudy, apart: str) -> Drawn:
-    """Heading and HTML list of the chosen kind of dispute; if the study cannot have disputes of the
-    default kind, of the first kind that it can have."""
+    """Draw the disputes of the kind `apart`. If `apart` is the default and cannot occur in the
+    study, draw the first kind that can."""
     data = load_agreement(filtered_study)
     known = dispute_kinds(data.raters)
     title = (

@@ -137,16 +137,16 @@ def _contestant_name(contestant: str) -> str:
 
 
 def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
-    """Filter values that list a model's comparisons in Inspect; None if it is in no comparison."""
+    """Inspect filter for a model's comparisons; None unless it is in `here` (compared models)."""
     return {"contestant": contestant} if contestant in here else None
 
 
 InspectableBits = Mapping[str, int]
-"""Model ("" for all) -> outcomes of the verifications of its compared answers, as bit flags."""
+"""Model ("" for all) -> bit flags of the verification outcomes of its answers in comparisons."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
-    """Verification outcomes of the answers that were compared; Inspect can open only these."""
+    """Verification outcomes by model, of answers in comparisons only: Inspect opens no others."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))

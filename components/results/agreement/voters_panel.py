@@ -1,4 +1,4 @@
-"""Panel on the voters: one row per person, reasons of flags, agreement without flagged voters."""
+"""Panel on the voters: one row per person, flags of doubtful voters, agreement without these."""
 
 from __future__ import annotations
 

@@ -110,9 +110,9 @@ def bias_matrix_html(
 ) -> Markup:
     """HTML of the matrix. `frame` is needed only for the position term, which is fitted to battles.
 
-    `evenness`: the entropy expected without a position effect (a 95 % band), by judge and by judge
-    and prompt, for choices among N options. With it, the entropy by prompt is coloured by its
-    distance from the band, and cells outside the band are marked.
+    `evenness`: for choices among N options, the 95 % band of the entropy expected without a
+    position effect, for each judge and for each judge with a prompt. With it, the entropy by prompt
+    is coloured by its distance from the band, and cells outside the band are marked.
     """
     if not bias.calls:
         return empty_state(
@@ -304,8 +304,8 @@ def _entropy_notes(
     consistency: Mapping[tuple[str, str], Estimate],
     even: Mapping[tuple[str, str], Evenness],
 ) -> dict[tuple[str, str], str]:
-    """(row, column) -> text below the entropy: whether it is within chance; if that is not tested,
-    the consistency."""
+    """(row, column) -> text below the entropy: whether the entropy lies within the chance band, or
+    the consistency if the band was not computed."""
     notes = {
         place: f"same {share(one.value, 0)}"
         for place, one in consistency.items()

@@ -180,8 +180,8 @@ class Bias:
         return short_names(self.sort_rows(self.each))
 
     def sort_rows(self, each: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
-        """All (judge, prompt), the most consistent first (for N options, the highest grade first);
-        every panel uses this order."""
+        """All (judge, prompt), the most consistent first (for N > 2 options, the highest Grade
+        Score first). `each`: function that returns a measure of each (judge, prompt)."""
         values = each("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
         return sorted(each("unusable"), key=lambda cell: -known.get(cell, -1.0))

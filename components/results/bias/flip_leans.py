@@ -69,8 +69,8 @@ class FlipLean:
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether the preference is significant in the pairs with usable verdicts, but the pairs
-        without them could reverse it."""
+        """Whether the preference is significant in the pairs with usable verdicts, but no longer if
+        all pairs with missing verdicts had flipped the other way."""
         return self.p < SIGNIFICANCE_LEVEL and not self.is_significant
 
     @property

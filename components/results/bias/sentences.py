@@ -71,7 +71,7 @@ def flip_sentence(row: FlipLean) -> str:
 
 
 def _missing_sentence(row: FlipLean) -> str:
-    """Sentence on a preference that the pairs without a verdict in one order could reverse."""
+    """Sentence on a preference whose direction could reverse if the missing verdicts were known."""
     return (
         f"More pairs flip **toward the answer shown {row.toward}**, but the "
         f"{count(row.missing, 'pair')} without verdicts in both orders could reverse the "

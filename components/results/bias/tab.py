@@ -164,7 +164,7 @@ def draw_flips(filtered_study: FilteredStudy) -> Markup | None:
 
 
 def draw_unrelated(filtered_study: FilteredStudy) -> Markup | None:
-    """Draw the effect of an unrelated option; None for pairs."""
+    """Draw the effect of an unrelated option (an answer to another item); None for pairs."""
     pairs = load_bias(filtered_study).options == 2
     return None if pairs else show_unrelated_contrast(filtered_study)
 

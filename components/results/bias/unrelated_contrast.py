@@ -1,5 +1,5 @@
-"""Effect of an unrelated option on grades: two studies of the same items, equal number of
-options."""
+"""Effect of an unrelated option (an answer to another item) on the Grade Score: two studies of the
+same items with equal numbers of options."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REPLACE_ADVICE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class UnrelatedEffect:
-    """Grade with minus grade without the unrelated option, and how often it is chosen."""
+    """Grade Score with minus without the unrelated option, and how often this option is chosen."""
 
     judge: str
     prompt: str

@@ -192,8 +192,8 @@ class CardMeasures:
 
     @cached_property
     def own_family(self) -> tuple[Estimate, Estimate, list[str]]:
-        """Win rate that this judge gives to the models of its family, win rate that people give to
-        these models, and the names of these models."""
+        """Win rate that this judge gives to models of its model family, win rate that people give
+        to these models, and the names of these models."""
         if "family" not in self.rows or not len(self.rows):
             return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
         families = self.raters.filtered_study.study.families
@@ -206,16 +206,16 @@ class CardMeasures:
 
     @cached_property
     def own_excess(self) -> Estimate:
-        """Win rate that this judge gives to the models of its family, minus the win rate that the
-        other judges give them on the same items."""
+        """Win rate that this judge gives to models of its model family, minus the win rate that
+        outsiders (judges of other model families) give to these models on the same items."""
         machine = self.raters.machines
         found = own_family_excess(machine).get(self.rater) if "family" in machine else None
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
 
     @cached_property
     def own_term(self) -> Estimate:
-        """Self-preference in logits: effect of judge and model being of the same family, in a
-        rating model fitted to all judges."""
+        """Self-preference in logits: effect of judge and answer being from the same model family,
+        in a rating model fitted to all judges."""
         machine = self.raters.machines
         if "family" not in machine:
             return unknown_estimate(NO_FAMILY, "logit")

@@ -208,8 +208,8 @@ def _share_measure(
 
 
 def _excess_text(excess: Estimate) -> str:
-    """Text on self-preference compared with the other judges; empty if no judge of another family
-    can be compared."""
+    """Text on self-preference compared with judges of other model families; empty if there is none
+    to compare with."""
     if excess.value is None:
         return ""
     size = number(100 * excess.value, 1, signed=True)
@@ -219,7 +219,7 @@ def _excess_text(excess: Estimate) -> str:
 
 
 def _term_text(term: Estimate) -> str:
-    """Text on `CardMeasures.own_term`; empty if the term is unknown."""
+    """Text on self-preference in logits (`CardMeasures.own_term`); empty if it is unknown."""
     if term.value is None:
         return ""
     size = number(term.value, 2, signed=True)

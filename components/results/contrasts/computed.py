@@ -110,8 +110,9 @@ class PairedSides:
         return rival_sides(self.filtered_study, self.left, self.right)
 
     def _selection_quantile(self, compared: Sequence[ComparedMeasure]) -> float:
-        """Critical value for the intervals: quantile of the largest |z| over all pairs of rival
-        sides; 0 if there are only two sides."""
+        """Minimum critical value of the intervals, as the two sides were selected from several
+        (`rivals`): quantile of the largest |z| over all pairs of these. 0, no minimum, if there are
+        only two."""
         if len(self.rivals) < 3 or not compared:
             return 0.0
         frame = stack_rivals(self.filtered_study, self.rivals)

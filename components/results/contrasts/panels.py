@@ -28,8 +28,8 @@ from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 
 MIN_OPPOSITE_LEAN: Final = 0.05
-"""Smallest position preference that each side must have for the sentence "they favour opposite
-positions"; the difference must be significant too."""
+"""Smallest |recency − primacy| that each side must have for the clause "the flips of the two go
+toward opposite positions"; the difference must be significant too."""
 
 
 # ---------------------------------------------------------------------------- headline
@@ -181,8 +181,8 @@ def _difference_html(estimate: Estimate, decimals: int) -> Markup:
 
 
 def significance_badge(line: Contrast) -> Markup:
-    """HTML badge "no significant difference", empty if the difference is significant; without an
-    interval, the number of items."""
+    """HTML badge "no significant difference"; empty if the difference is significant. If there is
+    no interval, the number of items instead."""
     if line.adjusted.low is None:
         return fill('<span class="eh-small eh-mute">{}</span>', count(line.raw.items, "item"))
     if is_significant(line):

@@ -147,8 +147,8 @@ def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
 
 
 def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
-    """Frame of both sides with a column `side`; people's votes have the side "people". The side is
-    added to the prompt's name, so that a judgement of both sides counts in both."""
+    """Frame of both sides with a column `side`; people's votes have the side "people". Prompt names
+    become "side/prompt", so that a judgement that belongs to both sides counts in both."""
     parts = {LEFT: rows_of_side(filtered, left), RIGHT: rows_of_side(filtered, right)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))

@@ -98,8 +98,8 @@ def within_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 def _kinds_state(
     filtered: FilteredStudy, wanted: str | None, known: tuple[str, ...], points: tuple[str, ...]
 ) -> ControlState:
-    """State of a menu with those of the choices `known` that apply to the study's verdicts: on
-    comparisons, on single answers (`points`), or both."""
+    """State of a menu. Of all choices (`known`), it offers those in `points` if the study has
+    verdicts on single answers, and the others if it has comparisons."""
     kinds = verdict_kinds(filtered)
     pairs = [] if kinds.only_points else [name for name in known if name not in points]
     single = [name for name in known if name in points and (kinds.pass_fail or kinds.scores)]
@@ -108,8 +108,8 @@ def _kinds_state(
 
 
 def applied_choice(filtered: FilteredStudy, chosen: str, known: tuple[str, ...]) -> str:
-    """The choice in use: `chosen`, or the first of `known` if a study of single answers lacks
-    it."""
+    """The choice to draw: `chosen`; but in a study of single answers only, the first of `known`
+    (the choices for single answers) if `chosen` is not among them."""
     return chosen if chosen in known or has_comparisons(filtered) else known[0]
 
 

@@ -40,7 +40,7 @@ class RunFollower:
     count_new: gr.Button
     """Button that counts the replies which the frozen numbers do not contain."""
     shown_calls: gr.Textbox
-    """Number of calls in the numbers shown; the page fills it in when it sends the event."""
+    """Number of calls in the frozen numbers; the page fills it in when it presses `count_new`."""
     news: gr.HTML
     """Line on the new replies, visible only while the tab is frozen."""
 
@@ -97,7 +97,7 @@ def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
 
 
 def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
-    """Contents of a view; during a run, the notice "Partial" replaces the finding."""
+    """Contents of a view; during a run, the notice "Partial" replaces the headline."""
     return dict(drawn) if progress is None else {**drawn, "finding": partial_notice(progress)}
 
 

@@ -1,4 +1,4 @@
-"""Selection for Inspect of the judgements counted by a clicked mark of Results."""
+"""Selection for Inspect of the judgements behind a number, point or cell clicked in Results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metrics.agreement.pairwise_agreement import PEOPLE
 
 
 def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
-    """Selection for Inspect of the judgements that a clicked mark counts, within the filters."""
+    """Selection for Inspect of the filtered judgements behind a clicked number, point or cell."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
         k: v

@@ -9,9 +9,9 @@ from components.results.controls.results_parts_tab import ResultsTab
 
 
 def single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
-    """Adapt a script that takes the values of all controls to the event of one control: the other
-    values are those kept on the page. The event has a single input, because Gradio searches its
-    whole component tree for each input."""
+    """Adapt a script that needs the values of all controls, for the event of one control: the other
+    values are read from the page. The event has a single input, because Gradio searches its whole
+    component tree for each input."""
     place = tab.inputs.index(control)
     values = "evenhand.held"
     return f"value => {values} && void ({script})(...{values}.with({place}, value))"

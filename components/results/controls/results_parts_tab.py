@@ -36,11 +36,11 @@ class ResultsTab:
     """View -> hidden button that draws it; the page presses the button of the visible view. Gradio
     updates all outputs of an event, visible or not, so one button for all views would be slow."""
     request_text: gr.Textbox
-    """Hidden text box that stays empty: when the page sends an event, it puts the values of
-    `inputs` here as one JSON text, since every Gradio input costs time."""
+    """Hidden text box, empty between events: with each event, the page sends in it the values of
+    `inputs` as one JSON text, since every Gradio input costs time."""
     follower: RunFollower
     marks: gr.HTML
-    """Receives the clicks on the marks of all views."""
+    """Hidden component that receives the clicks on numbers, points and cells of all views."""
 
     @property
     def controls(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Injection suspects in the results: their number, and their effect on win rates.
 
-Suspects are excluded only if the user chooses so; both values are always shown.
+Suspects are excluded only if the user chooses so; win rates with and without them are always shown.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_size(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: absolute change of the win rate; of equal changes, a rise by suspects is larger."""
+    """Sort key: absolute change of the win rate by suspects; a rise sorts above an equal fall."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 
@@ -126,7 +126,7 @@ def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
 
 
 def suspects_notice(filtered_study: FilteredStudy) -> Markup:
-    """HTML notice above the numbers: number of suspects, and a win rate with and without them."""
+    """HTML notice: number of suspects, and the win rate they change most, with and without them."""
     text = suspects_text(filtered_study)
     return (
         notice_html("warn", *text, Action("Read the suspects", SUSPECTS_SELECTION))

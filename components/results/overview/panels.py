@@ -139,7 +139,7 @@ def order_chart(ranking: Ranking) -> Markup:
 
 
 def people_chart(data: Agreement, menu: JudgeMenu = escape) -> Markup:
-    """HTML chart of agreement: of each judge with the people's majority, and of two people."""
+    """HTML chart of agreement: judges with people's majority, and two people with each other."""
     found = [(name, data.with_people(name)) for name in data.ranked_judges]
     lines = [(name, one.share) for name, one in found if one and one.share.value is not None]
     if not lines or not data.raters.has_people:

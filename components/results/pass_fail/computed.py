@@ -26,13 +26,13 @@ class PassFailView:
     order: dict[tuple[str, str], OptionOrder]
     reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
     parts: dict[str, dict[str, PassFailRates]]
-    """Rates of the combination shown, by model if there are several models, and by category if
-    there are several."""
+    """Column ("contestant" or "category") -> its values -> rates of the judge and prompt shown;
+    only columns with several values."""
     shift: PassByOrder | None = None
-    """Pass rates of the combination shown by the option listed first; None if only one order was
-    used."""
+    """Pass rates of the judge and prompt shown, by the option listed first; None if only one order
+    was used."""
     shift_parts: dict[str, dict[str, PassByOrder]] = field(default_factory=dict)
-    """The same by model and by category, where there are several."""
+    """`shift` by model and by category, as in `parts`."""
 
     @property
     def cell(self) -> tuple[str, str] | None:

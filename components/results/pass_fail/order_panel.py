@@ -112,8 +112,8 @@ def _shift_row(
 
 
 def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) -> Markup:
-    """HTML button with the difference, which opens the replies of the group. `tests`: number of
-    groups for which the mark "≈ same" is adjusted."""
+    """HTML button with the difference, which opens the replies of the group; it adds "≈ same" if
+    the difference is not significant, adjusted for `tests` groups."""
     if shift.value is None:
         return value_cell(shift, PERCENT, who=name)
     value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.bounds(shift)

@@ -195,8 +195,8 @@ def rates_table(view: PassFailView) -> Markup:
 
 
 def _reliability_table(view: PassFailView) -> Markup:
-    """HTML table of the share of good answers by the judge's probability of a pass; empty with
-    fewer than two probabilities."""
+    """HTML table of the share of good answers by the judge's probability of a pass; empty if there
+    is a single probability, or only 0 and 1."""
     points = view.reliability.get(view.cell or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same

@@ -19,15 +19,15 @@ KINDS: Final = {
     "False passes": ("pass_bad", "false pass", True),
     "False fails": ("fail_good", "false fail", False),
 }
-"""Choice of the switch -> field of the confusion table, noun of one verdict, whether passed."""
+"""Choice of the switch -> field of the confusion table, noun of one error, whether it is a pass."""
 ERRORS: Final = tuple(KINDS)
 MAX_ROWS: Final = 5
 MAX_QUESTION: Final = 160
 
 
 def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
-    """HTML list of the false passes or false fails of the combination shown; None if there are
-    neither, or if the data have no questions. `errors`: one of ERRORS."""
+    """HTML list of the false passes or false fails (`errors`: one of ERRORS) of the judge and
+    prompt shown; None if there are neither, or if the data have no questions."""
     cell = load_pass_fail(filtered).cell
     if cell is None:
         return None

@@ -37,7 +37,7 @@ load_own_alignment = memoise_by_study(
 
 
 def uses(*names: str) -> Callable[[FilteredStudy], bool]:
-    """Function of a filtered study that returns whether the study shows a section in `names`."""
+    """Return a function that tests whether a filtered study shows a section in `names`."""
     return lambda filtered: bool(set(names) & set(load_sections(filtered)))
 
 

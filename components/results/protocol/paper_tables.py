@@ -110,7 +110,7 @@ class GradeCaveat:
     grade_rises: int
     choice_falls: int
     leaders: int
-    """Number of different models that have the highest grade in one of the eight columns."""
+    """Number of models with the highest grade in at least one of the tables' eight columns."""
 
 
 def grade_caveat() -> GradeCaveat:

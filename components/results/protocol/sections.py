@@ -1,4 +1,5 @@
-"""Panels of the Protocol view for a study, and the rules in use where paper and code differ."""
+"""Panels of the Protocol view, and the rules that a study follows where paper and code differ. A
+prompt's protocol is the kind of verdict that it asks for, such as pairwise or five-level."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ _PROTOCOL_SECTIONS: Final = {
     "factuality": (FACTUALITY_SECTION,),
     "single": (RATINGS_SECTION,),
 }
-"""The panels for each protocol of a prompt, used for studies without a preset."""
+"""Protocol of a prompt -> its panels, added unless the study's preset has one of them already."""
 
 
 def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
@@ -102,13 +103,14 @@ class ProtocolRule:
 
     what: str
     on: str
+    """The rule that this study uses."""
     other: str
     published: bool = True
-    """Whether the published numbers were computed with the rule in use (`on`)."""
+    """Whether the published numbers were computed with the rule that this study uses."""
 
 
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
-    """Rules in use for the panels shown; a filter may replace the study's counting rule."""
+    """Rules that the study follows in the panels shown; a filter may replace its counting rule."""
     study = filtered.study
     found: list[ProtocolRule] = []
     if VISIT_SECTION in sections:
@@ -237,8 +239,8 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
 
 
 def rules_table(rules: Sequence[ProtocolRule]) -> Markup:
-    """HTML table of rules in use, their alternatives, and whether the published numbers used the
-    same rule."""
+    """HTML table of the rules that the study follows, their alternatives, and whether the published
+    numbers used the same rule."""
     titles = ("Rule", "In use", "Alternatives and notes", "")
     heads = [ColumnHead(text, numeric=False) for text in titles]
     rows = [

@@ -22,8 +22,8 @@ from studies.domain import Estimate
 SEED: Final = 20_24
 """Fixed random seed of the Elo band and bootstraps: the same data give the same figures."""
 MAX_BAND_BATTLES: Final = 2_000_000
-"""Maximum number of battles times shuffled orders for the Elo band; with more battles fewer orders
-are used, at least 20."""
+"""Maximum of (battles × shuffled orders) for the Elo band: with many battles, fewer orders are
+used, but at least 20."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,9 @@ class Ranking:
     pairs: pd.DataFrame | None = None
     """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
-    """Leaderboard of the largest connected group, from the first order of each pair alone."""
+    """Like `board`, but from the verdicts in the first order of each pair alone."""
     second_order: Leaderboard | None = None
-    """Leaderboard of the largest connected group, from the second order of each pair alone."""
+    """Like `board`, but from the verdicts in the second order of each pair alone."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
 

@@ -83,7 +83,7 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
-    """Clause on the adjacent models that do not differ significantly with both orders."""
+    """Clause on adjacent models without a significant difference in the ranking by both orders."""
     order = [name for name in both.names if name in names]
     unclear = [pair for pair in pairwise(order) if not both.is_above(*pair)]
     if not unclear:

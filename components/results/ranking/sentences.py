@@ -110,8 +110,8 @@ def _ordinal_word(place: int) -> str:
 
 
 def _order_sentence(ranking: Ranking) -> str:
-    """Sentence on the model that leads with one order alone, if in this order it is significantly
-    above the leader with both orders; else empty."""
+    """Sentence on the model that would lead by the verdicts of one order alone; empty unless it is
+    significantly above the overall leader in that order."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""

@@ -113,8 +113,8 @@ def _figure(label: str, value: str, unit: str, note: str) -> Markup:
 
 
 def _apply_buttons(view: RemedyView, rules: Sequence[Rule]) -> Markup:
-    """HTML buttons that apply the recommended and the next more expensive rule, or undo the rule in
-    use."""
+    """HTML buttons that apply the recommended or the next more expensive rule, or undo the rule
+    that the study uses now."""
     used = rule_in_use(view)
     parts = [_apply_button(rule, used, first=not place) for place, rule in enumerate(rules)]
     known = [*(rule_key(rule) for rule in rules), SINGLE]
@@ -137,7 +137,7 @@ def _apply_button(rule: Rule, used: str, first: bool) -> Markup:
 
 
 def _not_applicable(title: str) -> str:
-    """Text on the reason why a rule cannot be applied (a name with “|”), and on what to do."""
+    """Text: why the rule `title` cannot be applied (a judge's name contains “|”), what to do."""
     return (
         f"{title} cannot be used: a judge's name contains “|”. Rename the judge, then use the rule."
     )

@@ -61,15 +61,15 @@ class RemedyView:
 
     @cached_property
     def table(self) -> list[RuleEstimate]:
-        """Estimates of all rules: first on all comparisons, then with people's votes, then on fewer
-        comparisons."""
+        """Estimates of all rules, in this order: rules computed on all comparisons, such rules with
+        people's votes, rules computed on fewer comparisons."""
         lines = self.study.judge_table(self.cell) if self.cell is not None else []
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
     @property
     def pilot_lines(self) -> list[PilotLine]:
-        """Rules of the finished pilots of this study that the study's table does not have. Not
-        cached with this view, because a pilot is another study and may end later."""
+        """Rules of finished pilots of this study that are missing in `table`. Not cached with this
+        view, because a pilot is another study and may end later."""
         known = {line.rule.id for line in self.table if line.complete}
         start = f"{self.filtered.name}{PILOT_MARK}"
         found = []
@@ -182,7 +182,7 @@ class RemedyView:
 
     @property
     def unpriced_judges(self) -> list[str]:
-        """Judges of the table's rules whose price is unknown."""
+        """Judges that a rule in `table` calls and whose price is unknown."""
         called = dict.fromkeys(judge for judge, _ in self._called_cells)
         return [judge for judge in called if not self._has_price(judge)]
 
@@ -273,8 +273,8 @@ def pilot_names(store: Store, name: str) -> list[str]:
 
 @memoise_by_study
 def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
-    """Judge -> estimates of the rules with the prompt in use (the first in the study file), for
-    each judge of a pilot; and the prices and token counts of the pilot."""
+    """Judge -> estimates of the rules with the first prompt of the pilot's study file; and the
+    prices and token counts of the pilot."""
     inputs = remedy_inputs(pilot.store, pilot.name)
     study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}

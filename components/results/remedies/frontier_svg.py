@@ -1,6 +1,6 @@
 """SVG chart of remedies: agreement against price, the Pareto frontier, and the rules of pilots.
 
-The narrow drawing has a logarithmic axis and no names.
+The drawing for narrow screens has a logarithmic cost axis and no names.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from metrics.remedies.rule_table import RuleEstimate
 @dataclass(frozen=True, eq=False)
 class _Spot:
     """A rule to draw: its number in the table, estimate, cost, whether it is on the frontier
-    (`best`), and the kind of its pilot."""
+    (`best`), and the kind of pilot that it comes from (empty: none)."""
 
     number: str
     line: RuleEstimate

@@ -95,8 +95,8 @@ def _square(place: Point, half: float) -> Box:
 def _free_text_place(
     text: str, mark: Point, taken: list[Box], canvas: Canvas
 ) -> tuple[float, float] | None:
-    """(left end, baseline) of a text near a mark that covers no box in `taken`, to which the text's
-    box is then added; None if there is no room."""
+    """Find a place near a mark where a text covers no box in `taken`, and add the text's box to
+    `taken`. Return (left end, baseline); None if there is no room."""
     px, py = mark
     width = CHARACTER_WIDTH * len(text)
     for rise in (18, -12, 34, -28, 50, -44, 66, -60):

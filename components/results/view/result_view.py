@@ -24,7 +24,7 @@ from components.results.view.paper_table import PaperTable
 
 @dataclass(frozen=True)
 class ControlState:
-    """Value, choices and visibility of a control for a study; None: unchanged."""
+    """Value, choices and visibility of a control for a study; those that are None do not change."""
 
     value: Any
     choices: Sequence[Any] | None = None
@@ -86,7 +86,7 @@ class Body:
     chart_height: int = 0
     """Pixels reserved for a chart; 0 for HTML."""
     clickable: bool = False
-    """Whether a click on a mark in the body opens the judgements that the mark counts."""
+    """Whether a click on a number, point or cell opens the judgements that it counts."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Panel:
     """CSS classes of the panel; empty for a panel without a frame."""
     head_css: str = "eh-panel-head"
     heading_row: bool = False
-    """Whether the bodies stand beside the controls, as a headline of the view."""
+    """Whether the panel is one row of bodies and controls, without heading; used for a headline."""
     visibility: Literal["always", "shown", "hidden"] = "always"
     """`always` visible; otherwise hidden whenever `draw` returns None, and `shown` or `hidden`
     before the first drawing."""
@@ -198,12 +198,12 @@ class View:
     name: str
     layout: tuple[Panel | PanelGroup, ...]
     finding: Callable[[FilteredStudy], tuple[str, str]] = lambda _: ("", "")
-    """Function that returns (title, lead) of the headline; two empty texts if a panel draws the
-    headline because it depends on controls."""
+    """Function that returns the headline and the sentence below it; two empty texts if a panel
+    draws the headline because it depends on controls."""
     kpis: Callable[[FilteredStudy], Markup] | None = None
     """Function that draws key numbers instead of the default key numbers."""
     bind: Callable[[Any], None] | None = None
-    """Function that connects the events of the view's extras; takes the built ViewParts."""
+    """Function that connects the events of the `Extra` components; takes the built ViewParts."""
     report: Callable[[FilteredStudy], Markup] | None = None
     """Function that draws the start of the view's part of the report, before its panels."""
     json_keys: tuple[str, ...] = ()

@@ -128,8 +128,8 @@ def _has_missing(bound: Estimate | None) -> bool:
 
 
 def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> Markup:
-    """HTML notice on missing verdicts: their number; for the leading model, the win rate under the
-    other rule (leave them out, or count them as ties) and its bounds."""
+    """HTML notice on missing verdicts: their number, and the win rate of the leading model if they
+    were counted otherwise (as ties instead of left out, or the reverse), all lost, or all won."""
     failed = (
         ~filtered_study.machines["status"].isin(list(USABLE_STATUSES))
         & ~filtered_study.machines["noise"]

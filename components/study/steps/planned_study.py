@@ -1,4 +1,5 @@
-"""Inputs for the precision of a planned study: sizes, forecast, and variance of the verdicts."""
+"""Values from which the precision of a planned study is computed: numbers of items, judges and
+repeats, forecast of the calls, and variance of the verdicts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Distinguish congestion (failures that become more frequent with more calls in flight) from
-failures that occur at any load."""
+failures that occur at any load, and a rate limit from single refusals (HTTP 429)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ DECREASE_FACTOR: Final = 0.7
 MIN_WINDOW: Final = 16
 MAX_WINDOW: Final = 64
 CONGESTED_SHARE: Final = 0.3
-"""Failures count as congestion from this share of failed calls on. The share of failures that occur
-at any load (`noise_share`) is added to the value."""
+"""Failures count as congestion if the share of failed calls reaches this value plus `noise_share`,
+the share of calls that fail at any load."""
 OVERLOAD_SHARE: Final = 0.6
-"""From this share of failed calls on, failures always count as congestion."""
+"""If the share of failed calls reaches this value, failures always count as congestion."""
 MANY_REFUSALS: Final = 10
 MAX_MANY_REFUSALS: Final = 24
 REFUSAL_WINDOW: Final = 32
 """Number of most recent calls among which refusals are counted. Many refusals mean a rate limit,
 single ones are transient."""
 CHANCE: Final = 1e-6
-"""A number of refusals that chance reaches with less than this probability counts as evidence of a
-rate limit."""
+"""Refusals count as evidence of a rate limit if chance alone causes so many with less than this
+probability."""
 MIN_ACCEPTED: Final = 4
-"""Number of accepted trial calls after which all other calls may start again."""
+"""Number of accepted trial calls (TrialCalls) after which all other calls may start again."""
 PRIOR_CALLS: Final = 50.0
 PRIOR_SHARE: Final = 0.02
 """Share of refusals assumed before any call was made; it counts like an observation of PRIOR_CALLS
@@ -133,8 +133,8 @@ class TrialCalls:
     """Trial calls, made one at a time while all other calls wait because of a first refusal (HTTP
     429).
 
-    An endpoint with a rate limit refuses the trial calls too. If the endpoint accepts them, the
-    first call was refused for another reason, and only that call has to wait.
+    An endpoint with a rate limit refuses the trial calls too. If the endpoint accepts the trial
+    calls, the refused call was refused for another reason, and only the refused call has to wait.
     """
 
     def __init__(self) -> None:

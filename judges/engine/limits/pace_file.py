@@ -24,8 +24,8 @@ process that holds it was halted."""
 
 
 class PaceSlot:
-    """The record of one endpoint in the file; its tag is a hash of the endpoint and the API key. If
-    another endpoint already uses this position in the file, the values are not shared."""
+    """The record of one endpoint and API key in the file; their hash gives its tag and its
+    position. If another endpoint already uses that position, the values are not shared."""
 
     def __init__(self, path: Path, endpoint: str) -> None:
         digest = hashlib.sha256(endpoint.encode()).digest()

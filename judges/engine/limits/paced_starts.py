@@ -29,7 +29,8 @@ class PacedStarts:
         self._reserved: float | None = None
         self._after_reserved = 0.0
         self._refusals = 0.0
-        """Number of refusals; each refusal cancels the start times that processes have reserved."""
+        """Number of refused calls (HTTP 429); each cancels the start times that processes have
+        reserved."""
         self._reserved_after = 0.0
         self._slot = slot
         self._changes = 0

@@ -20,8 +20,8 @@ FIRST_DECREASE: Final = 0.85
 DECREASE: Final = 0.97
 """Factor by which a refusal lowers a measured rate."""
 TRIAL_AFTER: Final = 10
-"""Number of refusals under a rate limit after which a rate near the one used before the limit is
-tried for the first time."""
+"""Number of refusals, counted while the rate is limited, after which a rate near the earlier,
+unlimited rate is tried for the first time."""
 DOUBTFUL_SHARE: Final = 0.1
 """If at least this share of calls is refused although the rate is limited, the rate may not be the
 cause of the refusals."""
@@ -103,7 +103,7 @@ class RateEstimate:
         `guess` the rate assumed while no rate was measured.
 
         The new rate is 97 % of the measured limit; if too few calls were accepted to measure a
-        limit, 85 % of the lowest guess.
+        limit, 85 % of an assumed limit, which starts at `guess` or less.
         """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
@@ -139,8 +139,8 @@ class RateEstimate:
         self._idle_seconds = weight * self._idle_seconds + min(self._cooldown, seconds)
 
     def _is_doubtful(self) -> bool:
-        """Whether many calls are refused although the rate is less than half of the rate before the
-        limit; the rate may then not be the cause."""
+        """Whether many calls are refused although the rate is less than half of the rate before it
+        was limited. A too high rate may then not be the cause of the refusals."""
         assert self.rate is not None
         calls = self._accepted + self._refused
         often = self._refused >= max(self._trial_after, DOUBTFUL_SHARE * calls)

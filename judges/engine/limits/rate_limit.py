@@ -20,8 +20,8 @@ START_LIMIT: Final = 20
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
 QUIET_SECONDS: Final = 600.0
-"""Seconds without a refusal after which a refusal counts as a first one again, so that all calls
-wait."""
+"""If this many seconds have passed since a refusal (HTTP 429) last made all calls wait, the next
+refusal makes them wait again, even if refusals are rare."""
 
 
 class EndpointLimiter:
@@ -76,8 +76,7 @@ class EndpointLimiter:
         return max(0.0, self._pace.cooldown_end - self._clock())
 
     def was_overtaken(self, started: float) -> bool:
-        """Whether a cool-down began after the call that started at `started` was allowed to
-        start."""
+        """Whether a cool-down that still lasts began after `started`, the start time of a call."""
         return self.cooldown_left > 0 and started <= self._pace.cooldown_start
 
     @property

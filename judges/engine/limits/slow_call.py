@@ -18,7 +18,7 @@ class SlowCallWatch:
     limiter: EndpointLimiter
     durations: CallDurations
     slow_calls: dict[str, float]
-    """Call -> start time, for the judge's slow calls."""
+    """Name of a call (derived from its key) -> its start time, for the judge's slow calls."""
     name: str
     slow_event: asyncio.Event = field(default_factory=asyncio.Event)
     """Event that is set once a call takes far longer than usual."""

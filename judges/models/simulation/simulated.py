@@ -7,11 +7,11 @@ A verdict is drawn by these rules; the first rule that applies decides. With pro
 a tie. Otherwise the truly better answer with probability `accuracy`; if the answers are truly
 equal, one drawn uniformly. With probability `unreadable_rate` the reply names no answer at all.
 
-In formats with five levels a win is "much better" with probability `much_rate`; without that
-setting, if the true preference is "much better". In prompts that grade the options first, the
-verdict contradicts the grades with probability `contradiction_rate`. Formats that score the answers
-are simulated in simulated_scores.py of this folder, judges with graded replies to pairs (setting
-`graded_signal`) in simulated_grading.py.
+In formats with five levels a win is "much better" with probability `much_rate`; if `much_rate` is
+not set, a win is "much better" when the true preference is "much better". In prompts that grade the
+options first, the verdict contradicts the grades with probability `contradiction_rate`. Formats
+that score the answers are simulated in simulated_scores.py of this folder, judges with graded
+replies to pairs (setting `graded_signal`) in simulated_grading.py.
 """
 
 from __future__ import annotations

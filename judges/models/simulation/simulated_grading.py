@@ -53,7 +53,7 @@ def label_logprobs(logit: float, labels: Sequence[str]) -> tuple[tuple[str, floa
 
 def true_winner(inputs: PromptInputs, seed: str) -> TrueWinner:
     """Return the truly better answer; for items whose better answer is unknown, the answer of the
-    strongest model."""
+    model with the highest strength (strengths are drawn from the seed)."""
     truth = best_answer(inputs.item.human, inputs.shown)
     return _strongest_model(inputs.shown, seed) if truth is None else truth
 

@@ -1,4 +1,4 @@
-"""Reduce a copy of a store to the rows of the studies it contains."""
+"""Delete from a copy of a store the rows that none of its studies uses, and who owns them."""
 
 from __future__ import annotations
 

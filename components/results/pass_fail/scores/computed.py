@@ -84,8 +84,8 @@ def load_scores(filtered: FilteredStudy) -> ScoresView:
 
 
 def score_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the rows with a score on a declared scale; if any score has a label, of all rows with
-    a score. Unlabelled ratings of published protocols are shown by the Protocol view instead."""
+    """Mask of the rows whose scores the view shows: all scores if at least one has a label, else
+    the scores on a declared scale. The Protocol view shows the others."""
     single = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)
@@ -96,7 +96,8 @@ def score_rows(frame: pd.DataFrame) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class VerdictKinds:
-    """Kinds of verdicts of a study, by its verdicts or, before the first verdict, by its plan."""
+    """Whether a study has pass/fail verdicts, whether it has scores, and whether all its verdicts
+    are on single answers; before the first verdict, according to its plan."""
 
     pass_fail: bool
     scores: bool

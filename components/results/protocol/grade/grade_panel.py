@@ -1,5 +1,5 @@
-"""Grade Score of a study: heatmap by judge, prompt and unrelated option, with the scores of random
-choices.
+"""Grade Score of a study: heatmaps by judge and prompt, with and without an unrelated option (an
+answer to another item), and the scores of random choices.
 
 Scores with different numbers of options N are never compared.
 """
@@ -58,8 +58,8 @@ MEASURE_SUBTITLES: Final = {
     f"wrong choices); {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
-"""Largest N for which all Nᴺ random outcomes are enumerated; for larger N, only the grade of random
-choices is known."""
+"""Largest N for which the chance scores of entropy and choice are known, as all Nᴺ random outcomes
+have to be enumerated."""
 SEED: Final = 20_24
 
 

@@ -1,4 +1,4 @@
-"""Grade Score replies read by two parsing rules, and the grades that prompt 4 asks for."""
+"""Grade Score: verdicts by two parsing rules, and the grade per option that prompt 4 asks for."""
 
 from __future__ import annotations
 

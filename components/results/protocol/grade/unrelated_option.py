@@ -1,5 +1,5 @@
-"""Effect of an unrelated option: how often it is chosen, and the grades with and without it at
-equal numbers of options."""
+"""Effect of an unrelated option (an answer to another item): how often it is chosen, and the Grade
+Scores with and without it at equal numbers of options."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def load_game_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def show_win_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table of wins, losses, ties and (wins + ties/2) / all verdicts; the two games of a pair
-    are combined by the counting rule in use."""
+    """HTML table of wins, losses, ties and (wins + ties/2) / all verdicts. The study or the filter
+    sets how the two games of a pair are combined."""
     rows = load_game_rows(filtered)
     combine, unreadable = filtered.rule
     found = win_rate(rows, combine, unreadable) if len(rows) else {}
@@ -101,7 +101,7 @@ class GameConflicts:
     """Flips toward the answer shown first, including flips with one tie."""
     toward_second: int
     dropped_pairs: int
-    """Pairs without a usable verdict in at least one of the games."""
+    """Number of pairs left out because one game, or both, has no usable verdict."""
 
     @property
     def unequal_pairs(self) -> int:

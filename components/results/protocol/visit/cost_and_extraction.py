@@ -182,7 +182,7 @@ class ReplyCounts:
 
     @property
     def without_verdict(self) -> int:
-        """Number of replies without a verdict; the rule "unreadable is a tie" includes them."""
+        """Number of replies without a verdict; by the rule "unreadable is a tie" they are ties."""
         return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
 
     @property
@@ -246,8 +246,8 @@ def _reply_row(one: ReplyCounts, tied: bool) -> list[str]:
 
 
 def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
-    """Sentence on the number of extracted verdicts and of replies without a verdict, and on how
-    replies without a verdict count."""
+    """Sentence on the number of verdicts found by the extraction judge and of replies without a
+    verdict, and on how the latter count."""
     unusable = sum(one.without_verdict for one in found)
     extracted = sum(one.extracted for one in found)
     replies = sum(one.replies for one in found)

@@ -51,8 +51,8 @@ def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
-    """Leaderboard of the models under the counting rule in use; one for each image kind if items
-    differ in their number of images."""
+    """Leaderboard of the models by the counting rule of the study or filter; one for each image
+    kind if items differ in their number of images."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return []
@@ -169,8 +169,8 @@ def common_image_kind(filtered: FilteredStudy) -> str:
 
 
 def show_skills(filtered: FilteredStudy) -> Markup:
-    """HTML matrix of win rates by skill (most items first) and model, by the counting rule in
-    use."""
+    """HTML matrix of win rates by skill (most items first) and model, by the counting rule of the
+    study or filter."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return empty_state("No pairs.", "Win rates by skill need comparisons of two answers.")
