@@ -79,9 +79,9 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether it is read-only. If a frozen study lies beside this
-    file, a temporary copy of it is opened, so that the folder stays unchanged. If a published
-    study's seed file lies there, it is copied to a store that does not exist yet."""
+    """Open the store; return it, and whether it is read-only. If a frozen store (of a read-only
+    page) lies beside this file, a temporary copy is opened, so that the folder stays unchanged. If
+    a seed store (of a published Space) lies there, it is copied unless a store exists."""
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(here / FROZEN_STORE, copy)
@@ -150,8 +150,8 @@ def page_settings(
 
 
 def _exit_on_signal(*_: object) -> None:
-    """Exit as after Ctrl-C, so that replies in flight are stored and the last snapshot is made when
-    a signal stops the process."""
+    """When a signal stops the process, exit as after Ctrl-C, so that replies in flight are stored
+    and the last snapshot of the store is made."""
     sys.exit(0)
 
 

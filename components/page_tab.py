@@ -1,6 +1,6 @@
 """The whole page: header, tabs, Share drawer, and the events between them.
 
-The page of a frozen study has no Study, Run and Vote tabs; they are not built, so that their events
+A read-only page has no Home, Study, Run and Vote tabs; they are not built, so that their events
 cannot be called. A voter's page (`blind` in its address) receives the ballot and nothing that
 reveals which model wrote an answer.
 """
@@ -293,7 +293,7 @@ def is_voter_page(parameters: Mapping[str, str]) -> bool:
 
 
 def _bind_mark_clicks(page: PageParts, store: Store) -> None:
-    """On a click on a mark of a chart, open the replies that the mark counts in the Inspect tab."""
+    """When a point or bar of a chart is clicked, open the replies counted in it in Inspect."""
     results, study = page.results, page.header.study
 
     def open_marked(event: gr.EventData, name: str, request: str) -> Any:
@@ -321,7 +321,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
 
 def _bind_remedies(page: PageParts, store: Store) -> None:
-    """Bind the buttons of Remedies: apply a rule, open a pilot's study file, show a judge."""
+    """Bind the buttons of Remedies: apply a rule, open a pilot's study file, filter by judge."""
     results, study, interactive = page.results, page.header.study, page.interactive
     shown = results.parts[remedies_tab.NAME].components
     judge = results.filters["judge"]

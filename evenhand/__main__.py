@@ -1,4 +1,4 @@
-"""Command line `evenhand WORD …`: page, runs, plans, measures, imports, reports and the gate."""
+"""Command line `evenhand WORD …`: page, runs, plans, measures, imports, reports, nightly check."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class PageNotStarted(EvenhandError):
 @names_missing_extra
 def report(data: JudgedStudy | pd.DataFrame | str | Path, path: str | Path) -> Path:
     """Write a study as one HTML file that opens offline; return its path. For a study from a store
-    this is the full report of the page (extra `page`), for any other study its audit."""
+    this is the full report of the page (needs the extra `page`), for any other study its audit."""
     study, target = as_study(data), Path(path).expanduser()
     if study.store is not None:
         from components.share.report import write_report
@@ -88,7 +88,7 @@ class ShownPage:
 def show(
     data: JudgedStudy | pd.DataFrame | str | Path, *, port: int = 0, height: int = PAGE_HEIGHT
 ) -> ShownPage:
-    """Start the page with a study on this machine, and show it inline (extra `page`)."""
+    """Start the page with a study on this machine, and show it inline (needs the extra `page`)."""
     study = as_study(data)
     store = study.store or _save_copy(study)
     number = port or _free_port()

@@ -27,8 +27,8 @@ def elo(
     rounds: int = 200,
     orders: int = 100,
 ) -> pd.DataFrame:
-    """Compute online Elo ratings in the order of the rows, best first, with intervals by item
-    bootstrap.
+    """Compute online Elo ratings from the rows as successive battles, with intervals by item
+    bootstrap; the highest rating is first.
 
     `order_low` to `order_high` contain 95 % of the ratings computed from the same rows in shuffled
     orders of the items. `winner` is a contestant, `first`, `second`, `left`, `right` or `tie`.

@@ -33,8 +33,8 @@ class RemedyComparison:
     section: dict[str, Any]
     table: pd.DataFrame
     recommendation: str
-    """Recommended rule in words, for the judge with the highest agreement of one call; empty if no
-    rule is recommended."""
+    """Sentence for the judge with the highest agreement of one call: the recommended rule, or that
+    no remedy helps."""
 
     def __str__(self) -> str:
         return "\n".join(render_remedies(self.section))

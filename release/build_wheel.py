@@ -47,7 +47,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "mcp": ("gradio[mcp]>=6.31,<7",),
     "inspect": ("inspect-ai>=0.3.200",),
 }  # fmt: skip
-"""Extra -> its packages with lowest versions; the numbers were checked with the versions in
+"""Extra -> its packages with lowest versions; the measures were checked with the versions in
 requirements.txt."""
 
 

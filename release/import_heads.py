@@ -46,8 +46,8 @@ def rewrite_source(source: str, name: str, modules: Collection[str]) -> str:
 
 
 def rewrite_commands(text: str) -> str:
-    """Replace the commands of the checkout in a text by those of the wheel. `python -m judges run`
-    becomes `evenhand run`; a module below a package stays a module."""
+    """Replace the commands of the checkout in a text by those of the wheel: `python -m judges run`
+    becomes `evenhand run`, `python -m judges.x` becomes `python -m evenhand.judges.x`."""
 
     def command(match: re.Match[str]) -> str:
         module = match[1]

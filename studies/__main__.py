@@ -139,7 +139,7 @@ def _expand_patterns(names: list[str]) -> list[str]:
 
 
 def _path_from_store(store: Store, path: str) -> str:
-    """Return a data file's path relative to the folder of the store, as the page resolves it."""
+    """Return a data file's path relative to the store's folder, as paths in saved studies are."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():

@@ -27,15 +27,15 @@ unusable, and enter no estimate."""
 RETRYABLE_STATUSES: Final[frozenset[Status]] = frozenset(
     {"error", "empty", "truncated", "too_long", "unsupported"}
 )
-"""Statuses of calls that a retry makes again."""
+"""Statuses of calls that are made again when a user retries the failed calls of a study."""
 
 REFERENCE: Final = "@reference"
 UNRELATED: Final = "@unrelated"
 BY_DESIGN: Final = "by-design"
 HUMAN_PREFIX: Final = "human:"
 QUESTION_META: Final = "question"
-"""Key of `Item.meta` for the question that several items share, such as the turns of one
-conversation; intervals count such items as one."""
+"""Key of `Item.meta` with a common id for items that share a question or a conversation; intervals
+count items with the same id as one cluster."""
 REPEATED_META: Final = "repeated_answers"
 """Key of `Item.meta` for the contestants, one per line, that give the same answer to other
 questions (studies/texts/repeated_answers.py)."""
@@ -65,7 +65,7 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """A person's verification of one answer. It compares no answers, so it is not a judgement."""
+    """A person's verification of one answer, which is stored apart from the judgements."""
 
     judge: str
     contestant: str
@@ -241,7 +241,7 @@ class JudgeSpec:
     connect_s: Annotated[float, Key("Connection limit", low=0.1, high=300)] = 10.0
     """Maximum seconds for opening a connection to the endpoint."""
     hedge: Annotated[bool, Key("Second calls")] = False
-    """Whether a second call may be made while the first takes far longer than usual."""
+    """Whether a call that takes far longer than usual may be sent a second time, in parallel."""
     weights: Annotated[
         str,
         Key(
@@ -252,8 +252,8 @@ class JudgeSpec:
     ] = ""
     """GGUF file of an embedded judge; if empty, the weights that are installed with Evenhand."""
     provider: Annotated[str, Key("Provider")] = ""
-    """Name of a provider preset in the study file; empty once the preset has filled in other
-    fields."""
+    """Name of the provider preset given in the study file; the parser copies the preset's values to
+    other fields of the judge and then empties this field."""
 
     @property
     def kind(self) -> Literal["embedded", "simulated", "endpoint"]:

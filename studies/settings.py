@@ -191,7 +191,7 @@ LOGIN_SETTINGS: Final[tuple[Setting[str] | Setting[tuple[str, ...]], ...]] = (
     SPACE_HOST,
     *_LOGIN,
 )
-"""Variables that Gradio's login needs, besides `SYSTEM`."""
+"""Variables that Gradio's login needs in addition to `SYSTEM`, which is not in this list."""
 
 ALL_SETTINGS: Final = (
     *(value for value in tuple(globals().values()) if isinstance(value, Setting)),
@@ -221,7 +221,8 @@ def check_settings() -> None:
 
 
 def secret_value(name: str) -> str:
-    """Return the value of a variable that a study or the owner names, such as OPENAI_API_KEY."""
+    """Return the value of a variable for an API key that a study or another setting names, such as
+    OPENAI_API_KEY; "" if it is unset."""
     return os.environ.get(name, "")
 
 

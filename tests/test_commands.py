@@ -173,7 +173,7 @@ def test_a_batch_that_cannot_reach_its_endpoint(
     assert "sim, connection" in said and says(said, "same command again")
     with pytest.raises(SystemExit):
         judges(["import-batch", "endpoint.yaml", "empty", "--price-factor", "-1"])
-    assert says(capsys.readouterr().err, "-1: expected", "share", "price")
+    assert says(capsys.readouterr().err, "-1: expected", "factor", "price")
 
 
 def test_the_verdicts_of_a_folder_of_shards_are_said_to_stay_there(

@@ -210,7 +210,7 @@ def error_bars(estimates: Sequence[Estimate], width: int, caps: int = 4) -> dict
 
 
 def hover_card(value: str, name: str, details: str) -> str:
-    """Text of a hover card: value and interval, name, details such as n, effect of a click."""
+    """Text of a hover card: value with interval; name; details such as n; effect of a click."""
     click = fill_plot('<span style="color:var(--ink-3)">{}</span>', CLICK_HINT)
     return fill_plot("<b>{}</b><br>{}<br>{}<br>{}", value, name, details, click)
 

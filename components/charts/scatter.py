@@ -1,4 +1,4 @@
-"""Scatter plots side by side, each comparing the same models in two benchmarks; fitted lines."""
+"""Scatter plots side by side, each of the same models in two benchmarks, with a fitted line."""
 
 from __future__ import annotations
 

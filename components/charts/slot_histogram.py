@@ -46,8 +46,9 @@ def slot_histogram_figure(rows: Sequence[SlotRow]) -> Figure:
     """Figure of the chosen positions as shares of decisive verdicts, so that chance is the same for
     all judges.
 
-    Two positions: two horizontal bars for each judge, ties in a column at the right. More positions
-    and one judge: vertical bars, the first blue, the second orange, later ones grey.
+    One judge and more than two positions: vertical bars, the first blue, the second orange, the
+    others grey. Otherwise horizontal bars, one per position, in a row for each judge; ties in a
+    column at the right.
     """
     slots = max((len(row.shares) for row in rows), default=2)
     if slots > 2 and len(rows) == 1:

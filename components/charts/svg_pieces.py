@@ -1,7 +1,7 @@
 """Pieces of SVG drawings: canvas, scales, lines, texts, axes.
 
-SVG in the page keeps the colours of the theme, and a mark can be a button that opens the
-comparisons it stands for. Every drawing has a wide form, and a narrow form for phones.
+SVG in the page keeps the colours of the theme, and a drawn point or bar can be a button that opens
+the comparisons counted in it. Every drawing has a wide form, and a narrow form for phones.
 """
 
 from __future__ import annotations

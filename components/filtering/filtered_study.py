@@ -48,7 +48,7 @@ class FilteredStudy:
 
     @cached_property
     def version(self) -> StudyVersion:
-        """Study version when this object first read it; judgements read later may be newer."""
+        """Version of the study when this property was first read; judgements may be newer."""
         return self.store.version(self.name)
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
@@ -95,7 +95,7 @@ class FilteredStudy:
 
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
-        """The counting rules in use: how both orders are combined; how unreadable replies count."""
+        """Selected rules: for combining both orders, and for counting unreadable replies."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         combine = counting_rule(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need

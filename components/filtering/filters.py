@@ -46,7 +46,7 @@ def combine_text(combine: str) -> str:
 
 
 FILTER_COLUMNS: Final = ("judge", "prompt", "category", "item")
-"""Categorical columns of which filtered rows keep only the categories that occur in them."""
+"""Categorical columns; filtering also removes the categories that no remaining row has."""
 WITH_SUSPECTS: Final = "with"
 WITHOUT_SUSPECTS: Final = "without"
 

@@ -30,8 +30,8 @@ def share_in_drawing(
     function: Callable[Concatenate[FilteredStudy, Parameters], Result],
 ) -> Callable[Concatenate[FilteredStudy, Parameters], Result]:
     """Decorate a function so that all panels drawn from the same FilteredStudy share one result.
-    The result is not kept after the drawing: for values too large or too seldom used for the
-    store's cache. Arguments are positional and hashable."""
+    Used for values too large or too seldom used for the store's cache: the result is deleted with
+    the FilteredStudy. Arguments must be hashable."""
 
     @wraps(function)
     def shared(

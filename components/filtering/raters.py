@@ -114,6 +114,6 @@ def accuracy_label(view: FilteredStudy) -> str:
 
 
 def rater_selection(raters: Raters, rater: str) -> dict[str, str]:
-    """Filter values (judge, prompt) that a click on a rater's mark in a chart sends."""
+    """Judge and prompt of a rater, as sent by a click on its point or bar in a chart."""
     judge, prompt = raters.names.get(rater, ("", ""))
     return {"judge": judge, "prompt": prompt}

@@ -41,8 +41,8 @@ LARGER_JUDGE: Final = "Qwen 1.5B"
 PLAIN_PROMPT, WARNING_PROMPT = "brief-letters", "brief-warning"
 """Prompts of the recorded demo: without and with a warning against position bias."""
 MAX_REPEAT_DIFFERENCE: Final = 0.12
-"""Largest difference of a score between two repeats of a run, as Grade Score's authors report
-it."""
+"""Largest difference of a model's scores between two repeats of a run, as reported by the authors
+of Grade Score."""
 VISIT_COMPARISONS: Final = 700
 """Number of comparisons with which VisIT-Bench assesses a new model."""
 
@@ -65,17 +65,18 @@ class PaperClaim:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRates:
-    """Shares of one recorded judge on pairs with a known better answer, judged in both orders."""
+    """Rates of recorded verdicts: single verdicts that are right; comparisons with the same winner
+    in both orders (`decided`); among these, comparisons whose winner is the better answer."""
 
     right: float
-    """Share of single calls whose verdict is right."""
+    """Share of verdicts of single calls that choose the better answer, where it is known."""
     decided: float
     """Share of comparisons in which both orders have the same winner."""
     right_when_decided: float
 
 
 def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
-    """Shares of right and of decided verdicts of a frame, all judges and prompts pooled."""
+    """Compute the RecordedRates of a frame, with all its judges and prompts pooled."""
     tables = build_order_tables(frame, ("judge", "prompt"))
     table = pool_order_tables(tables, tables)
     grid = build_order_grid(frame)
@@ -254,8 +255,8 @@ AlignmentPair = tuple[PublishedAlignment, PublishedAlignment]
 
 
 def _alignment_pairs(by: str) -> list[AlignmentPair]:
-    """Pairs of rows of Creation-MMBench's Table 7 for the same judge over all models: (one order,
-    both orders) for `by` "dual", (image description, images) for `by` "sees"."""
+    """Pairs of rows of Creation-MMBench's Table 7 (rows "overall") that differ in one setting: (one
+    order, both orders) for `by` "dual", (image description, images) for `by` "sees"."""
     rows = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()

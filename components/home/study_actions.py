@@ -27,7 +27,7 @@ def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
 
 
 def delete_study(store: Store, engine: Engine, name: str) -> int:
-    """Delete a study, and the replies that no other study uses; return how many replies."""
+    """Delete a study and the replies that only it uses; return the number of deleted replies."""
     _check_changeable(store, engine, name)
     return store.delete_study(name)
 

@@ -23,7 +23,7 @@ Question = Literal["", "rename", "delete"]
 MAX_NAME: Final = 120
 """Maximum characters of a study's name."""
 MAX_ROWS: Final = 8
-"""Studies in the list before "All ... studies" is pressed."""
+"""Number of studies shown in the list until "All ... studies" is pressed."""
 SEARCH_FIELD: Final = Markup(
     '<div class="eh"><input type="search" class="eh-in" id="eh-find" data-keys="/" '
     'placeholder="Search" aria-label="Search my studies" autocomplete="off">'
@@ -51,7 +51,7 @@ EXAMPLES: Final = (
 
 
 Dot = Literal["ready", "running", "unfinished", "done"]
-"""Colour of the dot before a state; the text beside it says the same."""
+"""States of a study that a coloured dot shows; the text beside the dot names the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ def _count_unusable(store: Store, line: StudySummary) -> int:
 def studies_html(
     store: Store, running: Sequence[str], question: Question = "", asked: str = ""
 ) -> Markup:
-    """HTML list of the studies; in the row of the study `asked`, fields for its new name, or the
-    question whether to delete it (`question`)."""
+    """HTML list of the studies. The row of the study `asked` contains, for `question` "rename", a
+    field for its new name; for "delete", the question whether to delete it."""
     lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
     rows = [
         _row_html(
@@ -117,8 +117,8 @@ def studies_html(
 
 
 def _show_all(studies: int) -> Markup:
-    """HTML button that shows all rows of a long list; assets/page.js hides the others until it is
-    pressed, except those that a search finds."""
+    """HTML button that shows all rows of a list longer than MAX_ROWS. Until it is pressed,
+    assets/page.js hides the further rows, except those that a search finds."""
     if studies <= MAX_ROWS:
         return EMPTY
     return fill(

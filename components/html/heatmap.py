@@ -1,4 +1,4 @@
-"""A heatmap as an HTML table whose cells are buttons; darker cells mean more bias.
+"""A heatmap as an HTML table; its cells are buttons, coloured by a scale of `scales.py`.
 
 It is HTML because a Plotly heatmap shrinks its text and cannot be used by keyboard or screen
 reader.

@@ -275,7 +275,7 @@ def run_pill(
     calls: tuple[int, int] | None = None,
 ) -> Markup:
     """HTML of the run's state in the header; a phone shows only the text after the last space ("65
-    %"). `calls`: calls done and planned, for the mark on the Results tab."""
+    %"). `calls`: calls done and planned, for the note "Partial" on the Results tab."""
     word, _, last = text.rpartition(" ")
     counts = {"data-done": calls[0], "data-planned": calls[1]} if calls else {}
     return wrap(

@@ -12,7 +12,7 @@ from components.html.pieces import empty_state, status_badge, verdict_chip, wrap
 from studies.domain import STATUSES, Status
 
 MAX_QUESTION: Final = 200
-"""Characters of a question in the list; the page shows as many as fit in one line."""
+"""Maximum characters of a question sent to the page, which shows as many as fit in one line."""
 
 
 @dataclass(frozen=True, slots=True)

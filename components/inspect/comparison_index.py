@@ -218,7 +218,7 @@ def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> lis
 
 
 def find_comparison(index: ComparisonIndex, seq: int | None) -> int | None:
-    """Position in the index of the comparison with the judgement `seq`; None if not found."""
+    """Position in the index of the comparison with judgement number `seq`; None if not found."""
     if seq is None:
         return None
     found = np.flatnonzero(index.frame["seq"].to_numpy() == seq)

@@ -50,8 +50,8 @@ def list_html(view: InspectView) -> Markup:
 
 
 def _varying_fields(view: InspectView) -> tuple[str, ...]:
-    """Those of "judge" and "prompt" in which the listed comparisons differ; each row shows their
-    values."""
+    """The fields, among "judge" and "prompt", that have several values in the study and no filter
+    set; each row of the list shows its values of these fields."""
     offered = view.choices or {}
     return tuple(
         name

@@ -108,8 +108,8 @@ class InspectView:
     planned: int
     lines: tuple[ComparisonRow, ...] = ()
     keys: Mapping[int, str] | None = None
-    """Comparison -> key of its first judgement, for the listed comparisons and the neighbours of
-    the opened comparison."""
+    """Position of a comparison in the index -> key of its first judgement, for the listed
+    comparisons and the neighbours of the opened comparison."""
     questions: Mapping[str, str] | None = None
     total: int = 0
     place: int = 0
@@ -287,8 +287,8 @@ def _items_by_id(*items: Item | None) -> dict[str, Item]:
 
 
 def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
-    """Text of the answer of `who`, which may be the reference or the unrelated option (an answer to
-    the item `other`); None if the text is not in the store."""
+    """Text of the answer of `who`: a model, the item's reference answer, or the unrelated option
+    (an answer to the item `other`); None if the text is not in the store."""
     if item is None:
         return None
     if who == UNRELATED:

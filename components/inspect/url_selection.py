@@ -80,9 +80,9 @@ FILTERS: Final = tuple(name for name in _FIELDS if name not in ("study", "page",
 
 
 def parse_selection(values: Mapping[str, Any]) -> Selection:
-    """Read a selection from a URL query or from the data of a clicked mark in a chart; unknown keys
-    are ignored. Values that do not exist (such as a deleted judge) are kept: they match nothing,
-    and the page reports this."""
+    """Read a selection from a URL query or from the data of a clicked point or bar of a chart;
+    unknown keys are ignored. Values that do not exist (such as a deleted judge) are kept: they
+    match nothing, and the page reports this."""
     known = {
         name: _parse_value(name, values[name]) for name in _FIELDS if values.get(name) is not None
     }

@@ -18,8 +18,8 @@ _SPACE: Final = re.compile(r"(\s+)")
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Two texts as HTML with differing words marked; `shared` is None if the texts are too long to
-    compare."""
+    """Two texts as HTML with differing words marked, and their numbers of words. `shared`: share of
+    common words, None if a text is too long to compare. `marked`: whether words are marked."""
 
     first: Markup
     second: Markup

@@ -96,8 +96,8 @@ def ClickableHTML(
 def MarkEvents() -> gr.HTML:
     """An invisible component whose `.select(fn)` handles the clicks on all components with `marks`.
 
-    One event for all of them: when a page is opened, Gradio's script compares every component with
-    the components of every event.
+    There is one event for all of them because, when a page is opened, Gradio's script compares
+    every component with the components of every event.
     """
     return gr.HTML(
         "",

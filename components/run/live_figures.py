@@ -90,7 +90,7 @@ class LiveStudy:
     _has_judges: bool = False
     """Whether a judge has given a verdict; people's votes are then left out."""
     _start: int = 0
-    """Number of the last row in the store before the figures begin: the first value of `cursor`."""
+    """Row number in the store after which the counted rows begin; a reset sets `cursor` to it."""
     _figures: LiveFigures | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -156,8 +156,8 @@ class LiveStudy:
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_share_points(self, first: bool) -> None:
-        """Add a point for all rows so far to the curve of first-position shares; with `first`, up
-        to 40 points, each for more of the rows."""
+        """Add to the curve of first-position shares a point computed from all rows so far. With
+        `first`, add up to 40 points, computed from ever more of the first rows."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]

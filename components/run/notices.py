@@ -38,8 +38,8 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 NOTICED_ATTEMPTS: Final = 3
 """Number of attempts at one call from which a notice on retries is shown."""
 BUDGET_HEADROOM: Final = 1.25
-"""Factor on the remaining cost when a higher budget is proposed, because calls are reserved at
-their maximum cost."""
+"""Factor on the remaining cost when a higher budget is proposed, because each call reserves its
+maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (
@@ -229,7 +229,8 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def _raise_budget_action(facts: RunFacts) -> Action | None:
-    """Button that raises this run's budget to the amount on it; None if costs are unknown."""
+    """Button that raises this run's budget to the amount in its label; None if costs are
+    unknown."""
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)

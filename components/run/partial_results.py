@@ -1,4 +1,5 @@
-"""Results of an active run on the Run tab: one line with the verdicts so far, without a finding."""
+"""Results of an active run on the Run tab: one line on changes with the order, without a
+finding."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from components.run.run_facts import RunFacts
 
 
 def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML panel with the share of verdicts so far that change with the order; empty without a
-    run."""
+    """HTML panel with the share of comparisons so far that change with the order; empty while no
+    run is active."""
     if not facts.running or not facts.done:
         return EMPTY
     heading = panel_head(
@@ -33,7 +34,8 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def _partial_line(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML line on the share changed so far. It is no live region: it changes twice a second."""
+    """HTML line on the comparisons that change with the order; screen readers do not announce
+    it."""
     return fill(
         '<div class="eh-notice warn"><b>{}</b><span class="eh-grow">{}</span></div>',
         f"Partial: {count(facts.done)} of {count(facts.planned)}.",

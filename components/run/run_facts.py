@@ -49,7 +49,6 @@ class RunFacts:
     failed: CostQuote = NO_ASKS
     """Number and cost of the calls that the button Retry would make."""
     judges_without_key: tuple[str, ...] = ()
-    """Names of the judges whose key is missing."""
     key_origins: tuple[str, ...] = ()
     """Origins to which the missing keys would be sent."""
     unconfirmed: tuple[Pair, ...] = ()
@@ -59,7 +58,7 @@ class RunFacts:
     made: RunSpending = NO_CALLS
     """Calls, dollars and tokens of all runs of the study; set while no run is active."""
     forecast: CostQuote | None = None
-    """Forecast of all planned calls, set when every call has been made; None if unknown."""
+    """Forecast number and cost of all calls, set when all have been made; None if unknown."""
 
     @property
     def planned(self) -> int:
@@ -94,7 +93,7 @@ class RunFacts:
 
 
 def no_forecast(study: str) -> CostQuote | None:
-    """Return no forecast; the default of `QuoteCache`."""
+    """Return None: the default of `QuoteCache.forecast`."""
     return None
 
 
@@ -111,7 +110,7 @@ class QuoteCache:
         self._store, self._forecast = store, forecast
 
     def whole_study(self, study: str) -> CostQuote | None:
-        """Forecast of all calls of a study, computed once for each plan."""
+        """Forecast number and cost of all calls of a study, computed once for each plan."""
         return self._store.memoised(
             study, ("forecast",), lambda: self._try_forecast(study), self._store.plan_sha(study)
         )

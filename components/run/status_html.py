@@ -320,4 +320,4 @@ LIVE_CHARTS: Final = (
         "eh-live-wins",
     ),
 )
-"""Title, subtitle and element id of the live figures."""
+"""Title, subtitle and element id of each live chart."""

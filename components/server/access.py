@@ -56,7 +56,7 @@ class Access:
     rows: int
     """Maximum rows of one page of a table."""
     expiry_days: float | None
-    """Days until a visitor's study without a run is deleted, with its uploads."""
+    """Days without use after which a visitor's studies and uploads are deleted."""
     open_votes: bool
     """Whether every visitor may vote on the studies that come with the page."""
 

@@ -210,10 +210,10 @@ def _find_foreign_page(
     """Reason to refuse a request to an accepted host because of the page that sent it; None if it
     is accepted.
 
-    If the browser sends an Origin header, that header decides. Without one, links and frames of
-    other sites may open the page, as huggingface.co does with a Space; anything else that other
-    sites load or send is refused. A client without a page (curl, gradio_client) sends none of these
-    headers and is accepted.
+    If the browser sends an Origin header, that header decides; else Sec-Fetch-Site, and Referer for
+    requests that change something. Links and frames of other sites may open the page, as
+    huggingface.co does with a Space; anything else that other sites load or send is refused. A
+    client that is not a browser (curl, gradio_client) sends no such header and is accepted.
     """
     if b"origin" in sent:
         origin = parse_origin(sent[b"origin"].decode("latin-1"))

@@ -1,4 +1,4 @@
-"""Fair order of all visitors' events, and limits on the events and unread answers of visitors.
+"""Fair order of visitors' events, and limits on events and on unread messages of the server.
 
 If events were handled in order of arrival, a visitor with a thousand events would delay all others.
 Turns therefore rotate first by address, then by session, then by arrival.
@@ -19,7 +19,7 @@ from studies import settings
 MAX_REMEMBERED_CLIENTS: Final = 4_000
 """Maximum addresses and sessions whose last turn is stored; clients beyond it count as new."""
 UNREAD_ANSWER_SECONDS: Final = 20.0
-"""Seconds for which an unread answer is kept, even above the limit of unread answers."""
+"""Seconds for which an unread message is kept, even above the limit of unread messages."""
 IDLE_SECONDS: Final = 20.0
 """Seconds without an event after which the queue is idle."""
 IDLE_POLL_SECONDS: Final = 0.025
@@ -110,7 +110,7 @@ class FairTurns:
 
     def refusal(self, client: QueueClient, unfinished: Iterable[QueueClient], unread: int) -> str:
         """Reason to refuse one more event of a client; "" if it is accepted. `unfinished`: the
-        client of each waiting or running event; `unread`: number of the client's unread answers."""
+        client of each waiting or running event; `unread`: messages not read by the client."""
         sessions, addresses = _count_events(unfinished)
         of_session, of_address = sessions[client.session], addresses[client.address]
         if of_session >= self._limits.waiting_per_session:
@@ -148,9 +148,9 @@ def sessions_to_drop(
     last_message_times: Mapping[str, float],
     limit: int,
 ) -> list[str]:
-    """Sessions whose unread answers are to be deleted, so that at most `limit` answers remain.
-    Sessions with an unfinished event, or with an answer younger than UNREAD_ANSWER_SECONDS, are
-    kept, even if more answers remain."""
+    """Sessions whose unread messages are to be deleted, so that at most `limit` remain. Sessions
+    with an unfinished event, or a message younger than UNREAD_ANSWER_SECONDS, are kept, even if
+    more messages remain."""
     long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
     total, dropped = sum(unread.values()), []
     for session, answers in unread.items():

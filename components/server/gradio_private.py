@@ -172,7 +172,7 @@ class FairQueue(QuietQueue):
     turns: FairTurns
     queue_limits: QueueLimits
     last_message_times: dict[str, float]
-    """Time of each session's latest message."""
+    """Time at which the server last sent a message to each session."""
 
     async def push(self, body: Any, request: Request, username: str | None) -> Any:
         session = body.session_hash
@@ -221,7 +221,7 @@ class FairQueue(QuietQueue):
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:
-        """If unread answers exceed the limit for all sessions, delete those of inactive sessions
+        """If unread messages exceed the limit for all sessions, delete those of inactive sessions
         (see `sessions_to_drop`)."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}

@@ -101,7 +101,7 @@ class LoginMiddleware:
             await _redirect("failed", address)(scope, receive, send)
 
     async def _finish_login(self, scope: Scope, receive: Receive) -> str:
-        """Complete a login that this browser started; return done, failed, refused or lost."""
+        """Complete a login that this browser started; return "done" or a key of LOGIN_MESSAGES."""
         query, session = _query_values(scope), scope["session"]
         begun = f"{LOGIN_STATE_PREFIX}{query.get('state', '')}" in session
         if "error" in query or not begun:

@@ -28,7 +28,8 @@ from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret
 
 STORAGE_KEY: Final = "evenhand-visitor"
-"""The key in the browser's storage; another key would cut visitors off from their studies."""
+"""Name of the secret in the browser's storage; under another name it would not be found, and
+visitors would lose their studies."""
 TOKEN_PARAMETER: Final = "token"
 """Query parameter of links made by Share."""
 REFUSED_TITLE: Final = "No access"

@@ -51,8 +51,8 @@ on single answers. Together they are in the order of TABLE_NAMES."""
 
 
 def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:
-    """Name -> table, for the tables with at least one row; in a study of single answers only,
-    without the tables on comparisons."""
+    """Name -> table, for the tables with at least one row; without the tables on comparisons if all
+    verdicts of the study are on single answers."""
     makers = POINT_TABLES if has_only_points(view) else (*PAIR_TABLES, *POINT_TABLES)
     made = (make(view) for make in makers)
     return {table.name: table for table in made if table is not None and table.rows}

@@ -25,7 +25,7 @@ class PromptRecord:
 
 
 def prompt_records(store: Store, study: str) -> list[PromptRecord]:
-    """Every prompt with its text at the time of the run; recorded verdicts may have no text."""
+    """Every prompt with its text at the time of the run, empty if no text was recorded."""
     spec = store.study(study)
     found = []
     for name in spec.prompts:

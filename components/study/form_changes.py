@@ -97,7 +97,8 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Write a value to the study file; remove its key if it is the preset's or default value."""
+    """Return the study file with a value written; if the value is empty, or that of the preset or
+    the default, its key is removed instead."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):

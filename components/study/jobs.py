@@ -118,8 +118,8 @@ def judge_models(
 
 
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
-    """Save the plan of a run, or with `one_item` of a trial, and return it; raise an error with the
-    reason if the study cannot be run."""
+    """Save and return the plan of a run or, with `one_item`, of a trial on one item; raise an error
+    with the reason if the study cannot be run."""
     plan = plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")

@@ -62,7 +62,7 @@ from studies.store.store import Store
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
 OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
-"""Script that opens the Run tab as soon as this tab shows the study of the new run."""
+"""Script that opens the Run tab as soon as the page shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
 MARK_ENDED: Final = "() => evenhand.starting(false)"
 MARK_IDLE: Final = "() => evenhand.idle()"

@@ -328,7 +328,7 @@ def _ballot_form(session: VoteSession) -> BallotForm:
 
 
 def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
-    """Stored vote on this ballot, as the data that its button sends; None if there is no vote."""
+    """Stored vote on this ballot, as the data that the vote's button sends; None without a vote."""
     if ballot.state != "voted":
         return None
     if ballot.answer is not None:

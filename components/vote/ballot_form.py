@@ -101,7 +101,7 @@ class BallotView:
     voter_view: VoterView
     standing: VoterProgress
     earlier_vote: Mapping[str, Any] | None = None
-    """Stored vote of this voter on the ballot, as the data that its button sends."""
+    """Stored vote of this voter on the ballot, as the data that the vote's button sends."""
     timed: bool = True
     name_fixed: bool = False
     """Whether the name belongs to an account and cannot be changed here."""
@@ -131,7 +131,8 @@ def _with_scale(store: Store, study: str) -> BallotForm:
 
 
 def _rubric(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
-    """(name, description) per criterion: the study's, or the prompt's if the study's lack names."""
+    """(name, description) of each criterion: from the study's `criteria`, or from the prompt if
+    those are missing or have no names."""
     try:
         return tuple(rubric_criteria(prompt, criteria).items())
     except EvenhandError:

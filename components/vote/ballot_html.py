@@ -126,8 +126,8 @@ def _image_html(one: ItemImage, place: int) -> Markup:
 
 
 def _context_drawers(shown_item: VoterView) -> Iterable[str]:
-    """HTML of expandable context, criteria and reference; the context is closed initially if the
-    item has an image."""
+    """HTML of expandable context, criteria and reference answer; the context is closed initially if
+    the item has an image."""
     has_image = any(one.source for one in shown_item.images)
     title_text = "Image description" if shown_item.images else "Context"
     for title, text, unfolded in (

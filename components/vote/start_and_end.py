@@ -22,11 +22,9 @@ class StartScreen:
     """Texts and options of the start screen."""
 
     form: str
-    """Name of the kind of ballot, and its origin."""
+    """Name of the kind of ballot, and the reason for this kind."""
     name_error: str = ""
-    """Problem with the typed name."""
     login_error: str = ""
-    """Reason of a failed login."""
     login: bool = False
 
 

@@ -1,5 +1,5 @@
-"""The baseline file of a gate, as JSON: for each stream (judge, prompt and kind of score), the
-history of its nights."""
+"""The file with which the gate compares a night's verdicts, as JSON: for each stream (judge, prompt
+and kind of score), the history of its nights."""
 
 from __future__ import annotations
 

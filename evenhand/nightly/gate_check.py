@@ -25,7 +25,7 @@ DROP: Final = 0.10
 """Drop, as a difference of shares, that the data must exclude for the outcome "ok"."""
 MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
-"""Number of baseline nights from which a drop right after the baseline is detected as well as a
+"""Number of baseline nights from which a drop right after the baseline is detected no worse than a
 later drop. A baseline of one night has a separate test (metrics/drift/baseline_contrast.py)."""
 
 
@@ -43,9 +43,9 @@ def gate(
     """Compare tonight's verdicts with a baseline, item by item.
 
     With `save` the night is added to the baseline as a good night, without a test. With `record`
-    the night is written to the baseline file, which the test over many nights needs. `drop`: drop,
-    as a difference of shares, that the data must exclude for the outcome "ok". With `same_version`
-    the outcome is "worse" if an endpoint reports another model version.
+    the night is written to the baseline file, because the test over many nights needs all of them.
+    `drop`: drop, as a difference of shares, that the data must exclude for the outcome "ok". With
+    `same_version` the outcome is "worse" if an endpoint reports another model version.
     """
     study, path = as_study(data), Path(against).expanduser()
     scores, models = score_night(study.frame), reported_models(study)

@@ -1,4 +1,4 @@
-"""Results of a gate for other tools: JUnit XML and an SVG badge."""
+"""Result of a gate (a night compared with a baseline) as JUnit XML and as an SVG badge."""
 
 from __future__ import annotations
 

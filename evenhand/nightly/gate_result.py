@@ -1,4 +1,5 @@
-"""Result of a gate: one check for each stream, the outcome, and a table in Markdown."""
+"""Result of a gate (a night compared with a baseline): one check for each stream (judge, prompt and
+kind of score), the outcome, and a table in Markdown."""
 
 from __future__ import annotations
 

@@ -242,8 +242,8 @@ _MODEL: Final = re.compile(r"(?:model_|(?:response|assistant) ?)?([a-z])")
 
 
 def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the last JSON object with a "winner"; a reply with two different winners is
-    unreadable."""
+    """Read the last JSON object with a "winner"; it is unreadable if it names two different
+    winners."""
     winners = find_json_values(text.text, "winner")
     if not winners:
         return MarkerMatch()

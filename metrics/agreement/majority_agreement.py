@@ -63,7 +63,7 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
 
 def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
     """Return the judges' rows on cases with human votes, the slot picked in each row, and the slot
-    of the people's majority."""
+    that the people's majority prefers."""
     data = build_case_verdicts(evidence.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
@@ -159,7 +159,7 @@ def judge_agreement_matrix(
     case.
 
     Repeats are reduced to the most frequent verdict. With `people`, the people's majority is added
-    as a further judge; its choice is compared with a judge's verdicts in every order.
+    as a further judge; the majority's choice is compared with a judge's verdicts in every order.
     """
     machine = frame.loc[~row_selection.people_mask(frame)]
     data = build_case_verdicts(machine)

@@ -110,7 +110,7 @@ def _equal_share(sums: Floats, size: int, n: int, note: str) -> Estimate:
 
 
 def _item_tables(cell: Ints, item: Ints, cells: int, weight: Floats | None = None) -> Floats:
-    """Count the cells of the two raters' contingency table of each item: [item, cell]."""
+    """Count the calls in each cell of the two raters' contingency table, by item: [item, cell]."""
     present, code = unique_codes(item)
     counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
@@ -250,7 +250,7 @@ class PeopleAgreement:
 @dataclass(frozen=True, eq=False)
 class PeopleVotes:
     """People's votes as arrays: case, item, voter and choice of each vote. `choice` is the index of
-    the answer's model in the sorted model names of the case, or TIE."""
+    the chosen model in the sorted model names of the case, or TIE."""
 
     case: Ints
     cases: int
@@ -275,7 +275,7 @@ def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
 def extract_case_votes(
     rows: pd.DataFrame, human: row_selection.Mask, case: Ints, cases: int
 ) -> PeopleVotes:
-    """Extract people's votes from rows whose cases are already coded."""
+    """Extract people's votes (mask `human`) from rows whose case codes are `case`."""
     votes = row_selection.select_rows(rows, human)
     one, ones = row_selection.group_codes(votes, (*CASE_KEY, "judge"))
     first = row_selection.first_rows(one, ones)
@@ -349,7 +349,8 @@ def _halve_n(pair: PairAgreement) -> PairAgreement:
 
 
 def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
-    """Return both row numbers of all pairs of votes by different people on one case."""
+    """Return all pairs of votes by different people on the same case, as two arrays of row
+    numbers."""
     order = np.argsort(votes.case, kind="stable")
     case = votes.case[order]
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]

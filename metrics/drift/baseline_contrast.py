@@ -3,10 +3,10 @@ baseline.
 
 The test in exchangeable_tail.py compares the latest night with all other nights. It finds little if
 the judge changed right after the baseline: after a few nights most of the other nights have changed
-too. The test in this module compares the baseline night instead. If nothing changed, each of an
-item's nights is equally likely to be the baseline, so the sum of weights over items has a known
-distribution. An item has the largest weight if all its nights but one agree, and almost none if its
-outcome varies from night to night.
+too. The test in this module compares the baseline night instead. The weight of an item is largest
+if only the baseline night differs from its other nights, and near 0 if its outcome varies from
+night to night. If nothing changed, each of an item's nights is equally likely to be the baseline,
+so the sum of weights over items has a known distribution.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SHARE: Final = 1 / 3
 """Part of the alarm rate that the tests of the baseline night use; the test of each night against
 all others uses the remaining part."""
 _SLIP: Final = 0.05
-"""Probability that an item which changed once has, on a single night, the outcome it should only
-have before (or after) the change."""
+"""Probability that an item which changed once has, on a single night before the change, the outcome
+that belongs to the time after it, or vice versa."""
 _CHANGED: Final = 0.5
 """Prior probability that an item whose nights differ has changed once, instead of varying from
 night to night."""
@@ -57,8 +57,8 @@ def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
 
 @cache
 def item_weights(high: int, nights: int) -> tuple[int, int]:
-    """Return the weight of an item if its score on the baseline night is high, and the weight if it
-    is low; `high` of the item's `nights` scores are high.
+    """Return the two possible weights of an item with `high` high scores in `nights` nights: the
+    weight if its score on the baseline night is high, and the weight if that score is low.
 
     A weight is the log-likelihood ratio of "the item changed after the baseline" to "the item
     varies from night to night", in steps.
@@ -88,7 +88,7 @@ def _binomial(high: int, nights: int) -> float:
 
 def contrast_strength(night: int, p: float) -> float:
     """Convert the p-value after `night` nights to the scale of the e-value, on which an alarm is
-    raised at 1/α. The result is 0 on nights without this test (`LOOKS`)."""
+    raised at 1/α. The result is 0 on nights that are not in `LOOKS`."""
     if night not in LOOKS:
         return 0.0
     return SHARE / len(LOOKS) / max(p, 1e-300)

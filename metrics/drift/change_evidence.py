@@ -19,8 +19,9 @@ from typing import Final
 from scipy.special import ndtri
 
 HORIZON: Final = 365
-"""Number of nights over which the possible start of a change is spread. No betting capital is left
-for a change that starts later: the evidence stays valid, but the baseline should be renewed."""
+"""Number of nights on which a change may start: the test's betting capital is divided among them. A
+change that starts later is not detected (there is no false alarm either), so the reference results
+should be measured anew after that many nights."""
 SHIFTS: Final = (1.0, 2.0, 3.0, 4.5, 6.5)
 """Assumed sizes of a change, in standard deviations of one night. Equal parts of the betting
 capital are bet on each size."""
@@ -48,7 +49,7 @@ def _reserved_share(nights: int) -> float:
 class ChangeEvidence:
     """Betting capital (evidence for a change) after a number of nights.
 
-    `started` has, for each assumed size of a change, the capital of all possible starts so far.
+    `started` has, for each assumed size of a change, the capital bet on starts up to this night.
     """
 
     nights: int = 0

@@ -42,7 +42,8 @@ def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
 def _add_draw(
     weights: npt.NDArray[np.float64], bag: Bag, low: int, unit: int
 ) -> npt.NDArray[np.float64]:
-    """Return the distribution of a sum after adding one independent draw from a bag."""
+    """Add a random score from `bag` to a sum of scores with the distribution `weights`; return the
+    new distribution. Entry i is the probability of a sum i·`unit` above the lowest possible sum."""
     nights = sum(bag.values())
     longest = (max(bag) - low) // unit
     found = np.zeros(len(weights) + longest)

@@ -38,7 +38,8 @@ def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
     """Return the outcomes of one night by stream and item.
 
     Quality is accuracy where better answers are known, else agreement with the other nights.
-    Consistency is computed only for comparisons in several orders.
+    Coverage is the share of usable replies. Consistency is computed only for comparisons in several
+    orders.
     """
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     found: dict[Stream, dict[str, str]] = {}
@@ -62,7 +63,7 @@ def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
 
 
 def _mean_scores(rows: pd.DataFrame, good: np.ndarray) -> dict[str, str]:
-    """Return item -> mean score over the item's rows, in sixtieths."""
+    """Return item -> share of the item's rows that are `good`, in sixtieths."""
     values = pd.Series(np.asarray(good, float)).groupby(rows["item"].astype(str).to_numpy()).mean()
     return {str(item): str(round(SCALE * mean)) for item, mean in values.items()}
 

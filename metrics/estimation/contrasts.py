@@ -225,8 +225,8 @@ def _raw_difference(one: PairedTotals) -> Estimate:
 
 
 def _side_effect(one: PairedTotals) -> float:
-    """Largest change of the difference left − right if every unit (such as a verdict) of one cell
-    had another outcome."""
+    """Largest change of the difference left − right if all verdicts (or other units) of one of the
+    two cells had another outcome; it sets the width of the interval when nothing varies."""
     width = one.sums.shape[1] // 2
     totals = one.sums.sum(axis=0)
     sides = totals[:width], totals[width:]

@@ -116,10 +116,11 @@ def effective_sample_size(
       its difference to the share of the *other* items (delete-one; the factor G/(G−1) if all items
       are equally large). The divisor 1 + a/n corrects p(1−p), which is too small by the variance
       of p itself.
-    - t is Student's quantile with n²/Σn_i² − 1 degrees of freedom for n_i verdicts on item i (G − 1
-      if all items are equally large), times m/(m−1), with m the 0/1 verdicts of an item: the
-      variance of one of the m follows from p and is not estimated. With m = 1, t is the normal
-      quantile. Items with fractional totals (ties, means) count as fully estimated.
+    - t is Student's quantile. Its degrees of freedom are n²/Σn_i² − 1, for n_i verdicts on item i
+      (G − 1 if all items are equally large), multiplied by m/(m−1) for m verdicts per item: of m
+      0/1 verdicts, the variance of one follows from p and is not estimated. With m = 1, t is the
+      normal quantile. For items with fractional totals (ties, means) the factor m/(m−1) is left
+      out.
     - For p = 0 or 1, deff = n/G.
     """
     filled = counts > 0

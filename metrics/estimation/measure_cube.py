@@ -87,8 +87,8 @@ class MeasureCube:
         return made
 
     def _read_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
-        """Set the cells of a frame and the flags of each cell (one order, unknown order); return
-        the frame grouped by cell."""
+        """Set the cube's cells, and the flags of each cell (one order, unknown order), from a
+        frame; return the frame grouped by cell."""
         evidence = GroupedFrame(frame, by)
         self._flags = evidence
         if exceeds_block(frame):
@@ -206,8 +206,8 @@ def exceeds_block(frame: pd.DataFrame) -> bool:
 
 
 class _ItemBlock(GroupedFrame):
-    """Some items of a frame, with the cells of the whole frame and their flags (one order, unknown
-    order)."""
+    """Some items of a frame. Cells and their flags (judged in one order only, order unknown) are
+    those of the whole frame, so that the totals of all blocks can be joined."""
 
     def __init__(self, whole: GroupedFrame, rows: Mask, flags: GroupedFrame) -> None:
         self.cells, self.count = whole.cells, whole.count

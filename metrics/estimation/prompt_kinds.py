@@ -18,8 +18,8 @@ from studies.frames.frame import NO_PICK
 
 SCORING_PREFIXES: Final = ("creation-factuality",)
 FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
-"""Name prefixes of built-in five-level prompts (SCORING_PREFIXES: of scoring prompts). Prompts with
-these prefixes are recognised by name, even without a verdict."""
+"""Name prefixes of the built-in five-level prompts; SCORING_PREFIXES are those of the scoring
+prompts. Prompts with these prefixes are recognised by name, even without a verdict."""
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:

@@ -31,7 +31,7 @@ COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """Columns that identify a comparison: some answers to one item, by one judge with one prompt."""
 
 PERSON_COLUMN: Final = "person"
-"""Person of each row in a frame whose people are pooled as one judge (`pool_people`)."""
+"""Column with the person of each row, if people are pooled as one judge (`pool_people`)."""
 
 ORDER_KEY: Final = (*COMPARISON_KEY, "shown")
 """Columns that identify one order of one comparison; rows with equal values in these columns are
@@ -88,7 +88,7 @@ def people_mask(frame: pd.DataFrame) -> Mask:
 
 
 def suspect_mask(frame: pd.DataFrame) -> Mask:
-    """Mask of the rows with a suspected prompt injection; all false without such a column."""
+    """Mask of the rows with a suspected prompt injection; all false if this is not recorded."""
     return (
         np.asarray(frame[SUSPECT_COLUMN], np.bool_)
         if SUSPECT_COLUMN in frame

@@ -1,4 +1,4 @@
-"""Agreement of a rubric's levels with those of people, for each criterion."""
+"""Agreement of a judge with people on the level (score) of each criterion of a rubric."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreemen
 
 
 def criterion_agreement(frame: pd.DataFrame) -> dict[Cell, dict[str, ScoreAgreement]]:
-    """Compare the level of each criterion with people's mean level on the same answer.
+    """Compare a judge's level of each criterion with people's mean level on the same answer.
 
     Judges, prompts and criteria without a person's level are left out, and noise-floor repeats are
     not used.

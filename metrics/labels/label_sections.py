@@ -26,8 +26,8 @@ RATE_NAMES: Final = (
     "observed_pass_rate",
 )  # fmt: skip
 PARTS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
-"""Columns by whose values rates are computed separately, if a column has several values: each
-contestant, each category."""
+"""Columns by which rates are also split: rates of each contestant, and of each category, if there
+are several."""
 MAX_ERRORS_P: Final = 0.05
 """p-value below which the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (

@@ -204,8 +204,8 @@ def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
 
 
 def _matching_share(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
-    """Return, for each row, the share of all verdicts in the row's case whose score equals the
-    row's `offered`."""
+    """Return, for each row, the share of verdicts on the row's case that have the score `offered`:
+    the score of one option (such as that listed first) in the row's arrangement."""
     counts = pd.Series(1.0, index=pd.MultiIndex.from_arrays([case, score])).groupby(level=[0, 1])
     equal = counts.sum().reindex(pd.MultiIndex.from_arrays([case, offered])).fillna(0.0)
     return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)

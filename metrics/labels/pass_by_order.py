@@ -1,6 +1,6 @@
 """Pass rates by the option listed first: pass or fail.
 
-Only answers judged in both orders count, each with the mean of its repeats in one order, so that
+Only answers judged in both orders count, with the mean of their repeats in each order, so that
 the difference of the two rates is the mean of the differences by answer. Noise-floor repeats are
 left out.
 """
@@ -40,8 +40,8 @@ def pass_by_order(frame: pd.DataFrame, cell: Cell) -> PassByOrder:
 def pass_by_order_groups(
     frame: pd.DataFrame, cell: Cell, column: Literal["contestant", "category"]
 ) -> dict[str, PassByOrder]:
-    """Estimate the same rates for each contestant or category; rows without a category are left
-    out."""
+    """Estimate the rates of `pass_by_order` for each contestant or category; rows without a
+    category are left out."""
     answers = _answers(frame, cell)
     name = "who" if column == "contestant" else column
     return {

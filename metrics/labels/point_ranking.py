@@ -235,8 +235,11 @@ def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
 
 
 def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on models, as judge -> prompt -> basis and models, the best first. Judges
-    and prompts with verdicts on one model only are left out."""
+    """Build the section on models: judge -> prompt -> the value that models are ranked by, whether
+    error rates differ between models, and the models, the best first.
+
+    Judges and prompts with verdicts on one model only are left out.
+    """
     nested: dict[str, Any] = {}
     for (judge, prompt), found in point_rankings(frame).items():
         if len(found.models) > 1:

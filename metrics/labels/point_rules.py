@@ -245,7 +245,8 @@ def _held_out_losses(
     chosen on other items.
 
     The threshold is chosen on one half of the items and applied to the other half, and vice versa,
-    for several random halves. None with fewer than four items, or too few different values.
+    for several random halves. None with fewer than four items, or fewer than
+    MIN_VALUES different pass probabilities.
     """
     units, code = np.unique(item, return_inverse=True)
     if len(units) < 4:

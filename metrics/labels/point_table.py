@@ -61,8 +61,8 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
 def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per chosen option: the columns of `point_table`, the criterion and its place.
 
-    A verdict without a rubric has one row, a rubric one for each criterion, with its level as score
-    and people's mean level as label.
+    A verdict without a rubric has one row. A rubric has one row for each criterion; the score is
+    the criterion's level, the label people's mean level.
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     table = point_table(frame)

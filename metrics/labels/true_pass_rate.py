@@ -1,9 +1,9 @@
 """True pass rate: the share of good answers, corrected for the judge's errors.
 
 Rogan and Gladen (1978): (observed + specificity − 1) / J on verdicts without a label, where J is
-sensitivity + specificity − 1; both are estimated on labelled verdicts. For a labelled answer the
-label itself counts. The correction assumes that the judge errs equally often on labelled and on
-unlabelled answers of the same quality.
+sensitivity + specificity − 1. Sensitivity and specificity are estimated on labelled verdicts. For a
+labelled answer the label itself counts. The correction assumes that the judge errs equally often on
+labelled and on unlabelled answers of the same quality.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""A person with at least this many comparisons of three or more votes is compared with the others
-on these comparisons only."""
+"""If a person voted on at least this many comparisons that have three or more votes, the person is
+compared with the others on these comparisons only."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ MIN_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class VoterFlag:
-    """A rule that applies to a voter, with the reason; `p` is adjusted (Holm), None for a rule
+    """Rule by which a voter is flagged, with the reason; `p` is adjusted (Holm), None for a rule
     without a test."""
 
     rule: FlagRule

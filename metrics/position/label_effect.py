@@ -162,7 +162,7 @@ def _group_means(
 
 def probability_split(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate, from the probabilities in both orders, the mean position term (positive: toward the
-    first position) and the mean size of the term of the answers' content, in logits."""
+    first position) and the mean absolute content term, in logits."""
     table = probability_table(frame)
     item = row_selection.item_codes(table)
     note = "" if len(table) else "no label probabilities in both orders"

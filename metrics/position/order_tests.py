@@ -155,7 +155,8 @@ def _chi_square_distance(histograms: Floats) -> Floats:
 
 
 def both_orders_table(frame: pd.DataFrame) -> Ints:
-    """Count pairs by outcome (x, tie, y) with x shown first and with y shown first: a 3×3 table."""
+    """Count pairs by outcome (x wins, tie, y wins) with x shown first (rows) and with y shown first
+    (columns); x is the contestant that sorts first."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -273,8 +274,8 @@ def _slot_histogram(slots: Ints, options: int) -> Floats:
 
 
 def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
-    """List all possible slot counts over all permutations with their probabilities; None if too
-    many.
+    """List all possible slot counts over all permutations with their probabilities; None if they
+    are too many to list.
 
     Slot counts are encoded as one number in base (verdicts + 1), so adding an order set is an
     addition of numbers.

@@ -149,7 +149,8 @@ def first_share(frame: pd.DataFrame) -> Estimate:
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of ties among verdicts of complete order sets and of unknown order."""
+    """Estimate the share of ties among verdicts of complete order sets or unknown order. In cells
+    judged in one order only, all verdicts count."""
     return _estimate(TIE_RATE, frame)
 
 

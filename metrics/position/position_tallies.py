@@ -44,7 +44,8 @@ def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def tie_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count ties, out of all verdicts of complete order sets and of unknown order."""
+    """Count ties, out of the verdicts of complete order sets or of unknown order (in cells judged
+    in one order only: out of all verdicts)."""
     rows = evidence.comparable_picks
     return build_tally(rows, rows["pick"] == TIE, 1)
 
@@ -88,8 +89,8 @@ def fairness_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count the picks of the truly better answer, out of verdicts on pairs whose better answer is
-    known; a tie is wrong."""
+    """Count the picks of the truly better answer, out of verdicts on comparisons whose better
+    answer is known; a tie is wrong."""
     rows = evidence.picks
     if RIGHT_COLUMN in rows:  # several options can be right
         rows = row_selection.select_rows(rows, rows[RIGHT_COLUMN] >= 0)
@@ -143,7 +144,7 @@ def _consistency_kappa(totals: Floats) -> Floats:
 
 
 def kappa_unit_effect(totals: Floats) -> float:
-    """Change of κ if every order set had the other outcome: 1/(1 − chance)."""
+    """Difference of κ between full consistency and none: 1/(1 − chance)."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
 
 
@@ -209,7 +210,7 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 @dataclass(frozen=True)
 class PooledEntropy:
-    """Normalised entropy of the slot counts of each number of options N, averaged over verdicts."""
+    """Mean normalised entropy of the slots over numbers of options N, weighted by verdicts."""
 
     sizes: tuple[int, ...]
     """The numbers of options N; the totals contain the slot counts of one N after the other."""

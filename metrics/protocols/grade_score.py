@@ -58,8 +58,8 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
     """Build a table of grade, entropy and choice share, one row per item, judge, prompt and repeat.
 
     Only order sets with all rotations planned (at least N orders) count. By default sets with an
-    unread trial or a tie are left out; `gradelab` keeps them. `attrs["left_out"]` is the number of
-    sets left out.
+    unread trial or a tie are left out; the rule "gradelab" keeps them. `attrs["left_out"]` is the
+    number of sets left out.
     """
     if rule not in ("default", "gradelab"):
         raise ValueError(f"No parsing rule named {rule!r}. Known: default, gradelab")

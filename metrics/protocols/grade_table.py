@@ -35,8 +35,9 @@ class GradeCell:
     """One cell of the table: grades and further measures of a judge with a prompt.
 
     `options` lists the numbers of options N; grades of different N are not comparable.
-    `pooled_entropy` is the entropy of all slots picked, `accuracy` is measured against the human
-    ranks, and `contradictions` is the share of choices that contradict the reply's own grades.
+    `pooled_entropy` is the entropy of all slots picked, `accuracy` the share of right choices,
+    and `contradictions` the share of choices of an option that has a lower grade than another
+    option in the same reply.
     """
 
     judge: str

@@ -1,4 +1,4 @@
-"""VisIT-Bench's leaderboard: Elo, matches, win rate against the reference, and cost."""
+"""VisIT-Bench's leaderboard: Elo, matches, win rate against the reference answer, and cost."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ def _against_reference(
     unreadable: counting_rules.UnreadableRule,
     reference: str,
 ) -> dict[str, tuple[Estimate, int]]:
-    """Return, for each contestant compared with the reference, its share of wins among decisive
-    head-to-heads and the number of all head-to-heads."""
+    """Return, for each contestant compared with the reference answer, the contestant's share of
+    wins among decisive head-to-heads with it, and the number of all such head-to-heads."""
     if len(frame) == 0 or reference not in row_selection.contestants(frame):
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)
@@ -175,8 +175,8 @@ def cost_per_head_to_head(
 
     `cost` is the dollars of each row of the frame, nan if the price is unknown (default: the column
     `cost`). `extra` is a cost outside the frame, such as that of extracting verdicts; it is divided
-    evenly. Noise-floor repeats do not belong to a head-to-head. A head-to-head with an unpriced
-    call is left out and counted in `unpriced`.
+    evenly among the head-to-heads. Noise-floor repeats do not belong to a head-to-head. A
+    head-to-head with an unpriced call is left out and counted in `unpriced`.
     """
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:

@@ -152,8 +152,8 @@ class PairCounts:
     Pair p is (low[p], high[p]), two contestant codes with low < high; `wins_low` and `wins_high`
     are their wins, a tie half to each. A *kind* groups all items that consist of the same single
     battle; `multiplicity` is their number. So a million items with one battle each need only a few
-    hundred entries. In entry e, an item of kind[e] has won[e] wins of the low and lost[e] wins of
-    the high contestant of pair[e].
+    hundred entries. Entry e of the arrays `kind`, `pair`, `won` and `lost` says that an item of
+    kind[e] has won[e] wins of the low and lost[e] wins of the high contestant of pair[e].
     """
 
     names: tuple[str, ...]
@@ -261,9 +261,8 @@ def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Int
     """Group the items that consist of the same single battle into kinds.
 
     Returns the rows to keep (those of one item per kind), the kind of each kept row, and the number
-    of items of each kind. `cell` is
-    a code of everything that distinguishes battles (pair, outcome, weight). An item with several
-    battles is a kind of its own.
+    of items of each kind. `cell` is a code of everything that distinguishes battles (pair, outcome,
+    weight). An item with several battles is a kind of its own.
     """
     size = np.bincount(item, minlength=items)
     alone = size[item] == 1

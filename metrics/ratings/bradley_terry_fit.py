@@ -261,7 +261,8 @@ def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Flo
 
 
 def _count_separable_rounds(counts: PairCounts, low: Floats, high: Floats) -> int:
-    """Count the rounds without a finite fit: their battles are not strongly connected by wins."""
+    """Count the bootstrap rounds without a finite fit: the battles drawn do not connect all models
+    by wins in both directions. `low`, `high`: wins of each pair's two models, [pair, round]."""
     lost = ((low <= 0) & (counts.wins_low > 0)[:, None]).any(axis=0)
     lost |= ((high <= 0) & (counts.wins_high > 0)[:, None]).any(axis=0)
     suspects = np.concatenate([low[:, lost] > 0, high[:, lost] > 0]).T

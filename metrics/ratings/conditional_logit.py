@@ -36,7 +36,7 @@ class LogitProblem:
 
     `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
     the weight of an outcome for each alternative (for example, a tie counts half for each). `tally`
-    counts outcomes per kind of item (items with the same battles are one kind); its column is
+    counts outcomes per kind of item (items with the same battles are one kind), in the column
     setting · (number of outcomes) + outcome. `multiplicity` is the number of items of each kind.
     """
 
@@ -179,8 +179,8 @@ def contrast_basis(size: int) -> Floats:
 
 
 def alternative_differences(problem: LogitProblem) -> Floats:
-    """Return the differences of the regressors between the alternatives of a choice; only
-    parameters of these differences are identified."""
+    """Return the regressors of each alternative minus those of the first alternative of the same
+    setting; only parameter combinations that these differences span are identified."""
     base = problem.available.argmax(axis=1)
     origin = problem.design[np.arange(len(base)), base]
     moved = problem.design - origin[:, None, :]
@@ -203,10 +203,11 @@ def finite_directions(problem: LogitProblem) -> Floats | None:
     """Return a basis of the parameter combinations with a finite estimate; None if all combinations
     have one.
 
-    Maximum likelihood diverges along directions in which no alternative gains on a chosen one
-    (Albert and Anderson 1984). A combination is finite if it is spanned by comparisons that do not
-    change along these directions. A comparison in which each side was chosen at least once never
-    changes along them; if such comparisons span all parameters, all combinations are finite.
+    Maximum likelihood diverges along directions in which no alternative's utility rises relative to
+    that of a chosen one (Albert and Anderson 1984). The finite combinations are spanned by the
+    differences of two alternatives whose utility difference is constant along these directions. It
+    is constant if each of the two was chosen at least once; if such differences span all
+    parameters, all combinations are finite.
     """
     width = problem.design.shape[2]
     rows, tied = _choice_differences(problem)
@@ -224,9 +225,10 @@ def _row_space(rows: Floats) -> Floats:
 
 
 def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
-    """Find a direction b with rows·b ≥ 0 (= 0 for tied rows) and as many rows·b > 0 as possible.
+    """Find a direction b with row·b = 0 for the rows in `tied`, row·b ≥ 0 for all other rows, and
+    row·b > 0 for as many of them as possible (rows and `tied` from `_choice_differences`).
 
-    Returns the zero vector if there is no such direction. Solved as a linear program: the largest
+    Returns the zero vector if no row·b can be positive. Solved as a linear program: the largest
     sum of slacks t in [0, 1] with t ≤ row·b.
     """
     width, free = rows.shape[1], int((~tied).sum())

@@ -1,9 +1,9 @@
 """Final Elo ratings from the last battles only, for millions of battles.
 
 Two passes over the same battles from different starting ratings converge, because each battle
-reduces the difference of their ratings (by at most K·slope/2 of it). So a pass over five million
-battles ends with the same ratings as a pass over its last tens of thousands, whatever the start.
-This is verified by playing the last battles from two starts.
+reduces the difference between the ratings of the two passes (by at most the share K·slope/2). So a
+pass over five million battles ends with the same ratings as a pass over its last tens of thousands,
+whatever the start. This is verified by playing the last battles from two starts.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ def ratings_from_last_battles(
 ) -> Floats | None:
     """Return the final ratings of plan order and of each item order, as [contestant, order].
 
-    Ratings are relative to the start. None if all battles can be played, or if the last battles do
-    not determine the ratings, for example because a contestant has no battle among them.
+    Ratings are relative to the start. None if the battles are few enough to play all, or if the
+    last battles do not determine the ratings, for example because a contestant has no battle among
+    them.
     """
     models, tail = len(data.names), TAIL_BATTLES_PER_CONTESTANT * len(data.names)
     if int(data.weight.sum()) <= max(MAX_FULL_PASS_BATTLES, 5 * tail):

@@ -134,8 +134,8 @@ def _draw_item_orders(
 def _play_all(
     data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
 ) -> tuple[Floats, Floats]:
-    """Play all battles once in each shuffled sequence; return the final ratings of every sequence,
-    and for the first `watched` sequences the ratings after each number of battles in `at`."""
+    """Play the battles in plan order and in each item order; return the final ratings of every
+    order, and for the first `watched` orders the ratings after each number of battles in `at`."""
     finals, paths = [], []
     for rows in order_batches(data, item_orders):
         seen = min(watched, len(rows))
@@ -149,11 +149,11 @@ def _play_all(
 def _play_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Return the final ratings, computed from the last battles only, and two snapshots: the start
-    (all ratings 0) and the end.
+    """Return the final ratings of every order and round, computed from its last battles only, since
+    earlier battles have almost no effect on Elo; and the curves of ratings with two points, the
+    start (all 0) and the end.
 
-    Returns (None, None) if the last battles do not determine the ratings
-    (`ratings_from_last_battles`).
+    Returns (None, None) if earlier battles still have an effect (`ratings_from_last_battles`).
     """
     before = rng.bit_generator.state
     item_orders = _draw_item_orders(data, rng, orders, rounds)

@@ -139,8 +139,8 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
 
 
 def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
-    """Return the design rows of θ for both contestants of each pair, the pair of each battle, and
-    its outcome.
+    """Return the design rows of θ for both contestants of each pair, and the pair and the outcome
+    of each battle.
 
     Outcome 0 is a win of the pair's first contestant by code, 1 a tie, 2 a win of the second.
     """

@@ -2,9 +2,9 @@
 pay for.
 
 With few comparisons the budget pays for an expensive rule, with many only for a cheap one. The plan
-starts with one call of a judge. Another rule enters the plan only if its judge's recommendation
-finds that a remedy helps, and if the rule agrees significantly more often than the step before it,
-so that plan and recommendation never contradict each other. All agreements are measured on items
+starts with one call of a judge. Each further rule must agree significantly more often than the step
+before it. A rule other than one call also requires that a remedy is recommended for its judge, so
+that plan and recommendation never contradict each other. All agreements are measured on items
 that were not used to choose the rule.
 """
 
@@ -66,7 +66,7 @@ class _Option:
 
     @property
     def order(self) -> tuple[float, float, bool]:
-        """Sorting key: of rules with the same cost, the one with fewer calls comes first."""
+        """Sorting key: by cost, then by number of calls, then the rule "one call" first."""
         return round(self.cost, 12), self.rule.price, self.rule.id != SINGLE
 
 
@@ -118,8 +118,8 @@ def _best_by_cost(
 
 
 def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> Iterator[_Option]:
-    """Yield the rules of a judge and prompt, the recommended rule marked; nothing if no remedy
-    helps.
+    """Yield the rules of a judge and prompt that may enter the plan, with `advised` set for the
+    recommended rule; nothing if no remedy is recommended.
 
     Rules with the judge's other prompts are left out, because these prompts have rules of their
     own.
@@ -141,8 +141,8 @@ def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> 
 
 
 def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Option]:
-    """Choose the steps of the plan: from the cheapest option to the most expensive, those that gain
-    significantly.
+    """Choose the steps of the plan: from the cheapest option to the most expensive, each that is
+    significantly better than the step before.
 
     The recommended rule of a judge replaces one call of that judge, as its gain over one call is
     significant. A rule also replaces earlier steps that cost at least as much as the rule.

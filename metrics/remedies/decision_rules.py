@@ -50,8 +50,8 @@ class Decisions:
         return self.first - self.second
 
     def right(self, truth: Floats) -> Floats:
-        """Probability of deciding for the better answer; `truth` is +1 if it is that of the
-        contestant whose name sorts first, else −1."""
+        """Probability of deciding for the better answer; `truth` is +1 if the contestant whose name
+        sorts first has the better answer, else −1."""
         return np.where(truth > 0, self.first, self.second)
 
     def credit(self, truth: Floats) -> Floats:

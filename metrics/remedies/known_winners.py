@@ -41,8 +41,8 @@ def known_winners(
     other, 0 unknown.
 
     `signs` are the verdicts of the rows in the same coding, `truth` the better answers recorded in
-    the rows (0 unknown). Votes are the rows of `people`; a comparison without votes has its
-    recorded answer.
+    the rows (0 unknown), `people` the mask of votes. For a comparison without votes the recorded
+    better answer is returned.
     """
     recorded = _first_recorded(case, cases, truth)
     if not people.any():

@@ -62,8 +62,8 @@ def recommend(
 ) -> Recommendation:
     """Recommend the cheapest rule whose gain on held-out items is significantly above zero.
 
-    A recommendation also requires that some difference in the table has an adjusted interval above
-    zero. `further` are rules that can be chosen although they are not in the table.
+    A recommendation also requires that at least one rule in `table` has a difference to one call
+    whose adjusted interval is above zero. `further` are rules outside `table` that can be chosen.
     """
     baseline = table[0]
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]

@@ -118,7 +118,7 @@ class RemedyStudy:
         return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
 
     def has_graded_curve(self, cell: int) -> bool:
-        """Whether the risk-coverage curve of a cell is by the margin of graded scores."""
+        """Whether the risk-coverage curve of a cell is over margins of graded scores, not votes."""
         return bool(graded_curve(self.grid, cell))
 
     def curve_panel(self, cell: int) -> list[int]:
@@ -127,7 +127,8 @@ class RemedyStudy:
         return [cell, *self.partners(cell)[:2]]
 
     def risk_curve(self, cell: int) -> list[CoveragePoint]:
-        """Risk-coverage curve of a cell: by graded scores, or else by the votes of a jury."""
+        """Risk-coverage curve of a cell over margins of graded scores; without graded scores, over
+        margins of the votes of a jury."""
         graded = graded_curve(self.grid, cell)
         return graded or votes_curve(self.grid, self.curve_panel(cell))
 
@@ -162,8 +163,8 @@ class RemedyStudy:
         return found
 
     def further_rules(self, cell: int, shown: Sequence[Rule]) -> list[Rule]:
-        """List juries with this judge that can be recommended although they are not in the
-        table."""
+        """List the rules of juries with this judge that can be recommended although they are not
+        in `shown`."""
         others = self.partners(cell)
         if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
             return []

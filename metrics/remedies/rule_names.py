@@ -14,7 +14,7 @@ NUMBER_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seve
 
 @dataclass(frozen=True)
 class RuleWords:
-    """Title of a rule, its explanation in one line, and its instruction for the headline."""
+    """Title of a rule, its explanation in one line, and the instruction to apply it."""
 
     title: str
     explanation: str

@@ -50,7 +50,7 @@ class RuleEstimate:
 
     `difference` is the agreement minus that of one call, paired by item; `adjusted` is the same
     difference with an interval that holds for all rules of the table at once. Both are None for the
-    baseline. `changed` counts the comparisons whose credit differs from that of one call.
+    rule "one call". `changed` counts the comparisons whose credit differs from that of one call.
     """
 
     rule: Rule
@@ -70,9 +70,9 @@ class RuleEstimate:
 def estimate_rules(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> list[RuleEstimate]:
-    """Estimate remedies on the comparisons of an order grid; the first rule is the baseline.
+    """Estimate rules on the comparisons of an order grid; the first rule is one call.
 
-    A rule that lacks replies on some comparisons is compared with the baseline on the remaining
+    A rule that lacks replies on some comparisons is compared with one call on the remaining
     comparisons, and a note states their number. Such rules, and rules that ask people (a vote is no
     judge call), are not in the family of the adjustment.
     """

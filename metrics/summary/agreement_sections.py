@@ -29,8 +29,8 @@ Json = dict[str, Any]
 
 
 def rater_pairs(frame: pd.DataFrame) -> Json:
-    """Return the agreement of every two raters, judges and people's majority, as a -> b ->
-    agreement."""
+    """Return rater -> other rater -> agreement, for the judges and the people's majority; empty if
+    there is one rater or more than MAX_RATERS."""
     judges = frame["judge"].astype(str).nunique()
     return dict(agreement_matrix(frame)) if 1 < judges <= MAX_RATERS else {}
 

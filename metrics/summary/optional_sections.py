@@ -140,8 +140,9 @@ def _agreement(frame: pd.DataFrame) -> Json:
     judges.
 
     Keys: people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts;
-    pairs -> a -> b -> share, κ and α; among_people; voter_pairs -> a -> b -> …; annotators;
-    merged_orders -> judge -> agreement with people of both orders merged.
+    pairs -> a -> b -> share, κ and α; among_people: people with people; voter_pairs -> a -> b -> …;
+    annotators: judges in place of a person; merged_orders -> judge -> agreement of the judge with
+    people if both orders are merged.
     """
     result: Json = {}
     human = row_selection.people_mask(frame)

@@ -89,8 +89,8 @@ class NeighbourEvidence:
 def neighbour_evidence(
     frame: pd.DataFrame, names: Sequence[str], most: int
 ) -> list[NeighbourEvidence]:
-    """Return the evidence on the first `most` pairs of neighbours in a ranking, without pairs that
-    no item decides."""
+    """Return, for the first `most` pairs of neighbours in a ranking, evidence that the upper one
+    is better. Pairs for which no item has a winner are left out."""
     pairs = row_selection.select_pairs(frame)
     found = []
     for above, below in list(pairwise(names))[:most]:

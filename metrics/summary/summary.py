@@ -68,13 +68,13 @@ def summarise_frame(
 ) -> Json:
     """Compute all measures of a frame as JSON types; with `by` also for every cell, nested.
 
-    Judges and prompts are pooled (without people's votes, unless there are no other verdicts);
-    position and grade are by judge and prompt. If the study has its own rule for both orders or
-    unreadable replies, the section `protocol` has the numbers by that rule. `quick` plays online
-    Elo once, in plan order: its range and interval are null, with a note. If judgements contain a
-    suspected injection, `without_suspects` has the numbers without them. With `checks` (people's
-    verifications, by item) there is a section `verification`. If better answers are known there is
-    a section `remedies`; the argument `remedies` adds facts about the study.
+    Judges and prompts are pooled (without people's votes, unless there are no other verdicts); the
+    sections `position` and `grade` are by judge and prompt. If `combine` or `unreadable` is not
+    the default, the section `protocol` has the numbers by that counting rule. `quick` plays
+    online Elo once, in plan order: its range and interval are null, with a note. If judgements
+    contain a suspected injection, `without_suspects` has the numbers without them. With `checks`
+    (people's verifications, by item) there is a section `verification`. If better answers are known
+    there is a section `remedies`; the argument `remedies` adds facts about the study.
     """
     rng = rng or np.random.default_rng(SEED)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
@@ -189,7 +189,8 @@ def _leaderboard_section(
     unreadable: counting_rules.UnreadableRule,
     rng: np.random.Generator,
 ) -> Json:
-    """Return, for each model, Elo, matches, wins, losses, ties and win share against the reference.
+    """Return, for each model, Elo, matches, wins, losses, ties and win share against the
+    reference answer.
 
     Five-level verdicts have a table of their own; they are left out here if there are other
     verdicts on pairs.

@@ -1,4 +1,4 @@
-"""Jury verdicts: each judge's orders are merged, then a strict majority of the full panel
+"""Jury verdicts: each judge's orders are merged, then a strict majority of all judges (the panel)
 decides."""
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ JURY_CASE_KEY = ("item", "comparison", "prompt")
 
 @dataclass(frozen=True)
 class JuryResult:
-    """Jury verdicts: win rates over decided cases, share of decided cases, and bounds for all
-    cases."""
+    """Jury verdicts: win rates over decided cases, share of decided cases, and bounds of the win
+    rates over all cases."""
 
     panel: tuple[str, ...]
     win_rate: dict[str, Estimate]
     coverage: Estimate
     bounds: dict[str, Estimate]
     cases: pd.DataFrame
-    """One row per case; `pick` is the slot of the jury's choice in the row's `shown`, or TIE or
-    UNDECIDED."""
+    """One row per case; `pick` is the slot of the jury's choice in the order `shown` of this row,
+    or TIE or UNDECIDED."""
 
 
 def decide_jury(
     frame: pd.DataFrame, combine: CombineRule = "strict", unreadable: UnreadableRule = "exclude"
 ) -> JuryResult:
-    """Decide each pair and item by strict majority of the full panel: one answer, the other, or a
-    tie.
+    """Decide each case (two answers to one item) by strict majority of all judges, the panel: one
+    answer, the other, or a tie.
 
     A judge without a verdict still counts in the size of the panel. An undecided case counts as
     missing, not as a tie: it lowers the coverage and widens the bounds. Prompts that only score

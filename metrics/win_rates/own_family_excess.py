@@ -3,7 +3,7 @@ others.
 
 An outsider is a judge of another family. A judge of a strong family rightly prefers that family's
 answers. Outsiders judge the same answers, so their preference for the family measures its quality;
-only the excess over it is self-preference.
+only a judge's excess over the outsiders' preference is self-preference.
 """
 
 from __future__ import annotations

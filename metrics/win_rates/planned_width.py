@@ -75,9 +75,10 @@ def assumed_components(size: StudySize, correlation: float) -> VarianceComponent
 def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWidth:
     """Return the expected half-width for a study of this size.
 
-    If several judges, prompts or orders are planned but the components come from a single one,
-    their verdicts are taken as independent. If repeats were not measured, all variance of single
-    cells is taken as noise. Both assumptions give the narrowest possible interval.
+    If several judges, prompts or orders are planned but the components come from one judge, prompt
+    or order, the verdicts of different ones are taken as independent. If repeats were not measured,
+    all variance of single cells is taken as noise. Both assumptions give the narrowest possible
+    interval.
     """
     known, at_best, shrink = components, False, 1.0
     levels = size.levels()

@@ -144,8 +144,8 @@ def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWi
 def _corrected_estimate(
     cases: _ContestantCases, people: Estimate, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Estimate, float]:
-    """Return the corrected estimate and its weight; people's own estimate if the judge does not
-    help."""
+    """Return the corrected estimate and the weight of the judge's verdicts; the estimate from
+    people's votes alone, and 0, if the judge does not make it more precise."""
     if people.value is None or people.low is None:
         return people, 0.0
     reason = _why_uncorrected(both, rest)

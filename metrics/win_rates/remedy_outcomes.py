@@ -25,7 +25,7 @@ from studies.spec.combine_rules import RemedyName, parse_remedy
 
 _SINGLE_JUDGE_RULES: Final = {"jury-both": "majority"}
 """Rule of a jury -> counting rule for single judges, used if fewer than two judges of the jury have
-verdicts; "pooled" for other rules."""
+verdicts; "pooled" for rules that are not listed here."""
 
 
 def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
@@ -99,8 +99,8 @@ def _with_margin(grid: OrderGrid, margin: float) -> Floats:
 
 
 def _sum_of_orders(verdicts: Values) -> Floats:
-    """Return the sum of the verdicts in both orders; if no comparison has both orders, the verdict
-    in its only order."""
+    """Return, for each comparison, the sum of the verdicts in its two orders, nan if one is
+    missing; if no comparison has both orders, the verdict in the order that is stored."""
     if not np.isfinite(verdicts).all(axis=0).any():
         return _sum_known(verdicts, axis=0)
     return np.asarray(verdicts[0] + verdicts[1], np.float64)
@@ -157,12 +157,12 @@ def _named(rows: pd.DataFrame, judge: str) -> pd.DataFrame:
 
 
 def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.DataFrame]:
-    """Yield, for each array of scores, one row per comparison; its `pick` is the contestant that
-    the score favours, or a tie.
+    """Yield, for each array of scores, one row per comparison; the row's `pick` is the slot of the
+    contestant that the score favours, or a tie.
 
-    The rows of the arrays are in the two orders by turns, if the comparison has a row in that
-    order. A score is positive for the contestant that is first by name; comparisons with the score
-    nan have no row.
+    The first array has rows in the first order, the second array in the second, and so on by turns;
+    a comparison without a row in that order has its row in the other order. A score is positive for
+    the contestant that is first by name; comparisons with the score nan have no row.
     """
     place = _rows_by_order(rows)
     turned = pair_orders(rows)[1]

@@ -53,7 +53,7 @@ class VerdictsBesidePeople:
     winner: Ints
     agrees: row_selection.Mask
     placed: Ints
-    """Contestant in each slot, with the same codes as `winner`."""
+    """Contestant in each slot, with the same codes as `winner`, the contestant people prefer."""
 
     def for_family(
         self, family: str

@@ -95,7 +95,8 @@ BY_PROBABILITY: Final = "by label probabilities"
 
 
 def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRule) -> None:
-    """Raise ValueError for rules that need a winner if outcomes are probabilities."""
+    """Raise ValueError for an unknown `outcome`, and for "probability" unless `combine` is "pooled"
+    and `ties` is "half"."""
     check_rule(outcome, get_args(OutcomeKind))
     if outcome == "probability" and (combine, ties) != ("pooled", "half"):
         raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
@@ -253,7 +254,7 @@ def _bounds_estimate(won: float, n: int, missing: int) -> Estimate:
 
 
 def win_rate_measure(contestant: str) -> Measure:
-    """Define one contestant's win rate as a measure, so that it can enter contrasts and grids."""
+    """Define one contestant's win rate as a measure, so that it can enter contrasts."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = row_selection.select_rows(evidence.picks, evidence.picks["options"] > 1)

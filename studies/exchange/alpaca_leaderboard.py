@@ -22,7 +22,7 @@ LEADERBOARD_COLUMNS: Final = (
     "", "win_rate", "standard_error", "n_wins", "n_wins_base", "n_draws", "n_total",
     "discrete_win_rate", "mode", "avg_length",
 )  # fmt: skip
-"""Column names. The first, of the column with the models, is empty as in AlpacaEval's files."""
+"""Column names. The name of the column with the models is empty, as in AlpacaEval's files."""
 LEADERBOARD_MODE: Final = "community"
 
 

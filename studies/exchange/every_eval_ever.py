@@ -1,6 +1,6 @@
 """Export to Every Eval Ever: a zip archive with one JSON record per model.
 
-The paths in the archive are those of the shared database. A result is the win rate (ties as half)
+Paths in the archive are as in Every Eval Ever's database. A result is the win rate (ties as half)
 or the mean score of a model by one judge and prompt; its standard error is clustered by question.
 """
 

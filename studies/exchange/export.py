@@ -1,9 +1,9 @@
 """Export of a study's judgements, in Evenhand's lossless formats and in formats of other tools.
 
 Lossless: `jsonl`, `parquet` (read back by studies.exchange.recorded_studies), `votes`, `items`,
-`yaml`. The formats of other tools contain only readable verdicts, with the fields that the format
-has. Evenhand's rows also record whether the judge saw an injection suspect, and which rule found
-it.
+`yaml`. The formats of other tools contain readable verdicts (MT-Bench's also failures), with the
+fields that the format has. Evenhand's rows also record whether the judge saw an injection suspect,
+and which rule found it.
 """
 
 from __future__ import annotations
@@ -255,7 +255,8 @@ def _game_winner(judgement: Judgement | None, pair: tuple[str, ...]) -> str:
 
 
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
-    """Write the pair that was compared most often; an LLM Comparator file has only one pair."""
+    """Write the verdicts on the two models that were compared most often, since an LLM Comparator
+    file holds only two; return the number of examples."""
     met = Counter(tuple(sorted(j.ask.shown)) for j in _pair_verdicts(store, study))
     if not met:
         raise StudyError(

@@ -38,5 +38,5 @@ class InjectionFlags:
 
 
 def format_suspects(found: list[InjectionSuspect]) -> str:
-    """Format suspects as one CSV cell: `y: override, demand | @instruction: tag`."""
+    """Format place and rules of each suspect as one CSV cell: `model-b: override, demand | …`."""
     return " | ".join(f"{one.where}: {', '.join(one.rules)}" for one in found)

@@ -118,7 +118,8 @@ def recorded_beside_asks(
 
 
 def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgement]:
-    """Return the stored verdicts from the study's source, whose file may since be deleted."""
+    """Return the verdicts on `items` that an earlier save of the study stored from the same source,
+    without votes; the source's file may since be deleted."""
     if study.name not in {line.name for line in store.studies()}:
         return []
     if store.study(study.name).data.source != study.data.source:

@@ -49,7 +49,7 @@ class ShardImport:
     unknown: int = 0
     """Number of rows whose ask is in no plan of this store."""
     attempts: int = 0
-    """Number of attempts (calls) that the import added to the store."""
+    """Number of attempts that the import added to the store."""
     dollars: float = 0.0
 
     def add(self, other: ShardImport) -> None:

@@ -72,8 +72,7 @@ def _jpeg_size(head: bytes) -> ImageSize | None:
 def why_image_refused(head: bytes, length: int) -> str:
     """Return the reason why an image is neither shown nor sent; empty if it is accepted.
 
-    Unknown kinds of image are refused only in public mode; elsewhere a local judge may support
-    them.
+    Image types other than PNG, JPEG, GIF and WebP are refused only in public mode.
     """
     limits = current_limits()
     size = image_size(head)

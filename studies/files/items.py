@@ -50,14 +50,15 @@ def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item
 
 
 def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop null fields: a struct in Parquet has all keys of its column, null where absent."""
+    """Drop fields whose value is null, which Parquet stores for the fields that a row lacks."""
     return {
         name: inner for name, value in values.items() if (inner := drop_nulls(value)) is not None
     }
 
 
 def drop_nulls(value: Any) -> Any:
-    """Drop null keys from a Parquet value at every level; maps (lists of pairs) become dicts."""
+    """Drop the keys whose value is null, at every level of a value from Parquet; convert Parquet
+    maps (lists of pairs) to dicts."""
     if isinstance(value, dict):
         return {name: drop_nulls(inner) for name, inner in value.items() if inner is not None}
     if isinstance(value, list):

@@ -45,7 +45,7 @@ SHARD_SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class CallAttempt:
-    """One attempt at a call, recorded for its cost and identified by owner, ask and start time."""
+    """One attempt at a call, recorded for its cost; `owner` identifies the run that made it."""
 
     owner: str
     started: float

@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """Rows of one file, or of one split on the Hub, with their line numbers."""
+    """Rows of one file, or of one split of a Hub dataset, with their line numbers."""
 
     name: str
     kind: str

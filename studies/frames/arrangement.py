@@ -20,7 +20,7 @@ CRITERION_PREFIX: Final = "criterion:"
 LETTER_SIGN: Final = "="
 RANK_SIGN: Final = ":"
 LEVEL_PREFIX: Final = "level_"
-"""Prefix of the frame's columns with a rubric's levels; `level_0` is of the first criterion."""
+"""Prefix of the frame's columns with a rubric's levels; `level_0`: first criterion."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class TextColumn:
         self.take_coded(found, codes)
 
     def take_coded(self, texts: Iterable[str], codes: np.ndarray) -> None:
-        """Append rows given as indices of `texts`, which are in order of first appearance."""
+        """Append the rows `texts[code]`; `texts` are in order of their first appearance."""
         known = self._known
         merged = [known.setdefault(str(text), len(known)) for text in texts]
         self._parts.append(np.asarray(merged, np.int32)[codes])
@@ -119,7 +119,7 @@ class JudgementColumns:
     """All columns of a study's judgements, as arrays of codes and numbers."""
 
     def __init__(self, rows: Iterable[tuple[Any, ...]], no_pick: int) -> None:
-        """Read the rows of `Store.frame_rows`."""
+        """Read the rows of `Store.frame_rows`; `no_pick` is the code for a row without a pick."""
         self._prepare(no_pick)
         waiting = iter(rows)
         while chunk := list(islice(waiting, ROWS_PER_CHUNK)):

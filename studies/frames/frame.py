@@ -36,9 +36,8 @@ SUSPECT_COLUMN: Final = "injection_suspect"
 frame has this column only if an item of the study has a suspect text."""
 
 QUESTION_COLUMN: Final = "question"
-"""Column: the question of an item. The frame has this column only if several items share a
-question, such as the turns of a conversation or different answers of one model. Intervals then
-resample questions."""
+"""Column: id of the question or conversation of an item. The frame has this column only if several
+items share one, for example as turns of a conversation. Intervals then resample questions."""
 
 RIGHT_COLUMN: Final = "right"
 """Column, for three options or more: 1 if the pick is one of the right answers, 0 if not, −1 if

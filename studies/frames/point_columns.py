@@ -13,8 +13,8 @@ from studies.frames.arrangement import LEVEL_PREFIX, Arrangement, parse_arrangem
 from studies.frames.columns import SEP, JudgementColumns
 
 GOLD_COLUMN: Final = "gold"
-"""Column: the right verdict on the one answer shown, as a score (pass 1, fail 0); NaN if the answer
-has no label. The frame has this column only if an answer of the study has a label or a vote."""
+"""Column: the right verdict on the one answer shown, as a score (pass 1, fail 0); NaN if it
+is unknown. The frame has this column only if an answer of the study has a label or a vote."""
 
 EXPECTED_COLUMN: Final = "expected"
 """Column: expected score of the one answer shown, from the probabilities of the options. The frame
@@ -26,8 +26,8 @@ options."""
 
 EXPECTED_LEVEL_PREFIX: Final = "expected_level_"
 LEVEL_SPREAD_PREFIX: Final = "expected_level_spread_"
-"""Prefixes of the columns with the expected level of each criterion of a rubric, in the order
-listed, and with its standard deviation. Present only if a verdict has probabilities of levels."""
+"""Prefix of the columns with the standard deviation of each criterion's level; its expected level
+is in `expected_level_…`. Both exist only if a verdict has probabilities of levels."""
 
 CRITERION_LABEL_PREFIX: Final = "gold_level_"
 """Prefix of the columns with the right level of each criterion of a rubric, numbered in the order
@@ -143,8 +143,9 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
     answer has a right verdict.
 
     `labels[k]` maps contestants to labels, for item code k. An answer without a label gets the
-    verdict of people: the majority of pass and fail, or the mean score. Pass/fail labels apply to
-    pass/fail verdicts only, and scores to scores only, as 1 may mean pass or the lowest score.
+    verdict of people (majority of pass and fail, or mean score), but not in the rows of people.
+    Pass/fail labels apply to pass/fail verdicts only, and scores to scores only, as 1 may mean pass
+    or the lowest score.
     """
     single = (frame["options"] == 1).to_numpy()
     if not single.any():

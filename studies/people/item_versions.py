@@ -68,7 +68,8 @@ def _image_kind(content: bytes, path: Path) -> str:
 
 
 def relocate_images(items: Iterable[Item], beside: Path | None, uploads: Path) -> list[Item]:
-    """Copy the items' local images to the uploads folder; return the items with the new paths."""
+    """Copy the items' image files from the folder `beside` to the uploads folder; return the items
+    with the new paths."""
     if beside is None or beside.resolve() == uploads.resolve():
         return list(items)
     return [

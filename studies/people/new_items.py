@@ -25,8 +25,7 @@ from studies.people.item_versions import (
 
 MAX_INSTRUCTION_CHARS: Final = 200
 MAX_CAPTION_CHARS: Final = 2_000
-"""Maximum characters of a caption, as in VisIT-Bench's forms; instructions without an image may be
-longer."""
+"""Maximum characters of a caption, as in VisIT-Bench's forms."""
 MAX_TEXT_CHARS: Final = 20_000
 MAX_IMAGES: Final = 10
 LICENCES: Final = (

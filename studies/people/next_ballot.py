@@ -53,7 +53,7 @@ class BallotPicker:
     ballots: Sequence[Ballot]
     """Ballots of all voters."""
     voted_elsewhere: set[ComparisonKey]
-    """Comparisons with a vote of this person in the plan, from the page or from the data."""
+    """Comparisons on which this person has already voted, on the page or in the data file."""
     now: float
 
     @property

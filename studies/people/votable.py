@@ -26,8 +26,8 @@ class VotableComparison:
     item: str
     names: tuple[str, ...]
     weight: int = 0
-    """Number of raters (judge and prompt) whose pick changes with the order, or who are outvoted by
-    the other raters, as the voting rules select."""
+    """Number of raters (judge and prompt) whose pick changes with the order (selection rule
+    `flipped`) or who are outvoted by the other raters (`split`); 0 for random selection."""
 
     @property
     def comparison(self) -> ComparisonKey:

@@ -198,13 +198,13 @@ class VoteSession:
         return next((ballot for ballot in mine if ballot.position == position), None)
 
     def previous_ballot(self, position: int) -> Ballot | None:
-        """Return the voter's ballot before the one at `position`; None if that is the first."""
+        """Return the voter's ballot before `position`; None if there is no earlier ballot."""
         return self._show_ballot(lambda place: place < position)
 
     def following_ballot(self, position: int) -> Ballot | None:
         """Return the voter's next ballot after `position`; None if it is open or there is none.
 
-        The page then shows the ballot that `next` returns.
+        If the result is None, the page shows the ballot that `next` returns.
         """
         mine = [
             b

@@ -21,7 +21,7 @@ from studies.store.store import Store
 
 DAY_SECONDS: Final = 86_400.0
 CHECK_INTERVAL: Final = 3_600.0
-"""Seconds between two checks."""
+"""Seconds between two searches for expired studies and uploads."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ def remove_expired(store: Store, days: float, now: float | None = None) -> Expir
 
 def _remove_folders(folder: Path, owners: set[str], before: float) -> int:
     """Delete the folders of visitors who own no study and uploaded nothing since `before`; return
-    how many."""
+    the number of deleted folders."""
     if not folder.is_dir():
         return 0
     unused = [one for one in folder.iterdir() if one.name not in owners]

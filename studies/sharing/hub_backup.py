@@ -34,7 +34,7 @@ SNAPSHOT_FILE: Final = "evenhand.db"
 SNAPSHOT_INTERVAL: Final = 300.0
 """Seconds between two snapshots while the store changes."""
 POLL_INTERVAL: Final = 5.0
-"""Seconds between two checks for paused or ended runs, after which a snapshot is made at once."""
+"""Seconds between two checks whether a run has paused or ended; if so, a snapshot is made."""
 
 _log: Final = logging.getLogger(__name__)
 

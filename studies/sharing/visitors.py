@@ -1,7 +1,7 @@
 """Visitors of a shared page, identified by a secret that only their browser has.
 
 The store contains only hashes of the secrets, with which a visitor cannot be impersonated. The
-visitor is set once per call (`as_visitor`) and read by the restricted store
+visitor is set for each request to the page (`as_visitor`) and read by the restricted store
 (studies/sharing/visitor_store.py), so a handler without checks shows only permitted studies.
 """
 
@@ -33,7 +33,7 @@ _CURRENT_VISITOR: Final[ContextVar[Visitor]] = ContextVar("visitor", default=ANO
 
 
 def current_visitor() -> Visitor:
-    """Return the visitor of this call; ANONYMOUS outside of `as_visitor`, also in a new thread."""
+    """Return the visitor set by `as_visitor`; ANONYMOUS outside of it, also in a new thread."""
     return _CURRENT_VISITOR.get()
 
 
@@ -56,8 +56,8 @@ def new_secret() -> str:
 
 
 def _hash_secret(kind: str, value: object) -> str:
-    """Hash a secret with its kind, so that equal texts of an owner's secret and a link token have
-    different hashes."""
+    """Hash a secret together with its kind ("owner" or "share"), so that a browser's secret and a
+    link token with equal texts have different hashes; "" for an invalid value."""
     if not isinstance(value, str) or not MIN_SECRET_CHARS <= len(value) <= 200:
         return ""
     return hashlib.sha256(f"{kind}:{value}".encode("utf-8", "replace")).hexdigest()

@@ -128,8 +128,8 @@ def stream_parquet(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of Parquet files; only the row groups that the caller reads are downloaded.
 
-    The reader of the library `datasets` downloads 32 MB or more at a time, and its threads continue
-    after a slice has ended.
+    The reader of the library `datasets` is not used: it downloads 32 MB or more at a time, and its
+    threads continue after a slice has ended.
     """
     import pyarrow.parquet as parquet
     from huggingface_hub import HfFileSystem

@@ -19,8 +19,8 @@ AUTO_READ: Final = "auto"
 
 @dataclass(frozen=True, slots=True)
 class RecordedReading:
-    """Verdict read from a reply, with its slots in the order of the labels, or the reason for
-    none."""
+    """Verdict read from a reply (slot 0 is the answer with the first label), or the reason why none
+    was read."""
 
     verdict: Verdict | None
     rule: str

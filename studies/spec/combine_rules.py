@@ -17,14 +17,14 @@ COMBINE_RULES: Final = {
 }
 """Counting rule for the verdicts in two orders -> its label in the form."""
 REMEDY_RULES: Final = {"single": "One call", "agree": "Must agree", "pool": "Added up"}
-"""Remedies that mean the same as the first three counting rules, with their labels in the form."""
+"""Remedies that mean the same as `pooled`, `strict` and `majority` -> their labels in the form."""
 JUDGE_SEPARATOR: Final = "|"
 JURY_RULES: Final = ("jury", "jury-both", "opposite", "round-robin")
 REMEDY_PATTERN: Final = re.compile(
     r"^(calibrated|margin\((0(\.\d+)?|1)\)|repeats\([2-9]\)(-both)?|prompt:[^|]+"
     rf"|({'|'.join(JURY_RULES)})(\|[^|]+){{2,}})$"
 )
-"""Pattern of all other remedies, most of which contain a number, a prompt or judges."""
+"""Pattern of all other remedies, such as those in REMEDY_EXAMPLES."""
 REMEDY_EXAMPLES: Final = "calibrated, margin(0.25), repeats(3)-both, prompt:name, jury-both|a|b"
 
 

@@ -146,7 +146,8 @@ def _pairs_of_item(
 
 
 def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]:
-    """Draw the items on which a newly added contestant is also compared with the baseline."""
+    """Draw the items on which a newly added contestant is compared with the baseline, besides its
+    comparison with another contestant."""
     ids = sorted(
         i.id for i in items if _has_answer(i, study.baseline) and _has_answer(i, study.new)
     )

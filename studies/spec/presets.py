@@ -41,7 +41,8 @@ class Preset:
 
 
 def merge_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge study values; those of `above` override unless null, also key by key within `data`."""
+    """Merge study values: values of `above` that are not null replace those of `below`; within
+    `data`, each key is replaced separately."""
     values = {**below, **{key: value for key, value in above.items() if value is not None}}
     lower, upper = below.get("data"), above.get("data")
     if isinstance(lower, Mapping) and isinstance(upper, Mapping):

@@ -50,8 +50,8 @@ class ProviderPreset:
     models: tuple[ModelRule, ...] = ()
 
     def serves(self, url: str) -> bool:
-        """Whether an address is this provider's; False for a local server, which is chosen by
-        name."""
+        """Whether an address is this provider's; always False for presets of servers on the user's
+        machine, which a study selects by the preset's name."""
         host = (urlsplit(url).hostname or "").lower()
         if self.local or not host:
             return False

@@ -1,8 +1,8 @@
 """Pydantic models of the study file, built from the fields with a `Key`, and its JSON schema.
 
 The models check types, ranges and unknown keys; `study.py` and `judge_spec.py` build the frozen
-dataclasses from them. Imported only when a study file is parsed, because importing pydantic takes
-longer than reading many files. Write the published schema with:
+dataclasses from them. This module is imported only when a study file is parsed, because importing
+pydantic takes longer than reading many files. Write the published schema with:
 
     python -m studies.spec.schema > study.schema.json
 """
@@ -164,7 +164,8 @@ def _check_json(values: dict[str, Any]) -> dict[str, Any]:
 
 
 _REF: Final = "@ref"
-"""Placeholder of `$ref` until the schema is complete: pydantic resolves only its own references."""
+"""Key written instead of `$ref` until the schema is complete, since pydantic would fail to resolve
+a `$ref` that it did not write."""
 
 
 def _reference(*blocks: str, plain: str = "") -> WithJsonSchema:

@@ -83,7 +83,8 @@ def dump_study(study: Study) -> str:
 
 
 def study_to_mapping(study: Study) -> dict[str, Any]:
-    """Convert a study to the keys of a study file: its preset and the values that differ."""
+    """Convert a study to the keys of a study file: its preset, and the values that differ from
+    those of the preset (without a preset, from the defaults)."""
     base = preset_defaults(study)
     values = changed_fields(study, base, STUDY)
     if data := changed_fields(study.data, replace(base.data, source=DataSpec().source), DATA):
@@ -100,7 +101,8 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
 
 
 def preset_defaults(study: Study) -> Study:
-    """Build the study that its preset alone defines for the source; else the default study."""
+    """Return a study with only the values of this study's preset and its data source; without a
+    preset, with default values."""
     defaults = Study(name="", data=DataSpec(source=study.data.source))
     if not study.preset:
         return defaults

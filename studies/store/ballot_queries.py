@@ -297,8 +297,8 @@ def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
 
 
 def restore_votes(connection: sqlite3.Connection, study: str) -> None:
-    """Append the votes cast on the page to a saved study's plan, if it still has their
-    comparisons."""
+    """Append votes cast on the page to a saved study's plan; leave out votes on texts that the
+    study no longer has."""
     cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     orders = orders_seen(cast)

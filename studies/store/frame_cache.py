@@ -31,8 +31,8 @@ _METADATA_KEY: Final = b"evenhand"
 def read_cached_frame(
     store: Path, study: str, holds: Callable[[tuple[str, int]], bool]
 ) -> pd.DataFrame | None:
-    """Return the cached frame of a study if `holds` accepts the version of the study that it was
-    made from; else None."""
+    """Return the cached frame of a study if `holds` accepts the version of the study from which the
+    frame was made; else None."""
     path = _cache_path(store, study)
     if not path.is_file():
         return None  # without cached frames pyarrow is not needed
@@ -79,8 +79,8 @@ def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.Dat
 def read_cached_value(
     store: Path, study: str, what: str, holds: Callable[[tuple[str, int]], bool]
 ) -> Any:
-    """Return the cached value named `what` if `holds` accepts the version of the study that it was
-    made from; else None."""
+    """Return the cached value named `what` if `holds` accepts the version of the study from which
+    the value was computed; else None."""
     try:
         code, stamp, last, value = _read_cached_values(store, study)[what]
         return value if code == _code_fingerprint() and holds((stamp, last)) else None
@@ -131,8 +131,8 @@ _MAKERS: Final[list[ModuleType]] = []
 def register_maker(module: ModuleType) -> None:
     """Register a module whose code, with all its imports, produces the cached data.
 
-    The store's module registers itself, because this module cannot import it: it imports this
-    module.
+    The store's module calls this function, because this module cannot import the store's module
+    without an import circle.
     """
     if module not in _MAKERS:
         _MAKERS.append(module)

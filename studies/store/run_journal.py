@@ -191,8 +191,8 @@ class RunJournal:
     async def give_up(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
-        """Store the outcome of an attempt whose call a later run makes again, because the judge was
-        stopped."""
+        """Store the outcome of an attempt of a judge that was stopped, and release the lease; the
+        ask stays pending for a later run."""
         now = self._wall()
 
         def work(connection: sqlite3.Connection) -> None:

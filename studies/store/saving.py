@@ -70,7 +70,7 @@ def rename_study_rows(connection: sqlite3.Connection, study: Study, name: str) -
 
 
 def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:
-    """Delete a study and the judgements that no other study uses; return their number."""
+    """Delete a study and the judgements that only it uses; return the number of judgements."""
     keys = (
         f"SELECT key FROM plan WHERE study={STUDY_ID} UNION "
         f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL"

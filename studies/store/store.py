@@ -155,7 +155,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         self.writer.run(lambda connection: rename_study_rows(connection, study, other))
 
     def delete_study(self, name: str) -> int:
-        """Delete a study and the judgements that no other study uses; return their number."""
+        """Delete a study and the judgements that only it uses; return the number of judgements."""
         self.study(name)
         self._cache.drop(name)
         delete_cached(self.path, name)

@@ -1,5 +1,5 @@
-"""The open SQLite file of a store: its connections and writer, a version of each study that changes
-with its verdicts, and a cache of values computed from these."""
+"""The open SQLite file of a store: its connections and writer, the version of each study (a value
+that changes with the study), and a cache of values computed from studies."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ class _VersionRecord(NamedTuple):
     last: int
     """Highest sequence number (seq) of the whole store at the last check."""
     own: int
-    """Highest sequence number (seq) of a judgement that may belong to the study."""
+    """Highest sequence number (seq) of the store at the first check or after a save; once the study
+    gets a further judgement, the number of its newest judgement."""
 
 
 class StudyVersions:
@@ -59,7 +60,7 @@ class StudyVersions:
         return stamp, own
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a version is current: the plan is unchanged and no judgement is newer."""
+        """Whether a version is current: the study has the same plan and no newer judgement."""
         stamp, last = version
         now = self.current_version(name, read)
         if now[0] != stamp or now[1] < last:

@@ -157,9 +157,9 @@ def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]
 
 
 def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
-    """Return a text in lower case with narrow letters and without zero-width characters.
+    """Return a text in lower case, full-width letters made plain, zero-width characters removed.
 
-    The second value gives each character's index in the original text; None if indices are equal.
+    The second value gives each character's index in the original text; None if no index differs.
     """
     if text.isascii():
         return text.lower(), None

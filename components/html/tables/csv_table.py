@@ -13,7 +13,7 @@ ESTIMATE_COLUMNS: Final = ("value", "low", "high", "n", "items", "unit", "note")
 
 
 def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvTable:
-    """A table in JSON form; its texts are not escaped, since the page's script escapes them."""
+    """A table for the CSV download, as JSON for the page's script, which escapes its texts."""
     return {"columns": list(columns), "rows": [list(row) for row in rows]}
 
 

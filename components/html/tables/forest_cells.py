@@ -104,8 +104,9 @@ def forest_html(
     others: Sequence[float] = (),
     tip: str = "",
 ) -> Markup:
-    """HTML of one row of a forest plot: dot and interval, grey ticks for `others`, a diamond for
-    `people`. An estimate from fewer than five items is a hollow dot without interval."""
+    """HTML of one row of a forest plot: a dot with its interval, grey ticks at the values `others`
+    of other raters, a diamond at the value `people` of people. An estimate from fewer than five
+    items is a hollow dot without interval."""
     marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     if axis.chance is not None:
         marks += fill('<i class="c" style="left:{}"></i>', axis.place(axis.chance))

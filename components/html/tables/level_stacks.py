@@ -109,7 +109,8 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
-    """Left (negative) and right end of the common scale in per cent, 2 beyond the longest bars."""
+    """Left (negative) and right end of the common scale in per cent, 2 points beyond the longest
+    bars."""
     left, right = 10.0, 10.0
     for row in rows:
         part = row.shares()

@@ -63,8 +63,8 @@ def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
 
 
 def dumbbell_track(axis: Axis, one: Estimate, both: Estimate) -> Markup:
-    """HTML of two estimates on one axis: `one` as a hollow mark, `both` as a solid mark with its
-    interval as a thin line."""
+    """HTML of two estimates on one axis, usually from one order and from both orders: `one` is a
+    hollow mark, `both` a solid mark with its interval as a thin line."""
     marks = [
         bar_mark("v", axis, both.low, both.high),
         bar_mark("l", axis, one.value, both.value),

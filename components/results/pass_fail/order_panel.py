@@ -29,7 +29,7 @@ SHIFT_SCALE: Final = ColourScale(
     "b",
     0,
     0.2,
-    ("no colour: no significant difference", "full colour: 20 points or more"),
+    ("no colour: no significant difference", "full colour: a difference of 20 points or more"),
     1,
     unit="points",
     signed=True,
@@ -45,8 +45,8 @@ def order_panel(view: PassFailView) -> Markup:
     if found is None:
         return notice_html(
             "calm",
-            "The options were offered in one order. To measure the effect of their order, set "
-            "`options: rotations` in the study file.",
+            "Pass and fail were offered in one order only. To measure the effect of their "
+            "order, set `options: rotations` in the study file.",
         )
     return wrap(_shift_table(view), join(fill("<p>{}</p>", text) for text in _texts(found)))
 
@@ -66,8 +66,8 @@ def _texts(found: OptionOrder) -> list[str]:
         )
     if len(found.shift) > 2:  # also letters were varied: the table pools them
         texts += [
-            f"With the options in the order {name.replace(' ', ', ')}, the pass rate minus "
-            f"that in the other orders is {decimal(shift, 3)}."
+            f"With the options in the order {name.replace(' ', ', ')}, the pass rate (as a "
+            f"share) minus that in the other orders is {decimal(shift, 3)}."
             for name, shift in found.shift.items()
         ]
     return texts

@@ -136,9 +136,9 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Studies of the same data that differ from this study in the unrelated option, or in the input
-    of their judges (images or descriptions). Studies with an added unrelated option come last: they
-    have one option more, so their grades are not comparable."""
+    """Studies to compare with this one: same data, with or without an unrelated answer among the
+    options, or with judges that see images instead of descriptions. Pairs of studies with different
+    numbers of options come last, because their grades are not directly comparable."""
     mine = filtered.study
     found = []
     for line in filtered.store.studies():

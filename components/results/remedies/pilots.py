@@ -112,7 +112,7 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
 
 
 def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator[Pilot]:
-    """Pilots that compare the study's prompt (`_prompts`) with another prompt, in both orders."""
+    """Pilots that each compare one other prompt with the prompt shown, in both orders."""
     length = _reference_length(view)
     describing = replace(judge, read="text", max_tokens=max(judge.max_tokens, DESCRIPTION_LIMIT))
     for kind, prompt, title, detail, spec, extra in (

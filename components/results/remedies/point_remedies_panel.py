@@ -89,8 +89,8 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     now = (
         f"One call agrees with {share(single.value, 0)} {interval(single, 0, scale=100)} of labels"
         if remedies.kind == "pass"
-        else f"The score of one call is {number(single.value, 2)} {interval(single, 2)} away from "
-        "the label on average"
+        else f"The score of one call is on average {number(single.value, 2)} "
+        f"{interval(single, 2)} scale points from the label"
     )
     advice = remedies.advice
     if advice is None:

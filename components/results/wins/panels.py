@@ -87,7 +87,7 @@ def show_win_rates(filtered_study: FilteredStudy) -> Markup:
     if missing:
         heads.append(
             ColumnHead(
-                "Bounds of the win rate, %",
+                "Win rate if missing verdicts were lost or won, %",
                 tip="win rate if the model lost all missing verdicts, and if it won all",
             )
         )

@@ -96,7 +96,7 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
         ColumnHead("Model (verdicts by the jury of all judges)", numeric=False),
         ColumnHead("Win rate, %", tip="jury.win_rate"),
         ColumnHead(
-            "Bounds of the win rate, %",
+            "Win rate if undecided cases were lost or won, %",
             tip="jury.bounds: win rate if all undecided cases were lost, and if all were won",
         ),
     ]

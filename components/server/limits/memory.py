@@ -15,8 +15,8 @@ MMAP_THRESHOLD_BYTES: Final = 1 << 20
 def limit_heap_retention() -> None:
     """Make glibc return the memory of large arrays to the system; called before threads start.
 
-    By default glibc comes to place arrays of up to 32 MB in one heap per thread, and never returns
-    a heap with a live object at its end: after a few large views the server would hold about a
+    By default glibc soon places even arrays of 32 MB in one heap per thread, and never returns a
+    heap with a live object at its end: after a few large views the server would hold about a
     gigabyte of free memory. On systems without glibc this function does nothing.
     """
     with contextlib.suppress(OSError, AttributeError):

@@ -35,7 +35,7 @@ class BodyPace(NamedTuple):
     """Lowest average speed after `first_seconds`."""
 
     def seconds_for(self, received: int) -> float:
-        """Seconds from a request's start by which more than `received` bytes must have come."""
+        """Seconds after which a request with only `received` bytes so far is refused."""
         return self.first_seconds + received / self.bytes_per_second
 
 

@@ -1,4 +1,4 @@
-"""Limits on connections: their number, time and size of a request's head, and unread responses.
+"""Limits on the number of connections, on a request's head (time, size) and on unread responses.
 
 uvicorn waits without limit for the head of a request and for a client that does not read, so that a
 few thousand silent connections would use up its file descriptors. The limits on request bodies are

@@ -103,13 +103,13 @@ def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]
 
 
 def use_version(text: str, folder: Path, source: str) -> str:
-    """Text of the study file with the version `source` of its data; an unknown one is ignored."""
+    """Study file with the version `source` of its data; unchanged if there is no such version."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
     return _with_data_source(text, source) if source in known else text
 
 
 def image_choices(item: Item | None) -> list[str]:
-    """Choices "all images", "image 1", … for a caption; empty unless an item has several images."""
+    """Choices "all images", "image 1", … of a caption; empty unless the item has several images."""
     if item is None or len(item.images) < 2:
         return []
     return [WHOLE_ITEM, *(f"image {k + 1}" for k in range(len(item.images)))]

@@ -182,8 +182,8 @@ def key_input(owner: str, to: str, url: str) -> Markup:
 
 
 def key_reason_field(owner: str, to: str, url: str, host: str) -> Markup:
-    """HTML field for a missing key with the button that takes it; unlike `key_input`, it takes the
-    key as a whole, so that the field stays on the page while the key is typed."""
+    """HTML field for a missing key, with the button "Use this key". The key counts as typed only
+    when the button is pressed, so that the field stays on the page until then."""
     field = _attributes(
         type="password", id=to, cls="eh-in", data_key_draft=owner, autocomplete="off",
         data_key_url=url, aria_describedby=f"{to}-note",

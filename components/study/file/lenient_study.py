@@ -64,7 +64,7 @@ class FormState:
     describing: str = ""
     """Name of the prompt for describing images."""
     whole: bool = False
-    """Whether the profile covers all loaded items instead of the slice."""
+    """Whether the slice profile describes all loaded items instead of the slice."""
     shown: str = ""
     """Study-file text that the form currently shows."""
     notice_html: str = ""
@@ -123,7 +123,7 @@ class LenientStudy:
         return [str(name) for name in as_list(self.value(*STUDY.prompts))]
 
     def text_value(self, *path: str) -> str:
-        """A single value as text; empty for a list or a mapping, which is invalid there."""
+        """The value of a key as text; empty if it is missing, or a list or mapping."""
         value = self.value(*path)
         return "" if value is None or isinstance(value, (list, dict)) else str(value)
 

@@ -148,8 +148,8 @@ def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """Number of the line with the last scalar in a YAML node; the end mark of the node may lie
-    after comments."""
+    """Number of the line with the last scalar in a YAML node; PyYAML's `end_mark` may lie after
+    comments."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _last_line(last[1] if isinstance(last, tuple) else last)

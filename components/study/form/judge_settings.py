@@ -117,7 +117,7 @@ def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
-    """HTML field for the model; a judge that has the name of its model is renamed with it."""
+    """HTML field for the model; a judge named after its model is renamed when the model changes."""
     model = str(judge.get(_MODEL, ""))
     models = [(known, "listed price") for known in listed_prices()]
     renames = name if name == model else ""
@@ -183,8 +183,7 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
 def needs_typed_key(judge: Mapping[str, Any]) -> bool:
     """Whether a judge is at a provider that asks for a key, and this machine has none for it.
 
-    A key typed into the page stays in the browser, so that the server cannot tell whether there is
-    one.
+    A key typed into the page stays in the browser, so this function does not count it.
     """
     if judge_kind(judge) != ENDPOINT:
         return False

@@ -28,8 +28,8 @@ MAX_EXACT_ASKS: Final = 3000
 """Largest plan, in calls, whose tokens are all counted; this takes about a quarter of a second."""
 SAMPLE_ASKS: Final = 1500
 ASSUMED_CORRELATION: Final = 0.1
-"""Correlation between verdicts on the same item that is assumed before a run; the recorded judges
-of PRD have −.04 to .30."""
+"""Correlation between verdicts on the same item that is assumed before a run; the judges in the PRD
+data (Peer Rank and Discussion) have −.04 to .30."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class ForecastByJudge:
 
 
 def count_asks(plan: Plan) -> tuple[int, int]:
-    """Number of calls of a plan, and of its noise-floor repeats; no prompt is rendered."""
+    """Number of calls of a plan, and of the noise-floor repeats among them; renders no prompt."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
         showings_for(prompt): {} for prompt in plan.prompts
@@ -98,7 +98,7 @@ def count_asks(plan: Plan) -> tuple[int, int]:
 
 
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
-    """Forecast calls, tokens, dollars and seconds of each judge, without answered calls."""
+    """Forecast calls, tokens, dollars and seconds of each judge for the calls not yet answered."""
     asks, noise = count_asks(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))

@@ -51,7 +51,7 @@ def keep_changes(store: Store, name: str, text: str) -> None:
 
 
 def is_renamable(store: Store, engine: Engine, name: str) -> bool:
-    """Whether another name in the form renames the study, instead of naming a copy."""
+    """Whether a new name in the form renames the study; if not, Run saves a copy with that name."""
     line = next((line for line in store.studies() if line.name == name), None)
     run = engine.latest_run(name)
     return (

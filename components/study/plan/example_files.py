@@ -20,7 +20,7 @@ def example_names() -> list[str]:
 
 @lru_cache(maxsize=64)
 def example_title(name: str) -> str:
-    """Name of the study in an example file; the whole file is parsed only when it is opened."""
+    """Name of the study in an example file, found without parsing the whole file."""
     found = re.search(r"^name:\s*(.+?)\s*$", example_text(name), re.MULTILINE)
     return found[1].strip("\"'") if found else name
 

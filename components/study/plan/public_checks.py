@@ -2,7 +2,7 @@
 the server.
 
 A visitor writes the study file, so every path in it is untrusted. Allowed data sources are uploads,
-the built-in probe set, the Hub, and the folder of records that the page's owner opened.
+the built-in probe set, the Hub, and the folder that the server's EVENHAND_RECORDS names.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _key_refusal(study: Study, judge: JudgeSpec) -> str:
 
 
 def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Refuse a study with more calls than a public page accepts; large plans are only estimated."""
+    """Refuse a study with more calls than a public page accepts; the error has an estimate."""
     most = current_access().asks
     if most is None:
         return

@@ -41,7 +41,7 @@ _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
-    """Half-width of the 95 % interval of a share, from `per_question` comparisons per question."""
+    """Half-width of the 95 % interval of a share `at`; `per_question`: comparisons per question."""
     if not questions:
         return 1.0
     counted = questions * per_question / design_effect(per_question, ASSUMED_CORRELATION)

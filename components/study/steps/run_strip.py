@@ -27,7 +27,7 @@ def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_
     """HTML strip with calls, price and time of the run; `saved_as`: name of the copy that Run
     starts, empty if it starts the study itself.
 
-    While a judge has no key, the browser shows the reason in its place.
+    While a judge has no key, the browser shows only that reason in the strip.
     """
     missing = key_blockers(study)
     body = fill(
@@ -57,8 +57,9 @@ def blocked_strip(blockers: Sequence[Blocker]) -> Markup:
 
 
 def _reasons_html(blockers: Sequence[Blocker]) -> Markup:
-    """HTML of all reasons. Each has a sentence with its button or key field; the browser shows the
-    first one that still holds, and numbers the list below without those that no longer hold."""
+    """HTML of all reasons: for each a sentence with its button or key field, and a numbered list.
+    The browser shows the sentence of the first reason that still applies, and hides in the list the
+    reasons that no longer apply."""
     heads = join(_reason_html(blocker, at) for at, blocker in enumerate(blockers))
     listed = join(
         fill(

@@ -20,7 +20,7 @@ Mark = Literal["done", "todo", "wrn"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the form: number, title, summary, state (mark), and the panel a click shows."""
+    """One step of the form: number, title, summary, state (`mark`), and panel shown by a click."""
 
     number: int
     title: str
@@ -32,8 +32,8 @@ class Step:
 def steps_html(
     preview: StudyPreview, numbers: ForecastByJudge | None, blockers: list[Blocker]
 ) -> Markup:
-    """HTML of the steps. The browser has the typed keys: while a key is missing, it shows the
-    steps with that reason instead."""
+    """HTML of the steps. Only the browser has the typed keys, so a step may contain two texts; the
+    browser shows the text on a missing key until all keys are typed."""
     missing = key_blockers(preview.lenient_study)
     usual = study_steps(preview, numbers, blockers)
     keyless = study_steps(preview, numbers, [*blockers, *missing]) if missing else usual
@@ -85,7 +85,7 @@ def _judge_summary(study: LenientStudy) -> str:
 
 
 def _step_html(step: Step, keyless: Step, judges: list[str]) -> Markup:
-    """HTML button of a step; `keyless` is the step while one of the judges has no key."""
+    """HTML button of a step; `keyless` is the step as shown while one of the judges has no key."""
     if step == keyless:
         return fill(
             '<button type="button" data-goto="{}">{}</button>', step.panel, _step_body(step)

@@ -13,7 +13,7 @@ from judges.engine.limits.stragglers import CallDurations
 
 @dataclass(slots=True)
 class SlowCallWatch:
-    """Watches the calls for one ask: a slow call stays open, but is not counted as in flight."""
+    """Watches the attempts at one ask: a slow one stays open, but is not counted as in flight."""
 
     limiter: EndpointLimiter
     durations: CallDurations

@@ -35,7 +35,7 @@ class ScoreContradictions:
     ties: int
     """Number of pairs without a winner; such pairs are left out of the share."""
     triples: IntransitiveTriples | None = None
-    """Circular triples among the comparisons; None if no three answers to an item were compared."""
+    """Circular triples among the comparisons; None if no triple has a winner in each pair."""
 
 
 def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:

@@ -14,7 +14,7 @@ from studies.files.read_limits import ReadLimits
 
 
 def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the sheet's name and the cells of each row that is not empty.
+    """Yield, for each non-empty row, the sheet's name ("" if it is the only sheet) and the cells.
 
     For formulas, the values stored in the workbook are used.
     """

@@ -177,8 +177,7 @@ class SourceBuilder:
         return same
 
     def all_notes(self) -> list[str]:
-        """Return the reader's notes, and notes on rows left out and on items with equal
-        questions."""
+        """Return the format reader's notes, and notes on rows left out and equal questions."""
         return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
 
     def _self_comparison_notes(self) -> list[str]:
@@ -332,7 +331,7 @@ class SourceBuilder:
         return self._ready + [finish_item(draft, shared) for draft in self._drafts.values()]
 
     def _shared_questions(self) -> dict[str, str]:
-        """Return item id -> id of the first item with the same question, if there are several.
+        """Return, for items that share a question, item id -> id of the first of these items.
 
         Variants of an item (`q1`, `q1~2`) share a question if their instructions are equal.
         """

@@ -1,4 +1,4 @@
-"""Recorded verdicts: picked slot, slot labels, and verdicts without a recorded order."""
+"""Slot labels of recorded verdicts, and conversion of a pick to another order of the answers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ POSITION_METRICS: Final = (
 
 
 class ReplyReading(Protocol):
-    """Verdict read from a reply, with its slots in the order of the labels, or the reason for
-    none."""
+    """Verdict read from a reply (slot 0 is the answer with the first label), or the reason why none
+    was read."""
 
     @property
     def verdict(self) -> Verdict | None: ...
@@ -80,5 +80,5 @@ def make_verdict(
 
 
 def slot_labels(n: int) -> tuple[str, ...]:
-    """Return the labels of n slots: A and B for one or two answers, numbers from 1 for more."""
+    """Return the labels of n slots: A for one, A and B for two, numbers from 1 for more."""
     return tuple("AB"[:n]) if n <= 2 else tuple(str(k) for k in range(1, n + 1))

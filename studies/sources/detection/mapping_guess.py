@@ -55,7 +55,8 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
     """Guess a mapping column -> field from the names and texts of the columns.
 
     A guess of questions and answers is filled into the form, which shows the resulting comparisons;
-    calls are made only by Run. A guess of verdicts is never applied without confirmation.
+    calls are made only when a run is started. A guess of verdicts is never applied without
+    confirmation.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
     guess = _correct_names_with_texts(_guess_by_name(columns), rows)
@@ -86,7 +87,8 @@ def _with_question(
 ) -> dict[str, str]:
     """Return the guess; if it has no question, take the first column of sentences as the question.
 
-    This needs at least two other columns of answers; a column named like an answer is not taken.
+    The guess is changed only if at least two other columns are mapped to answers. A column whose
+    name contains a contestant is not taken.
     """
     if "instruction" in guess.values():
         return guess
@@ -108,8 +110,8 @@ def _has_sentences(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
-    """Map the first column with one of a field's known names to the field; a column is used
-    once."""
+    """Return column -> field, from the column names. Each field has a list of known names, best
+    first, and gets the column whose name comes earliest in it, or none."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():

@@ -60,6 +60,6 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _model_name(hyperparameters: Any) -> str:
-    """Return the name of the evaluated model, which DeepEval does not require; else "model"."""
+    """Return the name of the evaluated model; "model" if the file does not name it."""
     values = hyperparameters if isinstance(hyperparameters, dict) else {}
     return next((text_of(values[key]) for key in ("model", "Model") if values.get(key)), "model")

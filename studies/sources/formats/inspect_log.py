@@ -167,8 +167,8 @@ def _add_score(
 
 
 def _judge_of(header: Mapping[str, Any], scorer: str) -> tuple[str, str]:
-    """Return the judge and prompt of a scorer: its grader model and its name, or its name and
-    "scorer" if it has no grader."""
+    """Return (judge, prompt) of a scorer: (grader model, scorer's name), or (scorer's name,
+    "scorer") if the scorer has no grader."""
     for one in header.get("scorers") or ():
         options = one.get("options") or {}
         if one.get("name") == scorer and (model := _model_name(options.get("model"))):

@@ -48,10 +48,10 @@ def _dataset_files(folder: Path) -> list[Path]:
 
 
 def _result_files(folder: Path) -> list[Path]:
-    """Find the files result.json, in the folder itself or as <judge>/<prompt>/result.json, also
-    inside one subset folder.
+    """Find the files result.json: in the folder itself, in <judge>/<prompt>, and in
+    <subset>/<judge>/<prompt>.
 
-    In the authors' layout, the judge folders are in <set>/evaluators, up to two folders deep.
+    In the authors' layout, <judge> is in evaluators/, which may be up to two folders deep.
     """
     patterns = ["", "*/*/", "*/*/*/", *(f"{above}{_EVALUATORS}/*/*/" for above in _SET_FOLDERS)]
     return sorted({path for above in patterns for path in folder.glob(above + _RESULT_FILE)})

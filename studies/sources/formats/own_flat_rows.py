@@ -100,8 +100,8 @@ def _read_verdict(cell: dict[str, str], ask: Ask) -> Verdict:
 
 
 def _count_orders(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Set each comparison's number of orders (of arrangements, for one answer) to the number in the
-    file, for older files that do not state it."""
+    """Count the orders of each comparison (for one answer, the arrangements) that occur in the file
+    and store the count in its asks; used for older files, which do not state it."""
     seen: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
     for one in judgements:
         seen[_comparison(one.ask)].add(_arrangement(one.ask))

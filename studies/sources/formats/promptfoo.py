@@ -105,7 +105,8 @@ def _judged_parts(row: Row) -> list[Mapping[str, Any]]:
 
 
 def _contestants(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
-    """Return (provider, prompt) -> contestant name, with the prompt only if there are several."""
+    """Return (provider, prompt) -> contestant name: the provider and, if the file has several
+    prompts, the prompt."""
     cells = list(dict.fromkeys(_cell_key(row) for row in rows))
     prompts = {prompt for _, prompt in cells}
     return {
@@ -123,8 +124,7 @@ def _cell_key(row: Row) -> tuple[str, str]:
 
 
 def _question(row: Row) -> str:
-    """Return the variables of a test as its question, because each contestant has its own
-    prompt."""
+    """Return the variables of a test as its question; the prompts of contestants can differ."""
     variables = row.get("vars") or (row.get("testCase") or {}).get("vars") or {}
     if len(variables) == 1:
         return text_of(next(iter(variables.values())))

@@ -37,7 +37,7 @@ def score_rows(table: SourceTable) -> Sequence[Row]:
 
 
 def score_of(value: Any) -> float | None:
-    """Convert a number, or pass or fail, to a score; None for a missing value or another label."""
+    """Convert a number or a word of SCORE_BY_WORD to a score; None for any other or no value."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):
@@ -76,8 +76,8 @@ class ScoreLog:
         error: str = "",
         person: bool = False,
     ) -> None:
-        """Add the score of an answer; a failed judge call becomes an error, a missing score is
-        counted."""
+        """Add the score of an answer; with `error`, add a failed call instead. A missing score
+        without a reply is only counted."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:
@@ -99,7 +99,7 @@ class ScoreLog:
         )
 
     def finish(self) -> SourceBuilder:
-        """Add the notes on passes, missing scores and unknown labels, and return the builder."""
+        """Add notes on pass/fail words, missing scores and unknown labels; return the builder."""
         notes = self.builder.notes
         if self.words:
             notes.append("pass and fail are stored as the scores 1 and 0")

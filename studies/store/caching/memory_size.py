@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 SAMPLED_ELEMENTS: Final = 200
-"""Number of elements of a container that are measured; further elements count with their mean."""
+"""Maximum number of measured elements of a container; the others count with the mean of these."""
 MAX_DEPTH: Final = 40
 _SHARED_TYPES: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 _NUMBERS: Final = frozenset((int, float, bool))

@@ -24,8 +24,8 @@ MAX_CACHE_BYTES: Final = 1 << 30
 REMEASURE_SECONDS: Final = 1.0
 """Minimum seconds between two measurements of used values while the cache is under half full."""
 MEASURING_SHARE: Final = 0.05
-"""Share of the time that measurements of used values may take: after one of 0.1 s, the next follows
-after 2 s at the earliest."""
+"""Share of the time that measurements of used values may take: after a measurement of 0.1 s,
+the next follows after 2 s at the earliest."""
 RECENT_ENTRIES: Final = 8
 """Number of most recently used entries that are always measured again, as they may grow."""
 Value = TypeVar("Value")
@@ -40,7 +40,7 @@ class _CacheEntry:
 
 
 class StoreCache:
-    """Cache with one version of the value of each key; the newest value is never dropped."""
+    """Cache of one value per key, with its version; the newest value is never dropped."""
 
     def __init__(self, most_bytes: int = MAX_CACHE_BYTES, excluded: tuple[type, ...] = ()) -> None:
         """Create an empty cache; objects of `excluded` types, such as the store, are not

@@ -1,4 +1,4 @@
-"""The table `allowance`: dollars of the host's own key, reserved and spent by visitors' runs."""
+"""The table `allowance`: dollars of this Space's API key that visitors' runs reserved or spent."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _ROWS_PER_BATCH: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class JudgeCost:
-    """Costs of one judge: replies, tokens, dollars (None without a price), seconds."""
+    """Number, tokens, dollars (None without prices) and seconds of one judge's replies."""
 
     judge: str
     replies: int
@@ -88,8 +88,8 @@ def reported_models(store: StoreFile, study: str) -> dict[str, list[str]]:
 
 
 def call_cost_table(store: StoreFile, study: str) -> np.ndarray:
-    """Return one row per call with known tokens or cost: seq, prompt tokens, completion tokens,
-    dollars.
+    """Return one row per call with known tokens or cost: sequence number (seq), prompt tokens,
+    completion tokens, dollars.
 
     Rows are read in batches, because a million Python rows would take half a GB.
     """

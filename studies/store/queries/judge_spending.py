@@ -54,7 +54,7 @@ def _sum_known(values: list[int | None]) -> int | None:
 
 
 def mean_call_dollars(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
-    """Return (judge, prompt) -> mean dollars of a call, if every reply has a price."""
+    """Return (judge, prompt) -> mean dollars per call, for pairs whose replies all have a price."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.cost) FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) "

@@ -51,7 +51,7 @@ class JudgementQueries(StoreFile):
     ) -> list[tuple[int, Judgement]]:
         """Return unreadable judgements whose replies the extraction judge has not read yet.
 
-        Only judgements stored after the sequence number (seq) `after` are returned.
+        Returns (sequence number, judgement) pairs with a sequence number (seq) above `after`.
         """
         rows = self.read(
             f"SELECT j.seq, {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "

@@ -28,8 +28,8 @@ class PastRun:
 
 class RunQueries(StoreFile):
     def runs(self, study: str | None = None) -> list[PastRun]:
-        """List the runs of one study or of all studies, newest first; `interrupted` if the process
-        has died."""
+        """List the runs of one study or of all studies, newest first; unfinished runs whose process
+        has died get the state `interrupted`."""
         rows = self.read(
             "SELECT id, study, owner, state, reason, started, ended FROM runs "
             "WHERE ?1 IS NULL OR study=?1 ORDER BY started DESC",

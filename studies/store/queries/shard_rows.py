@@ -52,7 +52,7 @@ def put_answers(
 
 
 def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[Any]) -> bool:
-    """Store an attempt unless the store already has it.
+    """Store an attempt unless the store already has it; return whether it was stored.
 
     `call` has the owner, start, end, outcome, four token counts and cost of the attempt.
     """
@@ -139,8 +139,8 @@ def _put_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]
 def _put_judgements(
     connection: sqlite3.Connection, chosen: str, clash: str, order: str = "position, i.rowid"
 ) -> Counter[str]:
-    """Write judgements and replies of the chosen rows; return the number of new judgements by
-    status."""
+    """Write judgements and replies of the rows that `chosen` (FROM and WHERE in SQL) selects;
+    return the number of new judgements by status."""
     last = connection.execute("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
     connection.execute(
         f"INSERT OR {clash} INTO judgements(key, {JUDGEMENT_COLUMNS}) "

@@ -1,4 +1,4 @@
-"""Delete from a copy of a store the rows that none of its studies uses, and who owns them."""
+"""Delete unused rows, owners and share links from a copy of a store that is to be published."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 def remove_unused_rows(path: Path) -> None:
     """Delete all owners, share links and allowances of a copied store, and the prompts, runs and
-    attempts that none of its studies uses.
+    attempts that belong to no study in the copy.
 
     Afterwards the store is a single file without free pages.
     """

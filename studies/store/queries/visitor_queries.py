@@ -1,4 +1,5 @@
-"""SQL that restricts the connections of a store to the rows of one visitor, and link tokens.
+"""SQL that restricts the connections of a store to the rows that one visitor may read or change;
+SQL for owners of studies and for share links.
 
 The caller registers three SQL functions on the connections: `visitor()`, the id of the visitor;
 `share()`, the hash of the link token; `votes_open()`, whether all visitors may vote on ownerless
@@ -45,7 +46,7 @@ _USED_BY_OTHERS: Final = (
     f"AND NOT (p.judge LIKE 'human:%' AND {_MAY_VOTE.replace('{row}', 'p')}))"
 )
 """SQL condition: the key of the row is in the plan of a study that the visitor does not own, and is
-not a vote that the visitor may cast."""
+not the key of a vote that the visitor may cast."""
 _ONLY_TIME_CHANGED: Final = (
     "(OLD.id, OLD.name, OLD.yaml, OLD.plan_sha, OLD.recorded, OLD.owner) = "
     "(NEW.id, NEW.name, NEW.yaml, NEW.plan_sha, NEW.recorded, NEW.owner) "
@@ -119,8 +120,8 @@ def _trigger(table: str, event: str, refused: str) -> str:
 
 
 def owner_of(store: StoreFile, study: str) -> str | None:
-    """Return the owner of a study; "" if it has none, None if the visitor may not see such a
-    study."""
+    """Return the owner of a study; "" if it has none, None if the visitor sees no study of this
+    name."""
     row = store.read("SELECT owner FROM studies WHERE name=?", (study,)).fetchone()
     return row[0] if row else None
 

@@ -110,8 +110,8 @@ def find_bad_page(path: Path, *, use_log: bool = True) -> str:
 def quick_check(path: Path, *, use_log: bool = True) -> str:
     """Open a file read-only and return the first fault that SQLite finds; empty if there is none.
 
-    Without a log the file is opened as immutable, because SQLite would otherwise leave an empty log
-    beside it.
+    If the file has no write-ahead log, or `use_log` is false, the file is opened as immutable,
+    because SQLite would otherwise create an empty log.
     """
     has_log = use_log and wal_path(path).exists()
     mode = "mode=ro" if has_log else "mode=ro&immutable=1"

@@ -1,7 +1,7 @@
 """Reads of a store's file without SQLite, which must not disturb the connections of this process.
 
 POSIX drops all locks of a process on a file when the process closes any descriptor of that file.
-Such a read would therefore drop the locks of the connections that are open in this process. Another
+A read without SQLite would therefore drop the locks of this process's open connections. Another
 process that closes the store could then delete the write-ahead log into which this process still
 writes, and all further writes would be lost.
 """

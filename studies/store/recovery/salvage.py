@@ -66,7 +66,8 @@ class RepairReport:
 
 
 def find_usable_log(source: Path) -> tuple[Wal | None, str]:
-    """Return the write-ahead log of a store if it belongs to the store; else None and a note."""
+    """Return (log, ""), the write-ahead log of a store; (None, note) if the log belongs to another
+    store; (None, "") without a log."""
     wal = read_wal(wal_path(source), verify=True)
     if wal is None:
         return None, ""
@@ -130,7 +131,7 @@ def _copy_tables(
 
 
 def _insert_rows(connection: sqlite3.Connection, shape: TableShape, rows: Iterable[Row]) -> int:
-    """Insert rows, of several with the same key only the first; return the number inserted."""
+    """Insert rows (only the first of several with the same key); return the number inserted."""
     kept = 0
     records = (shape.record(row) for row in rows)
     while batch := list(islice(records, _BATCH_ROWS)):
@@ -178,8 +179,8 @@ def _copy_sequence(trees: PageTrees, connection: sqlite3.Connection) -> None:
 def _restore_references(
     connection: sqlite3.Connection, tables: dict[str, TableResult]
 ) -> Iterator[str]:
-    """Add a study, with a note, for each plan without its study; delete rows that refer to lost
-    rows."""
+    """Add a study for each plan whose study is lost, and delete rows that refer to lost rows; yield
+    a note for each added study."""
     connection.execute("BEGIN")
     rows = connection.execute(
         "SELECT study, min(origin='recorded'), count(*) FROM plan "

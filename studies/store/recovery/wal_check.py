@@ -6,10 +6,10 @@ log does not name its store, so these properties are compared:
 
 - the identity in the first page (`application_id`), random for each store and each backup. The
   writer puts the first page into every transaction, so that each log contains the identity;
-- the change counter in the first page: SQLite raises it with every log that changes this page, and
-  starts a log anew only when all its pages are in the file;
-- without a first page in the log (an older version wrote it) no page was added or freed, so that
-  the number of pages is that of the file, and each page has kept its kind.
+- the change counter in the first page, which rises with every change of this page: the file's
+  counter must be one of the log's counters, or precede them directly;
+- if the log has no first page (logs of older versions): the number of pages, and the kind of
+  each page in the log, which must be those of the file.
 
 A store that this version has not opened yet may have no identity. Then a log of another store whose
 change counters, or number and kinds of pages, fit by chance is not detected.

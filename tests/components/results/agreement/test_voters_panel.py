@@ -211,7 +211,7 @@ def test_votes_of_a_file_are_nobodys_choice(store):
         and targeted_votes_note(data) == ""
     )
     assert "chosen" not in store.frame("voted")
-    assert "subsets of the votes" not in show_voters(data)
+    assert "of the votes" not in show_voters(data)
     assert says(voters_subtitle(data), "3", "18 votes", "none is flagged")
 
 

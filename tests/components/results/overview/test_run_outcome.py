@@ -63,7 +63,7 @@ def test_changes_are_split_into_repeats_and_what_the_order_adds(judged):
 def test_without_repeats_nothing_is_said_about_chance(store, tmp_path):
     run_text(store, ONE_REPLY_EACH, tmp_path)
     text = repetition_text(load_bias(FilteredStudy(store, "once")))
-    assert "not known" in text and "points" not in text
+    assert "is unknown" in text and "points" not in text
 
 
 def test_remedies_are_offered_only_where_the_better_answer_is_known(judged, store):

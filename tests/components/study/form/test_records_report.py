@@ -120,7 +120,7 @@ def test_a_stranger_is_not_offered_the_files_of_the_machine(monkeypatch):
 def test_the_slice_offers_the_categories_of_the_source():
     html = slice_form(build_preview(START_YAML, Path()), FormState())
     assert html.count('data-field="data.categories"') == 8
-    assert says(html, "sample", "5", "8 categories")
+    assert says(html, "5", "8 categories", "sample")
     assert says(html, "@reference, compared", "model")
 
 

@@ -48,7 +48,7 @@ def test_a_folder_with_its_items_can_be_asked_about_and_opened(judged, shards):
     held = judged.counts(NAME)["planned"]
     html = records_html(look, FormState())
     assert f"and {held:,} recorded verdicts" in html and OFFERED in html
-    assert says(html, "run", "calls", "own")
+    assert says(html, "run", "calls the judges")
     assert look.plan is not None and look.contestants == ["flawed", "offtopic", "padded", "precise"]
     store = Store(shards.parent / "evenhand.db")
     _, strip, run, *_ = plan_updates(look, FormState(), store)

@@ -262,7 +262,7 @@ def test_without_a_judge_that_sees_the_page_says_what_is_missing():
 
 def test_a_private_dataset_needs_a_token_of_ones_own(store):
     text = put_value(START_YAML, ("data", "source"), "hub:me/mine")
-    assert "needs your Hugging Face token" in fetch_private(text, store, {}).notice_html
+    assert "Hugging Face token" in fetch_private(text, store, {}).notice_html
     assert says(fetch_private(START_YAML, store, TOKEN).notice_html, "not", "Hub dataset")
 
 
