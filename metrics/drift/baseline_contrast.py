@@ -1,5 +1,5 @@
 """Exact test of a single baseline night against all nights since, for a change right after the
-baseline.
+baseline. A night is a nightly run of a study; baseline nights were saved as good.
 
 The test in exchangeable_tail.py compares the latest night with all other nights. It finds little if
 the judge changed right after the baseline: after a few nights most of the other nights have changed

@@ -1,5 +1,5 @@
-"""History of one stream (a judge, a prompt and a kind of score): outcomes of all nights by item,
-and the evidence for a change so far."""
+"""History of one stream (a judge, a prompt and a kind of score): outcomes of all nights (nightly
+runs of a study) by item, and the evidence for a change so far."""
 
 from __future__ import annotations
 
