@@ -94,8 +94,8 @@ def half_width_after(
     By default the further verdicts are on new items, with as many verdicts per item as now: the
     half-width shrinks by √(n/(n + more)) and by Student's t for the larger number of items. With a
     `correlation` ρ the further verdicts are on the *same* items (m verdicts each): the variance is
-    proportional to (1 + (m−1)ρ)/n and cannot fall below ρ per item, so further repeats help less
-    and less.
+    proportional to (1 + (m−1)ρ)/n and stays above ρ divided by the number of items, so further
+    repeats help less and less.
     """
     if estimate.low is None or estimate.high is None or estimate.n == 0:
         return None
