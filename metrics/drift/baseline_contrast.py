@@ -20,13 +20,13 @@ from metrics.drift.exchangeable_tail import Bag, lower_tail
 
 LOOKS: Final = (3, 5, 7)
 """Numbers of nights after the baseline at which the baseline night is tested. Together these tests
-use the part `SHARE` of the alarm rate."""
+use the part `SHARE` of the allowed rate of false alarms."""
 SHARE: Final = 1 / 3
-"""Part of the alarm rate that the tests of the baseline night use; the test of each night against
-all others uses the remaining part."""
+"""Part of the allowed rate of false alarms that the tests of the baseline night use; the test of
+each night against all others uses the remaining part."""
 _SLIP: Final = 0.05
-"""Probability that an item which changed once has, on a single night before the change, the outcome
-that belongs to the time after it, or vice versa."""
+"""Probability that an item that changed once has the wrong outcome on a single night: the later one
+before the change, or the earlier one after it."""
 _CHANGED: Final = 0.5
 """Prior probability that an item whose nights differ has changed once, instead of varying from
 night to night."""

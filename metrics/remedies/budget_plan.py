@@ -3,9 +3,9 @@ pay for.
 
 With few comparisons the budget pays for an expensive rule, with many only for a cheap one. The plan
 starts with the rule "one call" of a judge: the verdict of a single call. Each further rule must
-agree significantly more often than the step before it. Any other rule also requires that a remedy
-is recommended for its judge, so that plan and recommendation never contradict each other. All
-agreements are measured on items that were not used to choose the rule.
+agree significantly more often than the step before it. A rule other than "one call" also requires
+that a remedy is recommended for its judge, so that plan and recommendation never contradict each
+other. All agreements are measured on items that were not used to choose the rule.
 """
 
 from __future__ import annotations
