@@ -147,7 +147,8 @@ def _correct_names_with_texts(
 
 
 def _sides_as_contestants(guess: dict[str, str]) -> dict[str, str]:
-    """Map answer columns without model names to contestants with the names of the columns."""
+    """Map each answer column (`response_…`) to a contestant with the name of the column, for tables
+    without columns of model names."""
     out = {}
     for column, field in guess.items():
         side = field.startswith("response_")
