@@ -333,7 +333,7 @@ class Judgement:
     """Readable reason for a missing verdict (the provider's message without secrets)."""
     top_logprobs: str = ""
     """Candidates for the reply's last token as JSON, [[token, log-probability], …]; for a rubric,
-    one such list per level. Stored so that label probabilities can be recomputed."""
+    one such list per criterion. Stored so that label probabilities can be recomputed."""
 
     @property
     def readable(self) -> bool:
