@@ -94,7 +94,7 @@ class NumberListColumn:
         )
 
     def take_lists(self, lists: Sequence[Any]) -> None:
-        """Append one row per list of numbers, or None for a row without numbers."""
+        """Append one row per element: a list of numbers, or None for a row without numbers."""
         table = np.full((len(lists), 0), np.nan, np.float32)
         if any(lists):
             self._any = True

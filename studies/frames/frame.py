@@ -332,7 +332,6 @@ def _parse_preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:
 
 
 def _without_person(people: list[Preference], person: str) -> list[Preference]:
-    """Return the preferences without those of one person."""
     name = person.removeprefix(HUMAN_PREFIX)
     return [p for p in people if p.judge.removeprefix(HUMAN_PREFIX) != name] if name else people
 

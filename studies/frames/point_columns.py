@@ -31,8 +31,8 @@ is in `expected_level_…`. Both exist only if a verdict has probabilities of le
 
 CRITERION_LABEL_PREFIX: Final = "gold_level_"
 """Prefix of the columns with the right level of each criterion of a rubric, numbered in the order
-listed: its label, or the mean of people's levels; NaN without either. The frame has these columns
-only if a rubric has a label or was filled in by a person."""
+in which the request lists them: the level of the label, else the mean of people's levels, else NaN.
+The frame has these columns only if a rubric has a label or was filled in by a person."""
 
 ScaleLookup = Callable[[str], Sequence[str]]
 """Function: name of a prompt -> its options, from the lowest to the highest; empty if unknown."""
