@@ -111,7 +111,7 @@ def _has_sentences(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
     """Return column -> field, from the column names. Each field has a list of known names, best
-    first, and gets the column whose name comes earliest in it, or none."""
+    first, and gets the column whose name comes earliest in this list, or none."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():
