@@ -38,7 +38,7 @@ class WalFrame:
 
     page: int
     committed_pages: int
-    """Number of database pages after the transaction, in its last frame; 0 in other frames."""
+    """Database size in pages after the transaction, if this frame is its last one; else 0."""
     offset: int
     """Position in the log file of the page's first byte."""
 
