@@ -37,8 +37,8 @@ QUESTION_META: Final = "question"
 """Key of `Item.meta` with a common id for items that share a question or a conversation; intervals
 count items with the same id as one cluster."""
 REPEATED_META: Final = "repeated_answers"
-"""Key of `Item.meta` for the contestants, one per line, that give the same answer to other
-questions (studies/texts/repeated_answers.py)."""
+"""Key of `Item.meta` whose value names, one per line, the contestants that give this item's answer
+to other questions too (studies/texts/repeated_answers.py)."""
 
 PASS: Final = "pass"
 FAIL: Final = "fail"
