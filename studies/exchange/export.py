@@ -18,9 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from studies.domain import (
     HUMAN_PREFIX,
     REFERENCE,
@@ -34,7 +31,6 @@ from studies.exchange.alpaca_leaderboard import leaderboard_rows
 from studies.exchange.every_eval_ever import write_records
 from studies.exchange.injection_flags import InjectionFlags, format_suspects
 from studies.files.items import dump_item
-from studies.files.judgement_schema import FLAGGED_SCHEMA, pick_as_text
 from studies.files.table_formats.spreadsheet_guard import (
     BATTLE_COLUMNS,
     FLAT_COLUMNS,
@@ -100,6 +96,11 @@ def _write_jsonl(store: Store, study: str, path: Path) -> int:
 
 def _write_parquet(store: Store, study: str, path: Path) -> int:
     """Write Parquet with the fields of the JSON lines; a pick is a text: "0", "1", "tie"."""
+    import pyarrow as pa  # not needed for the other formats
+    import pyarrow.parquet as pq
+
+    from studies.files.judgement_schema import FLAGGED_SCHEMA, pick_as_text
+
     written, flags = 0, InjectionFlags(store, study)
     with pq.ParquetWriter(path, FLAGGED_SCHEMA, compression="zstd") as writer:
         for batch in _split_batches(store.judgements(study), _ROWS_PER_BATCH):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from studies.domain import Ask, Item, Judgement
 from studies.errors import SourceError, StudyError
-from studies.exchange.shard_import import save_shards
 from studies.files.tables import read_table
 from studies.people.item_votes import is_item_vote, votes_as_judgements
 from studies.recorded_keys import assign_recorded_keys
@@ -77,6 +76,8 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
         )
     if loaded.shards is not None:
         sha = hashlib.sha256(repr([*loaded.items, loaded.shards.rows]).encode()).hexdigest()
+        from studies.exchange.shard_import import save_shards  # imports pyarrow
+
         save_shards(store, study, loaded.items, loaded.shards.folder, sha)
         return
     recorded = assign_recorded_keys(study.name, loaded.judgements)

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from studies.domain import STATUSES, Item
 from studies.errors import SourceError
 from studies.files.shards import find_shards, read_batches
-from studies.frames.frame import SEP, TIE
+from studies.frames.frame_codes import SEP, TIE
 from studies.spec.study import Study
 from studies.store.queries.shard_rows import (
     create_import_table,

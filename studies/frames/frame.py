@@ -16,8 +16,11 @@ from studies.domain import (
     USABLE_STATUSES,
     Preference,
 )
-from studies.frames.columns import SEP as SEP
 from studies.frames.columns import JudgementColumns, NumberListColumn
+from studies.frames.frame_codes import NO_PICK as NO_PICK
+from studies.frames.frame_codes import SEP as SEP
+from studies.frames.frame_codes import SUSPECT_COLUMN as SUSPECT_COLUMN
+from studies.frames.frame_codes import TIE as TIE
 from studies.frames.point_columns import (
     GOLD_COLUMN,
     ScaleLookup,
@@ -28,12 +31,6 @@ from studies.frames.point_columns import (
 )
 from studies.frames.truth import best_answer, best_answers
 from studies.texts.injection import INSTRUCTION
-
-TIE: Final = -1
-NO_PICK: Final = -2
-SUSPECT_COLUMN: Final = "injection_suspect"
-"""Column: whether the question or a shown answer addresses the judge (studies.texts.injection). The
-frame has this column only if an item of the study has a suspect text."""
 
 QUESTION_COLUMN: Final = "question"
 """Column: id of the question or conversation of an item. The frame has this column only if several

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from studies.domain import Judgement
-from studies.frames.columns import GROUP_COLUMNS, ROW_SEP, ColumnTexts
+from studies.frames.frame_codes import GROUP_COLUMNS, ROW_SEP, ColumnTexts
 from studies.store.queries.item_queries import ITEMS_OF_STUDY
 from studies.store.rows import (
     JUDGEMENT_COLUMNS,

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from studies.domain import HUMAN_PREFIX, Ask
-from studies.frames.columns import ROW_SEP
-from studies.frames.frame import SEP
+from studies.frames.frame_codes import ROW_SEP, SEP
 from studies.store.rows import PLAN_COLUMNS, STUDY_ID, ask_from_row
 from studies.store.store_file import StoreFile
 
