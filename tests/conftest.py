@@ -66,10 +66,13 @@ def records() -> Path:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Import Gradio, with the first test that uses it, as app.py does: without its type stubs.
-    Modules and collected tests stay for the whole session: no garbage collection looks at them."""
+    Modules and collected tests stay for the whole session: no garbage collection looks at them.
+    A worker also imports openai, which the product imports at the first call of an endpoint."""
     gc.disable()
     with skip_stub_files():
         yield
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        import openai  # noqa: F401
     gc.freeze()
     gc.enable()
 
@@ -90,5 +93,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests first: they take longest, and what is short fills up the end."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    """Browser tests first, then the files of this folder, which read all source files: they take
+    longest, and what is short fills up the end."""
+    here = Path(__file__).parent
+    items.sort(
+        key=lambda item: (item.get_closest_marker("browser") is None, item.path.parent != here)
+    )

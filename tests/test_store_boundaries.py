@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "studies" / "store"
@@ -19,7 +22,8 @@ SQL_WORDS = re.compile(
 )
 """One of these is in every source with a statement, wherever its string is broken."""
 PLAIN_KEYS = {
-    "str", "int", "bool", "float", "bytes", "None", "Path", "tuple", "IPv4Address", "IPv6Address",
+    "str", "int", "bool", "float", "bytes", "None", "Path", "tuple", "type", "IPv4Address",
+    "IPv6Address",
 }  # fmt: skip
 """Types of small values, by which results that depend on nothing else may be cached."""
 ALLOWED_CACHES = {
@@ -39,6 +43,18 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def free_memory() -> Iterator[None]:
+    """Delete the trees at the end: every later garbage collection would visit them."""
+    yield
+    tree_of.cache_clear()
+
+
+@cache
+def tree_of(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
 def docstrings(tree: ast.AST) -> set[int]:
     """Ids of the constants that are statements of their own: docstrings and comments on values."""
     return {
@@ -52,7 +68,7 @@ def statements(source: str) -> list[str]:
     """String constants of a source that look like SQL."""
     if not SQL_WORDS.search(source):
         return []  # parsing takes most of the time
-    tree = ast.parse(source)
+    tree = tree_of(source)
     comments = docstrings(tree)
     return [
         node.value
@@ -85,7 +101,7 @@ def forwarding_methods(source: str) -> list[str]:
     """Methods whose only statement calls a module's function with `self` and their own values."""
     return [
         f"{one.name}.{method.name}"
-        for one in ast.walk(ast.parse(source))
+        for one in ast.walk(tree_of(source))
         if isinstance(one, ast.ClassDef)
         for method in one.body
         if isinstance(method, ast.FunctionDef) and _only_forwards(method)
@@ -133,7 +149,7 @@ def test_the_rule_itself_sees_a_method_that_passes_on() -> None:
 def cached_functions(source: str) -> Iterator[ast.FunctionDef]:
     if "cache" not in source:
         return
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.FunctionDef) and any(
             name in ast.unparse(decorator).split("(")[0].split(".")
             for decorator in node.decorator_list
@@ -159,7 +175,7 @@ def key_types(function: ast.FunctionDef) -> set[str]:
 def cache_tables(source: str) -> list[str]:
     """Module-level names of dictionaries that start empty: caches, or registries."""
     found = []
-    for node in ast.parse(source).body:
+    for node in tree_of(source).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         value = getattr(node, "value", None)
         empty = (isinstance(value, ast.Dict) and not value.keys) or (

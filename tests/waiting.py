@@ -10,12 +10,19 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(check: Callable[[], T], seconds: float = 120.0, pause: float = 0.01) -> T:
-    """The first true value of `check`; without one in time, the test fails."""
-    end = time.monotonic() + seconds
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.2
+
+
+def until(check: Callable[[], T], seconds: float = 120.0) -> T:
+    """The first true value of `check`; without one in time, the test fails.
+
+    The pause between two checks is a tenth of the time waited: on a page, a check takes
+    milliseconds of three processes."""
+    start = time.monotonic()
     while not (found := check()):
-        assert time.monotonic() < end, f"waited {seconds:g} s in vain"
-        time.sleep(pause)
+        waited = time.monotonic() - start
+        assert waited < seconds, f"waited {seconds:g} s in vain"
+        time.sleep(min(max(waited / 10, SHORTEST_PAUSE), LONGEST_PAUSE))
     return found
 
 

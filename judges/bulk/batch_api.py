@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
-
-import openai
+from typing import TYPE_CHECKING, Any, Final
 
 from judges.bulk.batch_files import COMPLETIONS_PATH
 from judges.judge_errors import PlanError
+
+if TYPE_CHECKING:
+    import openai
 
 BATCHES_FILE: Final = "batches.json"
 COMPLETION_WINDOW: Final = "24h"

@@ -8,10 +8,9 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
-import openai
 
 from judges.bulk.batch_api import SubmittedBatch, collect_batches, submit_batches
 from judges.bulk.batch_files import (
@@ -34,6 +33,9 @@ from judges.security.key_consents import Consents, consents_in, origin_of
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import study_spending
 from studies.store.store import Store
+
+if TYPE_CHECKING:
+    import openai
 
 OPENAI: Final = "https://api.openai.com"
 NEEDED: Final = frozenset(
@@ -157,6 +159,8 @@ def _open_plan_and_store(options: argparse.Namespace) -> tuple[Plan, Store]:
 @contextlib.contextmanager
 def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.OpenAI]:
     """Open a client of one judge's endpoint; its API errors are raised as PlanError."""
+    import openai  # takes a second to import
+
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)
     if judge is None:
         raise PlanError(
@@ -186,8 +190,8 @@ def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.
 
 
 def _header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
-    """Make a request hook that removes the headers with the user's OpenAI settings, unless the
-    endpoint is OpenAI's.
+    """Make a request hook that removes all headers that are not needed, such as the user's OpenAI
+    settings, and sets the API key; it changes no request to OpenAI.
 
     The client adds OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS of the environment to
     every request, whatever its host.

@@ -7,14 +7,16 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from judges.bulk.ray_run import RayCluster, run_on_ray
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan
-from studies.exchange.shard_import import ShardImport
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
+
+if TYPE_CHECKING:
+    from judges.bulk.ray_run import RayCluster
+    from studies.exchange.shard_import import ShardImport
 
 ENGINES: Final = ("live", "ray")
 PROGRESS_SECONDS: Final = 5.0
@@ -65,12 +67,16 @@ def parse_cluster_options(options: argparse.Namespace) -> RayCluster | None:
         if not equals:
             raise PlanError(f"--weights {pair!r}: expected JUDGE=PATH")
         weights[judge] = path
+    from judges.bulk.ray_run import RayCluster  # imports pyarrow
+
     return RayCluster(options.address, max(0, options.workers), options.shards, weights)
 
 
 def run_on_cluster(plan: Plan, store: Store, cluster: RayCluster) -> int:
     """Run a study on Ray; return exit code 0 only if no call is pending and none has the status
     `error`."""
+    from judges.bulk.ray_run import run_on_ray
+
     began = time.monotonic()
     imported, stopped = run_on_ray(plan, store, cluster, on_progress=_progress_printer())
     name = plan.study.name

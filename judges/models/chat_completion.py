@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
-import openai
 
 from judges.models.failures import BadReply, replace_surrogates
 from judges.models.interface import JudgeReply, ReplyToken, TokenCandidates
 from judges.models.reply_stream import CompletionStream
 from judges.verdicts.reply_cleaning import split_reasoning
 from studies.domain import Usage
+
+if TYPE_CHECKING:
+    import openai
 
 MAX_TOKEN_COUNT: Final = 2**40
 """Token counts of this size or more are implausible and treated as missing."""
@@ -60,7 +62,9 @@ def build_status_error(
     inner = body.get("error", body if echo else None) if isinstance(body, dict) else None
     excerpt = f": {content[:300].decode('utf-8', 'replace')}" if echo else ""
     text = f"HTTP {response.status_code}{excerpt}"
-    return openai.APIStatusError(text, response=response, body=inner)
+    from openai import APIStatusError  # takes a second to import
+
+    return APIStatusError(text, response=response, body=inner)
 
 
 def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:

@@ -19,8 +19,6 @@ from typing import Any, Final
 
 import aiohttp
 import httpx2
-from openai import DefaultAioHttpClient
-from openai._vendor.httpx_aiohttp import AiohttpTransport
 
 from judges.models.chat_completion import (
     build_status_error,
@@ -177,6 +175,9 @@ class EndpointModel:
 def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
     """Build the HTTP client. Redirects are never followed. Under strict rules a host name resolves
     only to checked addresses, and no proxy is used, because a proxy would resolve names itself."""
+    from openai import DefaultAioHttpClient  # takes a second to import
+    from openai._vendor.httpx_aiohttp import AiohttpTransport
+
     secure = tls_context()
     if not rules.strict:
         return DefaultAioHttpClient(follow_redirects=False, limits=CONNECTION_LIMITS, verify=secure)

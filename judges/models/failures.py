@@ -7,14 +7,14 @@ import email.utils
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard
 
 import aiohttp
 import httpx2
-import openai
 
 from judges.judge_errors import EndpointRefused, KeyExpired
 from judges.models.embedded import EmbeddedUnavailable
@@ -23,6 +23,9 @@ from judges.models.rate_headers import RequestQuota, parse_request_quota, rate_h
 from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
 from studies.domain import Status
 from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS
+
+if TYPE_CHECKING:
+    import openai
 
 MAX_RETRY_AFTER: Final = 120.0
 MAX_DETAIL_LENGTH: Final = 500
@@ -70,13 +73,25 @@ def classify_error(error: BaseException, endpoint: str, secret: str = "") -> Cal
 
 
 def _find_quota(error: BaseException, endpoint: str) -> RequestQuota | None:
-    if not isinstance(error, openai.APIStatusError):
+    if not _is_status_error(error):
         return None
     return parse_request_quota(error.response.headers, rate_headers_of(endpoint))
 
 
+def _is_status_error(error: BaseException) -> TypeGuard[openai.APIStatusError]:
+    """Whether a response with an error status was received.
+
+    The openai package takes a second to import and is imported by the first call of an endpoint;
+    without it no error is of its type."""
+    if "openai" not in sys.modules:
+        return False
+    from openai import APIStatusError
+
+    return isinstance(error, APIStatusError)
+
+
 def _classify(error: BaseException, endpoint: str) -> CallFailure:
-    if isinstance(error, openai.APIStatusError):
+    if _is_status_error(error):
         return _classify_status(error, endpoint)
     if isinstance(error, EmbeddedUnavailable):
         return CallFailure("stop", "error", "not available", str(error))

@@ -11,7 +11,7 @@ from typing import Any
 
 from studies.domain import Ask, Judgement
 from studies.files.suspect_flags import SUSPECTS_FIELD
-from studies.frames.frame import SUSPECT_COLUMN
+from studies.frames.frame_codes import SUSPECT_COLUMN
 from studies.store.store import Store
 from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_suspects
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from studies.domain import Ask, Item, Judgement
 from studies.errors import SourceError, StudyError
-from studies.exchange.shard_import import save_shards
 from studies.files.tables import read_table
 from studies.people.item_votes import is_item_vote, votes_as_judgements
 from studies.recorded_keys import assign_recorded_keys
@@ -22,7 +21,7 @@ from studies.store.store import Store
 
 
 def read_exported_judgements(path: Path, source: str) -> list[Judgement]:
-    """Read judgements written by `python -m studies export`."""
+    """Read judgements that `python -m studies export` wrote, as verdicts of the study `source`."""
     return assign_recorded_keys(source, first_per_ask(parse_judgements(read_table(path))))
 
 
@@ -54,8 +53,8 @@ def import_verdicts(
 ) -> LoadedSource:
     """Import a file, folder or Hub dataset of verdicts as a study, without judge calls.
 
-    `source` is a path relative to `folder`, or a `data` block, whose slice is selected. A recorded
-    study of the same name is replaced, unless the file has an error.
+    `source` is a path relative to `folder`, or the `data` block of a study, of which only the slice
+    is imported. A recorded study of the same name is replaced, unless the file has an error.
     """
     spec = (
         source
@@ -77,6 +76,8 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
         )
     if loaded.shards is not None:
         sha = hashlib.sha256(repr([*loaded.items, loaded.shards.rows]).encode()).hexdigest()
+        from studies.exchange.shard_import import save_shards  # imports pyarrow
+
         save_shards(store, study, loaded.items, loaded.shards.folder, sha)
         return
     recorded = assign_recorded_keys(study.name, loaded.judgements)

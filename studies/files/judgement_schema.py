@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from studies.domain import Ask, Judgement, Usage, Verdict
 from studies.files.suspect_flags import SUSPECTS_FIELD
-from studies.frames.frame import SUSPECT_COLUMN
+from studies.frames.frame_codes import SUSPECT_COLUMN
 
 
 def parquet_row(judgement: Judgement) -> dict[str, Any]:

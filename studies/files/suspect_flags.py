@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from studies.frames.frame import SUSPECT_COLUMN
+from studies.frames.frame_codes import SUSPECT_COLUMN
 
 SUSPECTS_FIELD: Final = "suspects"
 FLAG_FIELDS: Final = frozenset({SUSPECT_COLUMN, SUSPECTS_FIELD})
@@ -14,5 +14,4 @@ FLAG_FIELDS: Final = frozenset({SUSPECT_COLUMN, SUSPECTS_FIELD})
 
 
 def without_flags(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row without the injection flags."""
     return {name: value for name, value in row.items() if name not in FLAG_FIELDS}

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-SEP: Final = "\x1f"
-"""Separator of contestants (or labels) joined in one text; names cannot contain it."""
+from studies.frames.frame_codes import GROUP_COLUMNS, ROW_SEP, ColumnTexts
+from studies.frames.frame_codes import SEP as SEP
 
 ROWS_PER_CHUNK: Final = 50_000
 TEXT_COLUMNS: Final = ("item", "judge", "prompt", "shown", "labels", "status")
@@ -29,28 +29,6 @@ _COLUMN_ORDER: Final = (
     "pick", "margin", "scores", "probabilities", "seq",
 )  # fmt: skip
 """Order of the columns in `Store.frame_rows`."""
-GROUP_COLUMNS: Final = (
-    "judge", "prompt", "shown", "labels", "repeat", "noise", "orders", "status", "pick", "margin",
-)  # fmt: skip
-"""Columns with few combinations of values, which the store returns as one JSON text per row."""
-ROW_SEP: Final = "\x1e"
-"""Separator of rows in a column's text; JSON texts never contain this control character."""
-
-
-class ColumnTexts(NamedTuple):
-    """Consecutive rows of a study's frame, with one text per column: joining values in SQLite is
-    faster than creating a Python object for each value."""
-
-    items: str
-    """Ids of the items as JSON texts, separated by ROW_SEP."""
-    groups: str
-    """Values of GROUP_COLUMNS as JSON lists, separated by ROW_SEP."""
-    seqs: str
-    """Sequence numbers (seq), separated by commas."""
-    scores: str
-    """JSON list with one element per row: a list of numbers, or null."""
-    probabilities: str
-    """JSON list with one element per row: a list of numbers, or null."""
 
 
 class TextColumn:
@@ -65,7 +43,7 @@ class TextColumn:
         self.take_coded(found, codes)
 
     def take_coded(self, texts: Iterable[str], codes: np.ndarray) -> None:
-        """Append the rows `texts[code]`; `texts` are in order of their first appearance."""
+        """Append one row `texts[code]` for each code; `texts` are in order of first appearance."""
         known = self._known
         merged = [known.setdefault(str(text), len(known)) for text in texts]
         self._parts.append(np.asarray(merged, np.int32)[codes])
@@ -94,7 +72,7 @@ class NumberListColumn:
         )
 
     def take_lists(self, lists: Sequence[Any]) -> None:
-        """Append one row per list of numbers, or None for a row without numbers."""
+        """Append one row per element: a list of numbers, or None for a row without numbers."""
         table = np.full((len(lists), 0), np.nan, np.float32)
         if any(lists):
             self._any = True

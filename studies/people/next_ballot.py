@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from studies.frames.frame import SEP
+from studies.frames.frame_codes import SEP
 from studies.people.votable import ComparisonKey, VotableComparison
 from studies.store.ballot_queries import (
     SINGLE_MODES,

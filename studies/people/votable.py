@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from studies.domain import HUMAN_PREFIX, REFERENCE, UNRELATED, USABLE_STATUSES
-from studies.frames.frame import NO_PICK, SEP, TIE
+from studies.frames.frame_codes import NO_PICK, SEP, TIE
 from studies.store.ballot_queries import SINGLE_MODES, BallotMode, SelectionRule, VotingRules
 from studies.store.queries.plan_queries import machine_comparisons, machine_verdict_stamp
 from studies.store.store import Store

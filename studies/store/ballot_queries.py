@@ -18,7 +18,7 @@ from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, REFERENCE, AnswerChe
 from studies.errors import StudyError
 from studies.files.items import parse_stored_item
 from studies.frames.arrangement import Arrangement
-from studies.frames.frame import SEP
+from studies.frames.frame_codes import SEP
 from studies.recorded_keys import recorded_key
 from studies.sources.building.recorded_verdict import VOTE_PROMPT, slot_labels
 from studies.store.rows import STUDY_ID

@@ -16,11 +16,12 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from studies.frames.code_fingerprint import CodeMissing, fingerprint
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MIN_CACHED_ROWS: Final = 300_000
 """Minimum rows of a cached frame; a smaller frame can be built as fast as it can be read from
@@ -147,4 +148,6 @@ def _code_fingerprint() -> str:
         raise CodeMissing(
             "no module has registered as the maker of frames; import studies.store.store"
         )
-    return fingerprint(*_MAKERS, versions=(pd.__version__,))
+    import pandas
+
+    return fingerprint(*_MAKERS, versions=(pandas.__version__,))

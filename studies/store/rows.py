@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from studies.domain import QUESTION_META, Ask, Item, Judgement, Status, Usage, Verdict
 from studies.files.items import dump_item
-from studies.frames.frame import NO_PICK, SEP, TIE
+from studies.frames.frame_codes import NO_PICK, SEP, TIE
 from studies.frames.truth import right_levels, right_verdicts
 from studies.spec.study import Study, dump_study
 from studies.texts.injection import suspect_places

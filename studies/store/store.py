@@ -9,13 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from studies.domain import Ask, Item, Judgement
 from studies.errors import StoreUnusable, StudyError
-from studies.frames.columns import JudgementColumns
-from studies.frames.frame import NO_PICK, frame_from_rows
+from studies.frames.frame_codes import NO_PICK
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_RULES, is_combine_rule
 from studies.spec.study import Study, parse_study
 from studies.store.ballot_queries import VotingRules, put_voting_rules
@@ -31,10 +29,12 @@ from studies.store.queries.plan_queries import PlanQueries
 from studies.store.queries.prompt_queries import PromptQueries
 from studies.store.queries.run_queries import PastRun as PastRun
 from studies.store.queries.run_queries import RunQueries
-from studies.store.queries.vote_columns import add_vote_columns
 from studies.store.rows import PromptText, RequestRecord, put_study_text
 from studies.store.saving import PlanChange as PlanChange
 from studies.store.saving import delete_study_rows, rename_study_rows, write_study_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 register_maker(sys.modules[__name__])
 
@@ -194,9 +194,14 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         if frame is None:
             frame = self._build_frame(name, spec)
             cache_frame(self.path, name, version, frame)
+        from studies.store.queries.vote_columns import add_vote_columns  # imports pandas
+
         return add_vote_columns(frame, self.read_connection, name)
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:
+        from studies.frames.columns import JudgementColumns  # import pandas
+        from studies.frames.frame import frame_from_rows
+
         return frame_from_rows(
             JudgementColumns.from_texts(self._column_texts(name), NO_PICK),
             self.item_facts(name),

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -73,29 +74,50 @@ class App:
         self.log.close()
 
 
+OPEN = pytest.StashKey[ExitStack]()
+"""The app and the browser, closed after the last test of this folder."""
+
+
 def share_in_make_test(fixture_name: str, config: pytest.Config) -> str:
-    """Scope of the app: the few browser tests of `make test` share one. In `make test-all` each
-    file has its own, so that it finds the store of a newcomer."""
+    """Scope of app and browser: the few browser tests of `make test` share them. In `make test-all`
+    each file has its own, so that it finds the store of a newcomer."""
     return "module" if ALL else "session"
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close what is shared as soon as a test of another folder follows: the other tests of the
+    worker need its memory, and cannot run an event loop beside that of Playwright."""
+    yield
+    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+        item.config.stash.setdefault(OPEN, ExitStack()).close()
+
+
 @pytest.fixture(scope=share_in_make_test)
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    running = App(tmp_path_factory.mktemp("page") / "evenhand.db")
-    yield running
-    running.close()
+def app(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[App]:
+    with ExitStack() as mine:
+        running = App(tmp_path_factory.mktemp("page") / "evenhand.db")
+        (mine if ALL else pytestconfig.stash.setdefault(OPEN, ExitStack())).callback(running.close)
+        yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[object]:
+@pytest.fixture(scope=share_in_make_test)
+def browser(pytestconfig: pytest.Config) -> Iterator[object]:
+    with ExitStack() as mine:
+        shared = mine if ALL else pytestconfig.stash.setdefault(OPEN, ExitStack())
+        yield shared.enter_context(chromium())
+
+
+@contextmanager
+def chromium() -> Iterator[object]:
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     with playwright.sync_playwright() as driver:
         try:
-            chromium = driver.chromium.launch(executable_path=found, args=QUIET)
+            started = driver.chromium.launch(executable_path=found, args=QUIET)
         except playwright.Error as error:
             pytest.skip(f"NO BROWSER: the page is not tested here ({str(error).splitlines()[0]})")
-        yield chromium
-        chromium.close()
+        yield started
+        started.close()
 
 
 def choose(page, door: str, *files: Path) -> None:

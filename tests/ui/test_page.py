@@ -52,9 +52,11 @@ def test_the_first_screen_is_full_of_recorded_judgements(visit, width, theme):
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-@pytest.mark.core
 def test_every_tab_fits_a_phone(visit):
-    page = visit(width=390)
+    assert_tabs_fit(visit(width=390))
+
+
+def assert_tabs_fit(page) -> None:
     for name in ("Run", "Results", "Study"):
         tab(page, name)
         page.wait_for_timeout(800)
@@ -82,10 +84,14 @@ def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
     page.wait_for_selector("#eh-length .main-svg")
 
 
-@pytest.mark.core
 def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
     page = visit("tab=results&view=Position+bias")
     page.wait_for_selector("#eh-matrix td button")
+    assert_cells_open_judgements(page)
+
+
+def assert_cells_open_judgements(page) -> None:
+    """A cell and the number of flips open their judgements; back and forward return."""
     page.locator("#eh-matrix table.wide tbody tr").first.locator("td button").first.click()
     page.wait_for_selector(".eh-inspect-open .eh")
     until(lambda: "judges item" in page.locator(".eh-inspect-open").first.inner_text())
@@ -145,6 +151,9 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
     other.wait_for_selector("#eh-matrix td button")
     assert other.locator("#eh-study input").input_value() == "From the form"
     assert "judges are simulated" in other.locator(".eh-src").last.inner_text()
+    assert_cells_open_judgements(other)
+    other.set_viewport_size({"width": 390, "height": 900})
+    assert_tabs_fit(other)
 
 
 def test_running_a_finished_study_again_asks_nothing(visit, app):

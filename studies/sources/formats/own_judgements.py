@@ -11,7 +11,7 @@ from studies.errors import SourceError
 from studies.files.items import drop_nulls, parse_items
 from studies.files.suspect_flags import without_flags
 from studies.files.tables import SourceTable
-from studies.frames.frame import SUSPECT_COLUMN
+from studies.frames.frame_codes import SUSPECT_COLUMN
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.open_source import OpenSource
 
@@ -87,7 +87,6 @@ def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 
 def parse_judgements(table: SourceTable) -> list[Judgement]:
-    """Parse the rows of a table as judgements."""
     out = []
     for index, row in enumerate(table.rows):
         try:

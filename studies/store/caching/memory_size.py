@@ -10,19 +10,20 @@ import dataclasses
 import sys
 from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
+from importlib import import_module
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import pandas as pd
+if TYPE_CHECKING:
+    import numpy as np
 
 SAMPLED_ELEMENTS: Final = 200
 """Maximum number of measured elements of a container; the others count with the mean of these."""
 MAX_DEPTH: Final = 40
 _SHARED_TYPES: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 _NUMBERS: Final = frozenset((int, float, bool))
-_SCALARS: Final = (int, float, complex, bool, np.generic, pd.Timestamp)
+_SCALARS: Final = (int, float, complex, bool)
 
 
 @dataclasses.dataclass(slots=True)
@@ -52,6 +53,13 @@ class _Walk:
         self.size = MemorySize()
         self._excluded = (*excluded, *_SHARED_TYPES)
         self._seen: set[int] = set()
+        numpy, self._pandas = _loaded("numpy"), _loaded("pandas")
+        self._arrays = (numpy.ndarray,) if numpy else ()
+        self._scalars = (
+            *_SCALARS,
+            *((numpy.generic,) if numpy else ()),
+            *((self._pandas.Timestamp,) if self._pandas else ()),
+        )
         self._alive: list[object] = []
         """Measured objects, referenced so that Python does not give their ids to other objects."""
 
@@ -59,12 +67,12 @@ class _Walk:
         """Add the size of a value; `weight` is the number of similar objects it stands for."""
         if value is None or isinstance(value, self._excluded) or id(value) in self._seen:
             return
-        if isinstance(value, _SCALARS):
+        if isinstance(value, self._scalars):
             self.size.small += weight * 32
             return
         self._seen.add(id(value))
         self._alive.append(value)
-        if isinstance(value, np.ndarray):
+        if isinstance(value, self._arrays):
             self._add_array(value, weight, depth)
         elif isinstance(value, (str, bytes, bytearray)):
             self.size.small += weight * sys.getsizeof(value)
@@ -73,7 +81,7 @@ class _Walk:
 
     def _add_array(self, array: np.ndarray, weight: float, depth: int) -> None:
         owner = array
-        while isinstance(owner.base, np.ndarray):
+        while isinstance(owner.base, self._arrays):
             owner = owner.base
         if weight > 1:
             self.size.small += weight * owner.nbytes
@@ -83,12 +91,12 @@ class _Walk:
             self._add_sample(array.ravel(), array.size, weight, depth + 1)
 
     def _add_parts(self, value: Any, weight: float, depth: int) -> None:
-        if isinstance(value, pd.DataFrame):
+        if self._pandas and isinstance(value, self._pandas.DataFrame):
             for column in range(value.shape[1]):
                 self.add(value.iloc[:, column], weight, depth)
             self.add(value.index, weight, depth)
-        elif isinstance(value, (pd.Series, pd.Index)):
-            self._add_pandas(value, weight, depth)
+        elif self._pandas and isinstance(value, (self._pandas.Series, self._pandas.Index)):
+            self._add_pandas(self._pandas, value, weight, depth)
         elif isinstance(value, Mapping):
             self.size.small += weight * sys.getsizeof(value)
             self._add_sample(value.items(), len(value), weight, depth)
@@ -98,7 +106,7 @@ class _Walk:
         else:
             self._add_attributes(value, weight, depth)
 
-    def _add_pandas(self, value: Any, weight: float, depth: int) -> None:
+    def _add_pandas(self, pd: Any, value: Any, weight: float, depth: int) -> None:
         if isinstance(value, pd.RangeIndex):
             return
         held = value.array
@@ -132,6 +140,13 @@ class _Walk:
         names = _slots(type(value))  # type: ignore[arg-type]  # a class is hashable
         self._add_all((getattr(value, name, None) for name in names), weight, depth)
         self.add(getattr(value, "__dict__", None), weight, depth)
+
+
+def _loaded(library: str) -> Any:
+    """Return a library if it was imported; else None, because no value can be of its types.
+
+    `import_module` waits for a thread that is still importing the library."""
+    return import_module(library) if library in sys.modules else None
 
 
 @lru_cache(maxsize=1024)

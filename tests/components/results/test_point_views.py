@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import unescape
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.page_words import says
-from tests.samples import sample
+from tests.samples import ALL, sample
 
 JUDGES = (
     "{name: keen, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.5, sensitivity: 0.9, "
@@ -72,6 +73,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     (folder / "plain.csv").write_text("verdict,label\npass,pass\nfail,\npass,\n", encoding="utf-8")
     import_verdicts(made, folder / "plain.csv", "plain")
     yield made
+    draw.cache_clear()
     made.close()
 
 
@@ -81,6 +83,7 @@ def words_of(made: dict[str, object]) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", " ".join(parts)))
 
 
+@cache
 def draw(store: Store, study: str, view: str, **chosen: str) -> dict[str, object]:
     filtered = FilteredStudy(store, study)
     controls = {}
@@ -164,7 +167,7 @@ def test_pairs_and_points_in_one_study_have_both(store: Store) -> None:
     assert remedies["remedies_of_pairs"] is True and remedies["point_remedies_panel"] is True
     assert "pass-fail" in str(remedies["point_remedies"])
     assert "score-scale" not in str(remedies["rules"])
-    for view in offered_views(FilteredStudy(store, "both")):
+    for view in offered_views(FilteredStudy(store, "both")) if ALL else ():
         assert "nan" not in words_of(draw(store, "both", view)).split(), view
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,7 @@ def item_lines(values: list[Any]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def store(module_store: Store) -> Store:
+def store(module_store: Store) -> Iterator[Store]:
     folder = module_store.path.parent
     write_items(folder / "items_pass.jsonl", item_lines(["pass", "fail", "pass"]))
     write_items(folder / "items_score.jsonl", item_lines([1, 2, 3, 4, 5]))
@@ -52,13 +54,17 @@ def store(module_store: Store) -> Store:
     for name, (items, prompts, more) in STUDIES.items():
         head = f"name: {name}\ndata: {{source: {items}}}\n{JUDGES}prompts: [{prompts}]\n{more}"
         run_text(module_store, head, folder)
-    return module_store
+    yield module_store
+    for cached in (tables_of, json_of):
+        cached.cache_clear()
 
 
+@cache
 def tables_of(store: Store, name: str) -> dict[str, PaperTable]:
     return paper_text.paper_tables(FilteredStudy(store, name))
 
 
+@cache
 def json_of(store: Store, name: str) -> dict[str, Any]:
     found = read_stored_study(store.path, name).summarise([], quick=True)
     return dict(to_plain_data(found))

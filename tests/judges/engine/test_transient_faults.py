@@ -21,6 +21,7 @@ from tests.judges.engine.virtual_time import (
 )
 from tests.judges.small_studies import endpoint, engine, run_through, study_plan
 from tests.page_words import says
+from tests.samples import sample
 
 
 def seconds_for(
@@ -36,7 +37,7 @@ def seconds_for(
     return run_virtual(main)
 
 
-@pytest.mark.parametrize("calls", [400, 2000])
+@pytest.mark.parametrize("calls", sample([400, 2000], 400))
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.05, 0.15, 0.3])
 def test_faults_on_every_attempt_cost_little_more_than_in_a_loop_that_only_retries(share, calls):
     seeds = range(5)  # a single unlucky call decides how long one run takes
@@ -58,10 +59,11 @@ def use_limited(per_minute: float, burst: float, seconds: float, *, reports: boo
 
 @pytest.mark.parametrize(
     ("per_minute", "burst", "minutes"),
-    [
-        (10, 1, 60), (10, 10, 60), (60, 1, 30), (60, 10, 30),
-        (600, 1, 10), (600, 10, 10), (600, 600, 10),
-    ],
+    sample(
+        [(10, 1, 60), (10, 10, 60), (60, 1, 30), (60, 10, 30), (600, 1, 10), (600, 10, 10),
+         (600, 600, 10)],
+        (10, 1, 60), (60, 10, 30), (600, 600, 10),
+    ),
 )  # fmt: skip
 def test_a_request_limit_is_used_to_95_percent_with_at_most_2_percent_refused(
     per_minute, burst, minutes

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +31,22 @@ noise_floor: 0.2
 """
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a store with a finished study."""
+    made = Store(tmp_path_factory.mktemp("finished") / "evenhand.db")
+    run_text(made, STUDY)
+    made.close()
+    return made.path
+
+
 @pytest.fixture
-def store(store: Store) -> Store:
-    """A store with a finished study."""
-    run_text(store, STUDY)
-    return store
+def store(finished: Path, tmp_path: Path) -> Iterator[Store]:
+    """A copy of that store, with its log."""
+    shutil.copytree(finished.parent, tmp_path, dirs_exist_ok=True)
+    made = Store(tmp_path / "evenhand.db")
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -257,9 +257,8 @@ def test_prd_as_drawn(records, store):
     spec = DataSpec(str(records / "prd"), "prd")
     save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
     data = agreement(store, "PRD")
-    assert agreement_finding(data)[0] == (
-        "gpt-4 and gpt-3.5-turbo agree with people most often: in 64 and 63\u202f% of verdicts."
-    )
+    # gpt-3.5-turbo with 63 % and claude-v1 with 60 %: no significant difference from gpt-4's 64 %.
+    assert says(agreement_finding(data)[0], "gpt-4", "64", "2 other judges")
     assert data.with_people("gpt-4").share.value == pytest.approx(0.643125, abs=1e-12)
     assert round(data.with_people("gpt-4").kappa.value, 2) == 0.42
     said = text(show_merged_orders(data))

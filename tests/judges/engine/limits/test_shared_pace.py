@@ -57,7 +57,7 @@ def test_processes_of_one_store_share_a_request_limit(per_minute, burst, style, 
 
 
 @pytest.mark.parametrize("second_starts", [0.0, 20.0])
-@pytest.mark.parametrize("per_minute", [60, 600])
+@pytest.mark.parametrize("per_minute", sample([60, 600], 60))
 def test_two_machines_share_a_request_limit_that_allows_bursts(per_minute, second_starts):
     limited = SimulatedEndpoint(limiter=Limiter(per_minute / 60, burst=10), seed=2)
     accepted = use_together(limited, 60.0 * MINUTES, starts=(0.0, second_starts))

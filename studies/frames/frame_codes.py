@@ -1,0 +1,39 @@
+"""Codes and column names that the store, the readers and the judgement frames share.
+
+They are apart from the frames because importing pandas takes half a second: commands that build no
+frame do without it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+TIE: Final = -1
+NO_PICK: Final = -2
+SEP: Final = "\x1f"
+"""Separator of contestants (or labels) joined in one text; names cannot contain it."""
+SUSPECT_COLUMN: Final = "injection_suspect"
+"""Column: whether the question or a shown answer addresses the judge (studies.texts.injection). The
+frame has this column only if an item of the study has a suspect text."""
+GROUP_COLUMNS: Final = (
+    "judge", "prompt", "shown", "labels", "repeat", "noise", "orders", "status", "pick", "margin",
+)  # fmt: skip
+"""Columns with few combinations of values, which the store returns as one JSON text per row."""
+ROW_SEP: Final = "\x1e"
+"""Separator of rows in a column's text; JSON texts never contain this control character."""
+
+
+class ColumnTexts(NamedTuple):
+    """Consecutive rows of a study's frame, with one text per column: joining values in SQLite is
+    faster than creating a Python object for each value."""
+
+    items: str
+    """Ids of the items as JSON texts, separated by ROW_SEP."""
+    groups: str
+    """Values of GROUP_COLUMNS as JSON lists, separated by ROW_SEP."""
+    seqs: str
+    """Sequence numbers (seq), separated by commas."""
+    scores: str
+    """JSON list with one element per row: a list of numbers, or null."""
+    probabilities: str
+    """JSON list with one element per row: a list of numbers, or null."""
