@@ -291,7 +291,8 @@ def _precision(frame: pd.DataFrame) -> Json:
 
 
 def _arena_hard(frame: pd.DataFrame) -> Json:
-    """Compute ratings of five-level prompts that count "much better" three times (Arena-Hard)."""
+    """Compute ratings from five-level verdicts, with "much better" counted three times
+    (Arena-Hard)."""
     rows = _five_level_rows(frame)
     if not len(row_selection.select_pairs(rows)):
         return {}
