@@ -93,8 +93,9 @@ def other_judges_panel(view: RemedyView) -> Markup:
     offer = EMPTY
     name = best.rule.members[0][0]
     if best.difference is not None and (best.difference.low or 0) > 0:
-        title = f"One call of {name}: {points(best.difference.value)} points of agreement"
-        text = f"{interval_text(best.difference)}, compared with one call of {view.judge}."
+        title = f"One call of {name} agrees more often than one call of {view.judge}"
+        gain = points(best.difference.value)
+        text = f"Difference in agreement: {gain} points {interval_text(best.difference)}."
         show = button(f"Show remedies for {name}", {"show": name})
         offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)
     return panel(
