@@ -290,7 +290,8 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 
 def study_name_of(text: str) -> str:
-    """Name for a new study: the name of its data file, without hash and suffix."""
+    """Name for a new study, from the text of its study file: the name of the data file, without its
+    suffix and without the hash that an upload adds."""
     source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
     return name_from_source(original_name(source)) or NEW_STUDY_NAME
 

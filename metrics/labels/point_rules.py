@@ -71,7 +71,8 @@ class PointAdvice:
 
 @dataclass(frozen=True, slots=True)
 class PointRemedies:
-    """Rules of one judge with one prompt on labelled answers; the first rule is "one call"."""
+    """Results of the rules for one judge with one prompt on labelled answers; the first rule is
+    "one call"."""
 
     kind: Kind
     rules: tuple[PointRule, ...]

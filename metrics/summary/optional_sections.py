@@ -43,7 +43,8 @@ from metrics.win_rates.precision_plan import precision_plan
 from studies.domain import Estimate
 
 MAX_PRECISION: Final = 8
-"""Maximum number of contestants for each of which variance components are computed."""
+"""Maximum number of contestants up to which variance components are computed for each; with more,
+only for the one with the highest win rate."""
 
 Json = dict[str, Any]
 
