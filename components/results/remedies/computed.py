@@ -131,8 +131,8 @@ class RemedyView:
         panel = self.study.curve_panel(self.cell)
         if len(panel) < 2:
             caption = (
-                "at the right end, a win in one order and a tie in the other count as a win; at the "
-                "left end, both orders must name the same winner"
+                "at the right end, a win in one order and a tie in the other count as a win; at "
+                "the left end, both orders must name the same winner"
             )
             return points, caption
         names = join_names([self.study.cells[cell][0] for cell in panel])
