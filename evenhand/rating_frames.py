@@ -27,11 +27,11 @@ def elo(
     rounds: int = 200,
     orders: int = 100,
 ) -> pd.DataFrame:
-    """Compute online Elo ratings from the rows as successive battles, with intervals by item
-    bootstrap; the highest rating is first.
+    """Compute online Elo ratings from the rows as successive battles, with intervals from `rounds`
+    bootstrap samples of items; the highest rating is first.
 
-    `order_low` to `order_high` contain 95 % of the ratings computed from the same rows in shuffled
-    orders of the items. `winner` is a contestant, `first`, `second`, `left`, `right` or `tie`.
+    `order_low` to `order_high` contain 95 % of the ratings computed from the same rows in `orders`
+    shuffled orders of items. `winner`: a contestant, `first`, `second`, `left`, `right` or `tie`.
     """
     frame = _frame(first, second, winner, item)
     rng = np.random.default_rng(SEED)

@@ -33,8 +33,8 @@ class RemedyComparison:
     section: dict[str, Any]
     table: pd.DataFrame
     recommendation: str
-    """Sentence for the judge with the highest agreement of one call: the recommended rule, or that
-    no remedy helps."""
+    """Sentence for the judge and prompt whose single calls have the highest agreement: the
+    recommended rule, or that no remedy helps."""
 
     def __str__(self) -> str:
         return "\n".join(render_remedies(self.section))

@@ -67,7 +67,7 @@ class JudgedStudy:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The judgement frame: one row for each call."""
+        """The judgement frame: one row for each judgement."""
         return self.measured.frame
 
     @property
@@ -88,8 +88,7 @@ class JudgedStudy:
 @names_missing_extra
 def read(source: str | Path, study: str | None = None, *, format: str = "auto") -> JudgedStudy:
     """Read a store, a CSV of battles, or a log in any format that Evenhand imports. If a store has
-    several studies, `study` names the one to read. A store needs the extra `run`, which reads study
-    files."""
+    several studies, `study` names the one to read. Reading a store requires the extra `run`."""
     path = Path(source).expanduser()
     if path.is_file() and is_store(path):
         return _from_store(path, study)
@@ -119,7 +118,8 @@ def study(
 
     The arguments name columns: the item, the contestants shown first and second, the winner (a
     contestant, `first`, `second` or `tie`; empty for a reply without a verdict), the judge, the
-    prompt, the category, and the truly better answer. Without an item column each row is an item.
+    prompt, the category, the better answer (`truth`, written like the winner), and the texts of
+    question and answers. Without an item column each row is an item.
     """
     named = {
         "item": item, "first": first, "second": second, "winner": winner, "judge": judge,

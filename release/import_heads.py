@@ -83,7 +83,7 @@ def _head_edit(lines: list[str], line: int, module: str, column: int) -> _Edit:
 
 def _check_binding(tree: ast.Module, alias: ast.alias, where: str) -> None:
     """Raise CannotRewrite for `import judges.x` if the code uses `judges.x`, because the rewritten
-    import would bind another name."""
+    import would bind the name `evenhand` instead of `judges`."""
     if alias.asname is not None:
         return
     for node in ast.walk(tree):

@@ -37,8 +37,8 @@ QUESTION_META: Final = "question"
 """Key of `Item.meta` with a common id for items that share a question or a conversation; intervals
 count items with the same id as one cluster."""
 REPEATED_META: Final = "repeated_answers"
-"""Key of `Item.meta` for the contestants, one per line, that give the same answer to other
-questions (studies/texts/repeated_answers.py)."""
+"""Key of `Item.meta` whose value names, one per line, the contestants that give this item's answer
+to other questions too (studies/texts/repeated_answers.py)."""
 
 PASS: Final = "pass"
 FAIL: Final = "fail"
@@ -333,7 +333,7 @@ class Judgement:
     """Readable reason for a missing verdict (the provider's message without secrets)."""
     top_logprobs: str = ""
     """Candidates for the reply's last token as JSON, [[token, log-probability], …]; for a rubric,
-    one such list per level. Stored so that label probabilities can be recomputed."""
+    one such list per criterion. Stored so that label probabilities can be recomputed."""
 
     @property
     def readable(self) -> bool:

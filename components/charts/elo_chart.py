@@ -35,12 +35,12 @@ def elo_curve_figure(
     height: int = 380,
     revision: str = "elo",
 ) -> Figure:
-    """Figure of Elo ratings after each battle: lines for one order of battles, bands over shuffled
-    orders.
+    """Figure of Elo ratings after each battle: lines for one order of battles (if `lines` is set),
+    bands over shuffled orders.
 
     The order of `curves` determines the models' colours. `limits` are the Bradley–Terry ratings,
     drawn as dotted lines. With `replay` the page adds a slider under the plot that shows the
-    ratings at any number of battles.
+    ratings at any number of battles. A redrawn chart with the same `revision` keeps its zoom.
     """
     keep = thin_indices(len(battles))
     x = [battles[i] for i in keep]

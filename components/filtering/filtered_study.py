@@ -48,7 +48,7 @@ class FilteredStudy:
 
     @cached_property
     def version(self) -> StudyVersion:
-        """Version of the study when this property was first read; judgements may be newer."""
+        """Version of the study, read before the judgements of this object, which may be newer."""
         return self.store.version(self.name)
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:

@@ -49,7 +49,8 @@ VISIT_COMPARISONS: Final = 700
 
 @dataclass(frozen=True, slots=True)
 class PaperClaim:
-    """A question that a paper answers: its printed numbers, Evenhand's numbers, and doubts."""
+    """A question that a paper answers: the paper's printed numbers, Evenhand's numbers, and the
+    reason to doubt the paper's answer."""
 
     paper: str
     question: str

@@ -82,7 +82,7 @@ def percent(estimate: Estimate, decimals: int = 1, *, n: bool = True, signed: bo
 
 
 def decimal(estimate: Estimate, decimals: int = 2, *, n: bool = True) -> str:
-    """Format a decimal estimate (entropy, kappa, grades), such as "0.96 [0.94, 0.97], n 800"."""
+    """Format a decimal estimate (entropy, kappa, score), such as "0.96 [0.94, 0.97], n 800"."""
     value = _bound_sign(estimate) + number(estimate.value, decimals)
     return _with_interval(value, interval(estimate, decimals), estimate.n if n else None)
 
@@ -152,8 +152,8 @@ def truncate(text: str, most: int) -> str:
 
 
 def lean_text(lean: Estimate | None) -> str:
-    """Text on the preference for one position (recency − primacy), with its interval; empty if the
-    preference has no interval."""
+    """Text on the preference for one position (positive: the second), with its interval; empty if
+    the preference has no interval."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)

@@ -66,7 +66,8 @@ class ComparisonRow:
     prompt: str
     verdicts: tuple[OrderVerdict, ...]
     failed_repeats: tuple[Status, ...] = ()
-    """Statuses of the unusable replies, except the first reply to each order."""
+    """Statuses of the unusable replies; of an order without a usable reply, the first is left out,
+    because `verdicts` contains its status."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -313,7 +314,8 @@ def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[st
 
 
 def _row_of_verdict(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """First usable row of one order; if no row is usable, the first row."""
+    """First usable row of one order, else its first row; noise-floor repeats are left out unless
+    the order has only such repeats."""
     planned = _without_noise_repeats(rows)
     return next((row for row in planned if row["status"] in USABLE_STATUSES), planned[0])
 

@@ -13,9 +13,9 @@ _ASK_COLUMNS = ("item", "comparison", "shown")
 
 
 def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> Mask:
-    """Mask of the comparisons with at least one order on which `rater` gave another verdict for the
-    same answers in the same order. A rater is a row of the results panels (a judge, a prompt, or
-    both), or the people's majority. Orders that the rater did not judge do not count."""
+    """Mask of the comparisons in which `rater`, in at least one order, gave another verdict than
+    the comparison's judge. A rater is a row of the results panels (a judge, a prompt, or both), or
+    the people's majority. Orders that the rater did not judge do not count."""
     rows = select_picks(frame.assign(at=of_row))
     theirs = _verdicts_of(frame, rater)
     if theirs is None or rows.empty:

@@ -114,8 +114,8 @@ def _probabilities(judgement: Judgement) -> Markup:
 
 
 def _option_names(labels: tuple[str, ...]) -> list[str]:
-    """Names of the options from the lowest to the highest score; "level 1", "level 2", … if the
-    scores of the options are not stored."""
+    """Names of the options that `labels` (the labels of an ask) encode, from the lowest to the
+    highest score; "level 1", "level 2", … if they encode no scores."""
     offered = parse_arrangement(labels)
     if not offered.scores:
         return [f"level {rank + 1}" for rank in range(len(offered.options))]

@@ -46,8 +46,8 @@ def word_difference(first: str, second: str) -> WordDifference:
 
 def common_words(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
     """For each word of `a`, and for each word of `b`, whether it belongs to a longest common
-    subsequence. Uses the bit-parallel algorithm of Hyyrö (2004), where each row of the table is one
-    integer: two answers of thousands of words take milliseconds."""
+    subsequence. Uses the bit-parallel algorithm of Hyyrö (2004), where each row of the dynamic
+    programming table is one integer: two answers of thousands of words take milliseconds."""
     rows = _lcs_rows(a, b)
     shared_a, shared_b = [False] * len(a), [False] * len(b)
     i, j = len(a), len(b)

@@ -24,7 +24,7 @@ UNMARKED: Final = frozenset({
     "reply", "run", "share link", "slice", "space", "store", "study", "swap", "truth", "verdict",
     "verdict on one answer", "visitor", "voter",
 })  # fmt: skip
-"""Terms that the page also uses in another sense; they are in the glossary, but never marked."""
+"""Glossary terms without a definition on hover, as the page also uses them in another sense."""
 _ENTRY: Final = re.compile(r"\*\*(.+?)\*\*([^*]*(?:\*(?!\*)[^*]*)*)")
 _ASIDE: Final = re.compile(r"^ \((?:also \*(?P<also>[^*]+)\*|[^)]*)\)")
 _FOR_CODE: Final = re.compile(r" In code,[^.]*\.")

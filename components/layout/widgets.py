@@ -46,10 +46,10 @@ def PlotlyView(*, height: int = 380, marks: bool = False, **options: Any) -> gr.
     """A chart component; its value is a figure from components.charts, and a new value redraws it
     with the same zoom.
 
-    `.select(fn)` handles a click on a mark that has customdata; fn takes `event: gr.EventData`, and
-    `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, the MarkEvents component
-    of the page receives the click instead. `height` reserves space until the first draw; then the
-    figure's own height applies.
+    `.select(fn)` handles a click on a point or bar with customdata; fn takes `event: gr.EventData`,
+    and `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, the MarkEvents
+    component of the page receives the click instead. `height` reserves space until the first draw;
+    then the figure's own height applies.
     """
     view = gr.HTML(
         html_template=_PLOT_TEMPLATE.format(height=height),
@@ -94,7 +94,7 @@ def ClickableHTML(
 
 
 def MarkEvents() -> gr.HTML:
-    """An invisible component whose `.select(fn)` handles the clicks on all components with `marks`.
+    """An invisible component; its `.select(fn)` handles clicks on all components with `marks=True`.
 
     There is one event for all of them because, when a page is opened, Gradio's script compares
     every component with the components of every event.

@@ -44,8 +44,8 @@ INSTEAD: Final = {
 
 
 def for_comparisons(view: View) -> View:
-    """Return the view, changed for studies of single answers only: it hides its panels, and its
-    headline names the views to open instead."""
+    """Copy of the view that, in a study without comparisons, hides its panels and names in its
+    headline the views to open instead."""
 
     def finding(filtered: FilteredStudy) -> tuple[str, str]:
         if has_comparisons(filtered):

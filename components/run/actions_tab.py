@@ -50,7 +50,8 @@ RETRY_SETTINGS: Final = RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES)
 
 
 class RunActions:
-    """Event handlers of the Run tab; each returns the outputs of the redrawn tab."""
+    """Event handlers of the Run tab; each returns the outputs of the redrawn tab. `which`: whether
+    the tab lists all latest replies or only unusable ones (a value of REPLY_SCOPES)."""
 
     def __init__(self, store: Store, engine: Engine, live: LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live

@@ -66,8 +66,8 @@ class LiveFigures:
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
-"""Maximum calls of a study whose live figures count all its verdicts; for a larger study, live
-figures count only verdicts after the Run tab was opened."""
+"""Largest study, in calls, whose live figures count all verdicts; those of a larger study count
+only the verdicts after the Run tab was opened."""
 MAX_COMPARED_ROWS: Final = 50_000
 """Maximum verdicts for which the Run tab computes the share that changes with the order; with more
 verdicts, only Results computes it."""
@@ -156,8 +156,8 @@ class LiveStudy:
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_share_points(self, first: bool) -> None:
-        """Add to the curve of first-position shares a point computed from all rows so far. With
-        `first`, add up to 40 points, computed from ever more of the first rows."""
+        """Add to the curve of first-position shares a point computed from all rows so far. At the
+        `first` update, add up to 40 points: the share after evenly spaced numbers of rows."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]

@@ -164,8 +164,8 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
 
 
 def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
-    """Judges that wait for a rate limit, grouped by remaining seconds and allowed calls; the judges
-    of one endpoint share both, and get one notice."""
+    """Judges that wait for a rate limit, grouped by remaining seconds and allowed calls, which are
+    the same for all judges of one endpoint; each group gets one notice."""
     found: dict[tuple[int, int], list[JudgeWait]] = {}
     for wait in waits:
         if wait.kind == "cooling":
@@ -309,8 +309,9 @@ def failure_row(
     opens: bool = True,
     all_too: bool = True,
 ) -> Markup:
-    """HTML of one kind of failure: badge, count, judge and prompt, end of an example reply, links
-    to Inspect."""
+    """HTML of one kind of failure: badge, number of calls, judge and prompt, end of an example
+    reply; with `opens`, links to the example and (with `all_too`) to all these replies in
+    Inspect."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
@@ -372,8 +373,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
 
 
 def tie_rule_effect(frame: pd.DataFrame) -> str:
-    """Clause on the consistency if unusable replies counted as ties, and on the consistency now; ""
-    if unknown."""
+    """Clause that gives the consistency if unusable replies counted as ties, beside the consistency
+    now; "" if one of the two is unknown."""
     rows = machine_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:

@@ -52,7 +52,7 @@ class RunFacts:
     key_origins: tuple[str, ...] = ()
     """Origins to which the missing keys would be sent."""
     unconfirmed: tuple[Pair, ...] = ()
-    """Pairs (environment variable, origin) of the study to which the user has not consented."""
+    """Pairs (environment variable, origin): keys that may not be sent until the user consents."""
     owned: bool = True
     """Whether the current visitor may run and control the study."""
     made: RunSpending = NO_CALLS

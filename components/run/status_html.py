@@ -43,6 +43,9 @@ def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:
             facts.name,
             "This study has recorded verdicts, so there are no calls to make. See Results.",
         )
+    if not facts.planned:
+        state = "the calls are being prepared" if facts.running else "no calls are planned yet"
+        return finding_html(f"{facts.name}: {state}", "")
     title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
     if facts.complete and study_finding:
         return finding_html(study_finding, f"{title}. {_finding_text(facts)}")

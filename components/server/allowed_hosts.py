@@ -250,9 +250,9 @@ def _foreign_origin(origin: Host | None) -> str:
 def serve_only(hosts: Hosts) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     """Return a lifespan handler that installs AllowedHosts before all other middleware of an app.
 
-    Gradio puts its CORS middleware before the middleware given to launch() and answers preflight
-    requests there, so AllowedHosts in that list would come too late. A lifespan handler runs before
-    the first request.
+    Gradio puts its CORS middleware, which answers preflight requests, before the middleware given
+    to launch(), so AllowedHosts given to launch() would come too late. A lifespan handler runs
+    before the first request.
     """
 
     @asynccontextmanager

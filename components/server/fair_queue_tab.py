@@ -10,7 +10,7 @@ from components.server import gradio_private
 from components.server.access import Access
 
 HANDLER_CONCURRENCY: Final = 16
-"""Maximum simultaneous calls of one event handler."""
+"""Maximum events that one handler processes at the same time."""
 
 
 def configure_queue(blocks: gr.Blocks, access: Access) -> None:

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from studies import settings
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
-"""Maximum addresses and sessions whose last turn is stored; clients beyond it count as new."""
+"""Maximum addresses and sessions whose last turn is stored; others count as new clients."""
 UNREAD_ANSWER_SECONDS: Final = 20.0
 """Seconds for which an unread message is kept, even above the limit of unread messages."""
 IDLE_SECONDS: Final = 20.0
@@ -148,9 +148,9 @@ def sessions_to_drop(
     last_message_times: Mapping[str, float],
     limit: int,
 ) -> list[str]:
-    """Sessions whose unread messages are to be deleted, so that at most `limit` remain. Sessions
-    with an unfinished event, or a message younger than UNREAD_ANSWER_SECONDS, are kept, even if
-    more messages remain."""
+    """Sessions whose unread messages are to be deleted, so that at most `limit` unread messages
+    remain. Sessions with an unfinished event, or a message younger than UNREAD_ANSWER_SECONDS, are
+    kept, even if more messages remain."""
     long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
     total, dropped = sum(unread.values()), []
     for session, answers in unread.items():

@@ -353,8 +353,8 @@ def _check_state_holder(package: Any, blocks: Any) -> bool:
 
 
 def _check_session(package: Any, blocks: Any) -> bool:
-    """Whether a Gradio session has exactly the attributes of MinimalSessionState, and the methods
-    that it replaces."""
+    """Whether a Gradio session has exactly the attributes of MinimalSessionState, and Gradio's
+    class defines the methods that MinimalSessionState replaces."""
     plain, minimal = package.state_holder.SessionState, MinimalSessionState(blocks)
     key = next(iter(blocks.blocks))
     minimal._update_config(key)

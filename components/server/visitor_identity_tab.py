@@ -100,7 +100,7 @@ def _as_visitor_call(
     function: Callable[..., Any], store: VisitorStore, study_inputs: list[int]
 ) -> Callable[..., Any]:
     """Wrap a handler: the new function takes secret and token first, checks read access to the
-    studies in the inputs `study_inputs`, and then runs the handler as this visitor."""
+    studies in the inputs of these indices, and then runs the handler as this visitor."""
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"{function} cannot be guarded: handlers are plain functions here")
     special = _count_special_parameters(function)

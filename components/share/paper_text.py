@@ -46,8 +46,8 @@ PAIR_TABLES: Final = _tables_of(
     bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, wins_tab.VIEW, remedies_tab.VIEW
 )
 POINT_TABLES: Final = _tables_of(pass_fail_tab.VIEW, scores_tab.VIEW)
-"""PAIR_TABLES: functions that make the tables of views on comparisons. POINT_TABLES: those of views
-on single answers. Together they are in the order of TABLE_NAMES."""
+"""PAIR_TABLES and POINT_TABLES: functions that make the tables of the views on comparisons and on
+single answers; the two together are in the order of TABLE_NAMES."""
 
 
 def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:

@@ -27,7 +27,7 @@ _CONTENT_POLICY: Final = Markup(
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
 )
-"""Content security policy: the file may load nothing from outside."""
+"""Content security policy of the report: it may load nothing from outside."""
 _DRAW_SCRIPT: Final = Markup("""
 for (const box of document.querySelectorAll('[data-figure]')) {
   const value = JSON.parse(document.getElementById(box.dataset.figure).textContent);

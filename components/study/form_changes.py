@@ -30,7 +30,8 @@ from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
 from studies.spec.presets import PRESETS
 
 FormChange = Mapping[str, Any]
-"""One change: {"n": 3, "set": "data.count", "to": "12"} or {"n": 4, "do": "add judge", …}."""
+"""One change with its running number: {"n": 3, "set": "data.count", "to": "12"} sets a field, {"n":
+4, "do": "add judge", …} performs an action."""
 
 
 def apply_changes(

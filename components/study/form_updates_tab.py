@@ -53,8 +53,8 @@ def form_updates(
     store: Store,
     before: FormState | None = None,
 ) -> list[Any]:
-    """Outputs that show the study file, its form and its plan; the prompt editor is filled only
-    when it is opened."""
+    """Outputs that show the study file, its form and its plan. The prompt editor gets a new text
+    only if, in the earlier form state `before`, it was closed or had another prompt."""
     look = build_preview(text, store.folder)
     was = before or FormState()
     editing = view.panel == "prompts" and view.mode == "editor"

@@ -97,7 +97,7 @@ def test_judge(
 def judge_models(
     text: str, folder: Path, place: int, typed: TypedKeys, consents: Consents
 ) -> ModelList:
-    """Ask the endpoint of a judge for its models, which also checks the key."""
+    """Ask the endpoint of the judge at index `place` for its models; this also checks the key."""
     judges = read_lenient_study(text, folder).judges
     if not 0 <= place < len(judges):
         return ModelList("", error="this judge is no longer in the study; reload the page")
@@ -175,8 +175,8 @@ def _recorded_name(store: Store, name: str, source: str) -> str:
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
-    """The source with its only judge renamed to `judge`; unchanged if it has several judges.
-    People's votes keep their names."""
+    """The source with its only judge renamed to `judge`; unchanged if it has several judges. People
+    keep their names."""
     name = " ".join(judge.split())[:80]
     machines = {j.ask.judge for j in found.judgements if not j.ask.judge.startswith(HUMAN_PREFIX)}
     if not name or len(machines) != 1:
@@ -199,8 +199,8 @@ class JobResult:
 def describe_images(
     text: str, store: Store, engine: Engine, errand: Mapping[str, Any], typed: TypedKeys
 ) -> JobResult:
-    """Have a judge describe the images, write the descriptions to a new items file, and use it in
-    the study."""
+    """Have a judge describe the images, write the descriptions to a new items file, and use this
+    file in the study. `errand` has the names of the judge and of the prompt."""
     folder = store.folder
     try:
         study = plan_from_text(text, folder).study
@@ -290,7 +290,8 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 
 def study_name_of(text: str) -> str:
-    """Name for a new study: the name of its data file, without hash and suffix."""
+    """Name for a new study, from the text of its study file: the name of the data file, without its
+    suffix and without the hash that an upload adds."""
     source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
     return name_from_source(original_name(source)) or NEW_STUDY_NAME
 

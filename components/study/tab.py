@@ -1,8 +1,7 @@
 """Events of the Study tab, which is the form of one study.
 
 The text of the study file in the editor is the only state: the form shows it, and Run uses it.
-Changes in the form are sent to the server as a list of numbered changes (assets/page.js gives the
-reason).
+Changes in the form are numbered, and the browser sends each until the server has applied it.
 """
 
 from __future__ import annotations

@@ -223,8 +223,8 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The next ballot without a vote; after a repeated vote on an earlier ballot, the ballot that
-    follows it."""
+    """The next ballot without a vote; if the ballot at `position` was done before this action
+    (`stamp` is not 0), the ballot that follows it."""
     return (session.following_ballot(position) if stamp else None) or session.next()
 
 

@@ -108,8 +108,8 @@ class BallotView:
     notice_text: str = ""
     is_warning: bool = False
     retry_time: float = 0.0
-    """Time of a failed action, written into the HTML so that it differs from the HTML before:
-    without a difference the browser gets no update, and its buttons stay locked."""
+    """Time of a failed action, written into the HTML so that the HTML changes: without a change the
+    browser gets no update, and its buttons stay locked."""
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:

@@ -87,7 +87,7 @@ def _task_text(mode: BallotMode) -> str:
 def finished_html(
     name: str, progress: VoterProgress, mode: BallotMode, notice: str = "", *, fixed: bool = False
 ) -> Markup:
-    """HTML of the screen after every ballot was voted on or skipped."""
+    """HTML of the screen after all ballots; `fixed`: whether the voter's name cannot be changed."""
     voted, skipped, _ = progress
     notice_part = notice_html("calm", "", notice) if notice else ""
     again = ballot_button(
@@ -131,7 +131,8 @@ def _finished_text(voted: int, skipped: int, mode: BallotMode) -> tuple[str, str
 
 
 def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
-    """HTML of the screen shown when the store cannot be written and no ballot can be shown."""
+    """HTML of the screen shown when the store cannot be written and no ballot can be shown;
+    `fixed`: whether the voter's name cannot be changed."""
     notice = notice_html("bad", "Voting cannot continue.", why)
     again = ballot_button("Try again", {"act": "show"}, ("N", "n N"))
     made = attributes({"class": "eh-vote", "data-tried": time.time()})

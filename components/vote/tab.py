@@ -168,8 +168,8 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
 
 def render(store: Store, study: str, here: Mapping[str, Any], account: str = "") -> list[Any]:
-    """Values of all outputs of the tab. On a voter's page, and if another visitor owns the study,
-    only the ballot is shown."""
+    """Values of all outputs of the tab; `here` is the browser state. On a voter's page, and if
+    another visitor owns the study, only the ballot is shown."""
     login_error = "" if account else LOGIN_MESSAGES.get(str(here.get("login", "")), "")
     ballot = handle_action(
         store, study, {"act": "show", "voter": here.get("voter", "")}, account, login_error

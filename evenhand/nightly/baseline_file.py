@@ -1,5 +1,5 @@
-"""The file with which the gate compares a night's verdicts, as JSON: for each stream (judge, prompt
-and kind of score), the history of its nights."""
+"""JSON file of a baseline, which here is a history of nights: for each stream (judge, prompt and
+kind of score), the outcomes with which the gate (`gate_check`) compares a new night's verdicts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ class BaselineUnusable(EvenhandError):
 
 @dataclass(frozen=True)
 class Baseline:
-    """Stream -> history of its nights; and judge -> model versions its endpoint reported."""
+    """Stream (judge, prompt and kind of score) -> history of its nights; and judge -> model
+    versions that its endpoint reported."""
 
     study: str = ""
     streams: Mapping[Stream, StreamHistory] = field(default_factory=dict)
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_night(self, scores: NightScores, models: Mapping[str, tuple[str, ...]]) -> Baseline:
-        """Return the baseline with one more good night, which is added without a test."""
+        """Return the baseline with one more night, taken as good without comparing it."""
         streams = dict(self.streams)
         for stream, tonight in scores.items():
             known = streams.get(stream, StreamHistory(stream.kind))

@@ -1,5 +1,5 @@
-"""The gate: compare tonight's judges with their baseline. The rate of false alarms is limited over
-all nights together."""
+"""The gate: a check of tonight's verdicts against a baseline, the history of earlier nights. The
+rate of false alarms is limited over all nights together."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
 
 ALPHA: Final = 0.05
-"""Maximum probability of any false alarm, over all nights and all streams together."""
+"""Maximum probability of any false alarm, over all nights, judges, prompts and kinds of score."""
 DROP: Final = 0.10
-"""Drop, as a difference of shares, that the data must exclude for the outcome "ok"."""
+"""Drop of a mean score (0 to 1) that tonight's interval must exclude for the outcome "ok"."""
 MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
-"""Number of baseline nights from which a drop right after the baseline is detected no worse than a
-later drop. A baseline of one night has a separate test (metrics/drift/baseline_contrast.py)."""
+"""Number of baseline nights (saved as good, without a test) from which a drop on the next night is
+detected as well as a later drop. A single such night has its own test (baseline_contrast.py)."""
 
 
 @names_missing_extra
@@ -40,11 +40,11 @@ def gate(
     alpha: float = ALPHA,
     same_version: bool = False,
 ) -> GateResult:
-    """Compare tonight's verdicts with a baseline, item by item.
+    """Compare tonight's verdicts with the baseline in the file `against`, item by item.
 
-    With `save` the night is added to the baseline as a good night, without a test. With `record`
-    the night is written to the baseline file, because the test over many nights needs all of them.
-    `drop`: drop, as a difference of shares, that the data must exclude for the outcome "ok". With
+    With `save` the night is added to the baseline as a good night, without a test. Otherwise it is
+    tested and, with `record`, added to the history in the file, which later tests need. `drop`:
+    drop of a mean score (0 to 1) that the interval must exclude for the outcome "ok". With
     `same_version` the outcome is "worse" if an endpoint reports another model version.
     """
     study, path = as_study(data), Path(against).expanduser()
@@ -65,7 +65,7 @@ def gate(
 def check_night(
     baseline: Baseline, study: JudgedStudy, *, drop: float = DROP, alpha: float = ALPHA
 ) -> tuple[GateResult, Baseline]:
-    """Check one night; return the result, and the baseline with this night added to its history."""
+    """Test a night against a baseline; return the result and the baseline with this night."""
     scores = score_night(study.frame)
     streams = dict(baseline.streams)
     checks = []

@@ -24,7 +24,7 @@ KIND_WORDS: Final = {
 
 @dataclass(frozen=True)
 class StreamCheck:
-    """Result of a gate for one judge, prompt and kind of score."""
+    """Result of comparing a night with a baseline, for one judge, prompt and kind of score."""
 
     stream: Stream
     outcome: Outcome
@@ -41,7 +41,7 @@ class StreamCheck:
 
 @dataclass(frozen=True)
 class GateResult:
-    """Outcome of a gate, with one check for each stream."""
+    """Result of comparing a night with a baseline: a check per judge, prompt and kind of score."""
 
     study: str
     checks: tuple[StreamCheck, ...]

@@ -67,7 +67,7 @@ def judge(
 ) -> FunctionJudge | Callable[[Answer], FunctionJudge]:
     """Make a judge of a function that takes chat messages and returns the reply; also usable as a
     decorator. Give the judge a new `name` when the function changes, because stored replies are
-    reused as long as the name is the same."""
+    reused as long as the name is the same. `family`: model family of the judge."""
     if function is None:
         return lambda given: judge(given, name=name, parallel=parallel, family=family)
     found = name or getattr(function, "__name__", "")

@@ -190,8 +190,8 @@ def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.
 
 
 def _header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
-    """Make a request hook that removes the headers with the user's OpenAI settings, unless the
-    endpoint is OpenAI's.
+    """Make a request hook that removes all headers that are not needed, such as the user's OpenAI
+    settings, and sets the API key; it changes no request to OpenAI.
 
     The client adds OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS of the environment to
     every request, whatever its host.

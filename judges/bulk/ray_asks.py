@@ -65,8 +65,8 @@ class AskRow:
 
 
 def write_asks(calls: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: int) -> list[Path]:
-    """Write requests to files of at most `size` rows. Each file is one batch, whose name is the
-    file's name without its suffix."""
+    """Write requests, each with its position in the plan, to files of at most `size` rows. Each
+    file is one batch; the batch's name is the file's name without its suffix."""
     paths = []
     for number, part in enumerate(_split_into_batches(calls, size)):
         path = folder / f"{number:05d}.parquet"

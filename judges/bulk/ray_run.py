@@ -286,7 +286,7 @@ def _batch_size(in_flight: int, asks: int) -> int:
 
 
 def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> ShardImport:
-    """Import shards that no driver has imported: those of dead drivers and of this run (`mine`)."""
+    """Import shards not imported yet: those of dead drivers, and of this run with the id `mine`."""
     totals = ShardImport()
     stamp = _study_stamp(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):

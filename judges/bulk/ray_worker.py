@@ -116,7 +116,8 @@ class ShardWriter:
         self._rows, self._since = [], time.monotonic()
 
     def report(self, stopped: dict[str, str]) -> pa.Table:
-        """Return the names and row counts of the written shards, without reply texts."""
+        """Return the number of asks by written shard and judge, and the judges that were `stopped`
+        with the reason."""
         rows: list[dict[str, Any]] = [
             {"shard": name, "judge": judge, "asks": n, "stopped": ""}
             for name, asks in self.written
@@ -130,8 +131,8 @@ class ShardWriter:
 
 
 def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
-    """Return the keys of asks in the batches of `rows` whose outcomes are already in shards,
-    written by a worker that has died since."""
+    """Return the keys of the asks whose outcomes are in the existing shards of the batches that
+    `rows` belong to; a worker that has died since wrote these shards."""
     batches = sorted({row.batch for row in rows})
     return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 
@@ -220,8 +221,8 @@ class EndpointWorker:
 
 
 def _without_hedge(call: JudgeCall) -> JudgeCall:
-    """Return the call with hedging (a second call while the first is slow) turned off, because a
-    shard stores only one cost for an ask."""
+    """Return the call with hedging (a second attempt while the first is slow) turned off, because
+    a shard stores only one cost for an ask."""
     return replace(call, judge=replace(call.judge, hedge=False)) if call.judge.hedge else call
 
 

@@ -1,7 +1,7 @@
-"""Make the calls for one ask (several, if a call fails): wait for rate limit and budget, record
-every attempt, decide on retries.
+"""Make the attempts at one ask: wait for rate limit and budget, record every attempt, decide on
+retries.
 
-No other module retries a call.
+No other module retries an ask.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from studies.domain import NO_USAGE, Ask, Judgement, Usage
 from studies.store.run_journal import NotStarted
 
 STREAM_FACTOR: Final = 4
-"""Maximum duration of a stream, as a multiple of `timeout_s`."""
+"""Maximum duration of a stream, as a multiple of the judge's setting `timeout_s`."""
 HEDGED: Final = "hedged"
-"""Outcome stored for a call that was not needed, because another call for the same ask was answered
-first."""
+"""Outcome stored for an attempt that was not needed, because a simultaneous attempt at the same ask
+was answered first."""
 _ABANDONED: Final = CallFailure(
     "settle", "error", HEDGED, "another call for this ask was answered first", maybe_billed=True
 )
@@ -38,7 +38,7 @@ _ABANDONED: Final = CallFailure(
 
 @dataclass(slots=True)
 class AskAttempts:
-    """All calls made for one ask, until the ask has an outcome."""
+    """The attempts at one ask, made one after another until the ask has an outcome."""
 
     run_state: RunState
     state: JudgeState
@@ -48,7 +48,7 @@ class AskAttempts:
     start record of the next call, and the call is sent only after this commit: a crash can lose at
     most one result per worker."""
     attempt: int | None = None
-    """The id of the stored start record while a call is being made."""
+    """The id of the stored start record while an attempt is being made."""
     leased: bool = False
     """Whether this run holds the lease of the ask, so that no other run calls the judge for it. The
     lease ends when the outcome is stored, or at a pause."""
@@ -61,9 +61,10 @@ class AskAttempts:
     attempts_made: int = 0
     dropped_parameters: set[str] = field(default_factory=set)
     hedges: bool = False
-    """Whether this is the second (hedged) call for an ask; it uses the lease of the first call."""
+    """Whether this is a second (hedged) attempt, made while the first is slow; the first holds the
+    lease."""
     abandoned: bool = False
-    """Whether another call for the ask was answered first."""
+    """Whether a simultaneous attempt at the ask was answered first."""
     truncated_reply: JudgeReply | None = None
     """A reply cut off at its token limit, kept while the call is repeated with twice the limit."""
     slow_watch: SlowCallWatch = field(init=False)
@@ -76,10 +77,10 @@ class AskAttempts:
             self._drop_parameter(parameter)
 
     async def run(self) -> JudgeReply | CallFailure | None:
-        """Call the judge until the ask has an outcome.
+        """Make attempts until the ask has an outcome: the reply, or the failure that ends the ask.
 
-        Returns the reply, or the failure that ends the ask, or None if no call was made because the
-        run was stopped or another run holds the lease.
+        Returns None without an outcome: the run or the judge was stopped, another run holds the
+        lease, or a simultaneous attempt was answered first.
         """
         try:
             while (outcome := await self._attempt_once()) is not None:
@@ -98,8 +99,8 @@ class AskAttempts:
         return None
 
     async def run_hedge(self) -> JudgeReply | None:
-        """Make a second call while the first is slow; return the reply of the second call, or None
-        if it has no complete reply or the first call was answered before it."""
+        """Make a second attempt while the first is slow; return the reply to the second, or None
+        if that reply is missing or truncated or the first attempt was answered before."""
         outcome = await self._attempt_once()
         if outcome is None:
             return None
@@ -112,11 +113,11 @@ class AskAttempts:
         return outcome
 
     def abandon(self) -> None:
-        """Make no further attempt, because another call for the same ask was answered first."""
+        """Make no further attempt, because a simultaneous one at this ask was answered first."""
         self.abandoned = True
 
     async def record_loss(self) -> None:
-        """Store the cost of a call whose reply is not used, as another call was answered first."""
+        """Store the cost of an attempt that is not used, with the outcome `hedged`."""
         if self.attempt is not None:
             await self._record_end(HEDGED)
 
@@ -219,8 +220,8 @@ class AskAttempts:
         return None
 
     async def _wait_until_allowed(self) -> bool:
-        """Wait while the run is paused. The lease is released during the pause, so that another run
-        can call the judge for the ask."""
+        """Wait while the run is paused; return whether an attempt may be made. The lease is
+        released during the pause, so that another run can make the ask."""
         if self.abandoned:
             return False
         if self.leased and not self.hedges and self.run_state.paused and not self.run_state.stop:

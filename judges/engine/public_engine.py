@@ -85,8 +85,8 @@ class PublicEngine(Engine):
         return super().latest_run(study)
 
     def active_run(self, study: str) -> Run | None:
-        """The run of a study that has not ended; the visitor must own the study. (`latest_run`
-        needs read access only.)"""
+        """The run of a study that has not ended; None if there is no such run. Raises an error if
+        the visitor does not own the study; for `latest_run`, read access is enough."""
         self._visitor_store.require_owner(study)
         return super().active_run(study)
 

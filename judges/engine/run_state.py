@@ -31,7 +31,7 @@ class RunSettings:
     reading: str | None = None
     """Rule for parsing replies; None for the study's setting."""
     attempts: int | None = None
-    """Maximum calls made for one ask; None for the judge's setting."""
+    """Maximum number of attempts at one ask; None for the judge's setting."""
     deadline: float | None = None
     """Seconds after which a call is given up; None for the judge's setting."""
     first_backoff: float = 0.5
@@ -181,7 +181,7 @@ class RunState:
 
     async def wait_for_repair(self, error: Exception, submitted: float) -> bool:
         """Pause the run after a failed write to the store; wait until the user resumes or stops the
-        run.
+        run. There is no pause if the run was resumed after `submitted`, the time of the write.
 
         Returns whether to write again. While the run is paused, unwritten replies stay in memory.
         """

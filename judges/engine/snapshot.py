@@ -79,11 +79,11 @@ class RunSnapshot:
     failures: tuple[FailureSummary, ...] = ()
     judges: tuple[str, ...] = ()
     missing_parameters: tuple[tuple[str, str], ...] = ()
-    """Pairs of a judge and the planned parameters that the judge's endpoint refuses,
-    comma-separated."""
+    """For each judge whose endpoint refuses planned parameters: the judge's name, and these
+    parameters, comma-separated."""
     possibly_paid_twice: int = 0
-    """Number of this study's calls in flight when their process was killed; a repeat is paid
-    again."""
+    """Number of this study's calls that were in flight when their process was killed; each may have
+    been billed, and is billed again when it is made again."""
     longest_pause: float | None = None
     """Seconds after which a paused run is stopped; None if it is never stopped."""
 

@@ -52,7 +52,7 @@ class JudgeQueue:
     asked_elsewhere: deque[Ask] = field(default_factory=deque)
     """Asks that another run is making; checked until they have an outcome."""
     hedged: set[asyncio.Task[Any]] = field(default_factory=set)
-    """Tasks of calls that continue although another call for the same ask was answered first."""
+    """Tasks of attempts that continue although another attempt at their ask was answered first."""
     done: bool = False
 
     def keep_hedged(self, task: asyncio.Task[Any]) -> None:
@@ -60,8 +60,7 @@ class JudgeQueue:
         task.add_done_callback(self.hedged.discard)
 
     async def end_hedged_calls(self) -> None:
-        """Cancel the calls whose ask was answered by another call; the cancelled calls count as
-        billed at an unknown cost."""
+        """Cancel the attempts in `hedged`; each counts as billed at an unknown cost."""
         open_calls = list(self.hedged)
         for task in open_calls:
             task.cancel()
@@ -233,8 +232,8 @@ class WorkerPool:
     async def _attempt_ask(
         self, judge_queue: JudgeQueue, ask: Ask, attempts: AskAttempts
     ) -> tuple[Judgement, AskAttempts] | None:
-        """Return an ask's judgement and the attempts behind it; None if no call was made or the
-        call stopped the judge."""
+        """Return an ask's judgement and the attempts behind it; None if the ask has no outcome,
+        because the run or the judge was stopped or another run holds the lease."""
         journal = self.run_state.journal
         answered = attempts
         try:
@@ -262,7 +261,8 @@ class WorkerPool:
     async def _race(
         self, judge_queue: JudgeQueue, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
-        """Call the judge for an ask, with a second call if the first is far slower than usual."""
+        """Make attempts at an ask, and a second one in parallel if the first is far slower than
+        usual; return the one that was answered first, and its outcome."""
 
         def make_second() -> AskAttempts:
             second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)

@@ -103,8 +103,8 @@ def build_model(
     families: Mapping[str, str],
     rules: EndpointRules | None = None,
 ) -> JudgeModel:
-    """Build a judge's client. `rules` state which endpoints may be called; None for the rules of
-    this process."""
+    """Build a judge's client. `families` (model -> model family) is for simulated judges. `rules`
+    state which endpoints may be called; None for the rules of this process."""
     if judge.kind == "embedded":
         return EmbeddedModel(judge.weights)
     if judge.kind == "simulated":

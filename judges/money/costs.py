@@ -111,7 +111,7 @@ class Ledger:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no billed call is in flight, so that no reserved dollars can become free."""
+        """Whether no call with a reserved cost is in flight, so that no dollars can become free."""
         return self._open_calls == 0
 
     @property

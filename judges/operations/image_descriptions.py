@@ -250,8 +250,8 @@ def _described_row(
 
 
 def _relocate_image(image: str, folder: Path, beside: Path) -> str:
-    """Return an image's path relative to `beside`, the folder of the new file; if the image is
-    outside `beside`, its data URL. A URL is returned unchanged."""
+    """Convert an image's path relative to `folder` into one relative to `beside`, the folder of the
+    new file, or into a data URL if the image is outside `beside`. A URL is returned unchanged."""
     if image.startswith(("https://", "data:")):
         return image
     path = (folder / image).resolve()

@@ -97,7 +97,8 @@ def _add_cost(
 def _estimate_seconds(
     judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
 ) -> float:
-    """Return the seconds that one call takes at the measured rate (prompt tokens/s, calls/s).
+    """Return the seconds that one call adds to a run. `rate` is measured for one connection: prompt
+    tokens/s, used for the embedded judge, and calls/s, used for endpoints.
 
     Without a measurement: 85 prompt tokens/s for the embedded judge (two cores of a small server; a
     desktop is four times as fast), 3 s per call for endpoints.

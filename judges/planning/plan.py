@@ -69,7 +69,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask, the call rendered for it, and the record of its request for the store."""
+    """An ask, its rendered request (`call`), and the record of this request to be stored."""
 
     ask: Ask
     request: RequestRecord
@@ -247,8 +247,8 @@ def plan_sha(plan: Plan) -> str:
 
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
-    """Return the text that identifies a judge in the keys of its calls: its endpoint, the hash of
-    embedded weights, or the settings of a simulation. It contains no local port or path."""
+    """Return the text that identifies a judge in the keys of its calls: its endpoint, the settings
+    of a simulation, or for the embedded judge the hash of its weights."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(locate_weights(judge.weights))}"
     if judge.kind == "simulated":

@@ -24,8 +24,8 @@ provider_presets.yaml states no number."""
 
 
 def cached_from(judge: JudgeSpec) -> int | None:
-    """Return the number of tokens from which on a repeated prompt start costs less; None without a
-    discount. A discount is known from provider_presets.yaml, or from a price for cached tokens."""
+    """Return the number of tokens that a repeated prompt start must have to cost less; None without
+    a discount. Discounts are read from provider_presets.yaml or from a price for cached tokens."""
     if judge.kind != "endpoint":
         return None
     preset, price = preset_for_url(judge.endpoint), price_of(judge)
@@ -60,7 +60,7 @@ class CacheForecast:
 
     def cached_tokens(self, call: JudgeCall, minimum: int | None) -> int:
         """Return the number of tokens at the start of a call that equal those of the previous call
-        of the same judge and prompt; 0 if fewer than `minimum`."""
+        of the same judge and prompt; 0 if fewer than `minimum`, or if `minimum` is None."""
         if minimum is None:
             return 0
         text = "\x00".join(_texts(call.messages))

@@ -102,7 +102,8 @@ def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer with the first label (`index` 0: A) or the second (1: B), in any slot."""
+    """Return the answer with the first label (`index` 0: A) or the second (1: B), whatever slot the
+    answer is shown in."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict

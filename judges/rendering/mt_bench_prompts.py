@@ -106,8 +106,8 @@ def _text_field(values: dict[str, Any], field: str) -> str:
 
 
 def _translate_template(text: str, *, placeholders: bool = False) -> str:
-    """Translate a template for Python's str.format to Evenhand's variables; text without
-    placeholders stays unchanged."""
+    """Convert a template for Python's str.format to one of Evenhand; with `placeholders` false,
+    return the text unchanged."""
     if not placeholders:
         return text
     try:

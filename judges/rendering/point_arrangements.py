@@ -17,8 +17,9 @@ _CRITERION_LINE: Final = re.compile(r"(?:[-*] ?)?([A-Za-z][A-Za-z0-9 -]{0,39}?) 
 def point_arrangements(
     prompt: Prompt, options: str, criteria_order: str = "given", criteria: str = ""
 ) -> list[tuple[str, ...]]:
-    """Return the labels of each arrangement (order of options and criteria) that a study asks for.
-    `criteria` are the study's own criteria of a rubric, which replace those of the prompt."""
+    """Return the labels of each arrangement (order of options and criteria) that a study asks for:
+    `options` and `criteria_order` are its settings for the orders, such as `rotations`. `criteria`
+    are the study's own criteria of a rubric, which replace those of the prompt."""
     names = tuple(rubric_criteria(prompt, criteria))
     listed = rotations(names) if criteria_order == "rotations" and names else [names]
     offered = _option_arrangements(prompt.options, options)

@@ -149,8 +149,8 @@ def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
 
 
 def find_json_values(text: str, key: str) -> list[list[object]]:
-    """Return, for each JSON object that has this key (in upper or lower case), the values of the
-    key; objects are in the order in which they end.
+    """Return, for each JSON object that has this key (in upper or lower case), all values of the
+    key, as an object may contain it twice; objects are in the order in which they end.
 
     Nested objects count, even inside an outer object that is malformed further on. Text that only
     resembles JSON does not count.

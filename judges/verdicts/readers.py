@@ -242,8 +242,8 @@ _MODEL: Final = re.compile(r"(?:model_|(?:response|assistant) ?)?([a-z])")
 
 
 def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the last JSON object with a "winner"; it is unreadable if it names two different
-    winners."""
+    """Read the key "winner" of the last JSON object that has it. The reply is unreadable if this
+    object contains the key twice with different values."""
     winners = find_json_values(text.text, "winner")
     if not winners:
         return MarkerMatch()

@@ -80,7 +80,8 @@ def marker_span(
 def read_probabilities(
     labels: Sequence[str], token_probabilities: Mapping[str, float], tie: str | None = None
 ) -> ParsedVerdict:
-    """Take the most probable label as the verdict; exactly equal probabilities are a tie."""
+    """Take the most probable label as the verdict. The verdict is a tie if `tie` (the label for a
+    tie) is the most probable, or if several labels share the highest probability."""
     names = [*labels] if tie is None else [*labels, tie]
     mass_of = dict.fromkeys(names, 0.0)
     for token, probability in token_probabilities.items():

@@ -99,7 +99,7 @@ def _people_agreement_share(counts: Ints) -> Floats:
 
 def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
     """Return, for each case, the share of the remaining voters who agree with the judge if one
-    voter is left out, averaged over all choices of that voter.
+    voter is left out, averaged over the voters left out.
 
     As each voter is left out equally often, this mean equals the share of all voters who agree with
     the judge.

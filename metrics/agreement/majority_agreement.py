@@ -23,7 +23,7 @@ CASE_KEY = ("item", "comparison")
 
 NO_PEOPLE_NOTE = "no verdict on a case that people voted on"
 NO_CHOICE = -2
-"""Code of a missing verdict, for a case or for a call."""
+"""Code of a missing verdict: no vote on a case, or no verdict of a judge."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def people_agreement_table(
 def judge_agreement_matrix(
     frame: pd.DataFrame, ties: TieRule = "keep", people: bool = True
 ) -> dict[str, dict[str, Estimate]]:
-    """Compute, for every two judges, the share of equal verdicts on the same order of the same
-    case.
+    """Compute, for every two judges, the share of equal verdicts on the same case with the same
+    prompt and order.
 
     Repeats are reduced to the most frequent verdict. With `people`, the people's majority is added
     as a further judge; the majority's choice is compared with a judge's verdicts in every order.
@@ -184,8 +184,8 @@ def judge_agreement_matrix(
 
 
 def _pick_grid(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
-    """Return the slot picked by each judge in each call ([judge, call], NO_CHOICE if not called),
-    the item of each call, and the judges' names."""
+    """Return the slot picked by each judge for each case, prompt and order ([judge, combination],
+    NO_CHOICE without a verdict), the item of each combination, and the judges' names."""
     ask, asks = row_selection.group_codes(rows, ("item", "comparison", "prompt", "shown"))
     judges = sorted({str(name) for name in rows["judge"]})
     code = {name: k for k, name in enumerate(judges)}

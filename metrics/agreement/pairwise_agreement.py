@@ -103,7 +103,8 @@ def _agreement_coefficients(
 
 
 def _equal_share(sums: Floats, size: int, n: int, note: str) -> Estimate:
-    """Estimate the share of equal verdicts from the raters' contingency table of each item."""
+    """Estimate the share of equal verdicts from the raters' contingency table of each item, with
+    `size` categories."""
     one = np.zeros(len(sums), np.int64)
     equal, counts = sums[:, :: size + 1].sum(axis=1), sums.sum(axis=1)
     return replace(proportions(equal, counts, one, 1, note=note)[0], n=n)
@@ -149,7 +150,8 @@ def _kappa_statistic(size: int) -> Statistic:
 
 
 def _alpha_statistic(size: int) -> Statistic:
-    """Return the function that computes Krippendorff's α from summed contingency tables.
+    """Return the function that computes Krippendorff's α from summed contingency tables of `size`
+    categories.
 
     α = 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k, with o_ck the number of coincidences of the
     verdicts c and k, n_c the number of verdicts c, and n the number of all verdicts.
@@ -377,7 +379,8 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
 
 
 def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:
-    """Count the votes in each case: column 0 for ties, then a column for each model, sorted."""
+    """Count the votes in each case: column 0 for ties, then a column for each model, sorted.
+    `width` is the number of columns (default: as many as needed)."""
     wide = int(votes.choice.max(initial=0)) + 2 if width is None else width
     flat = np.bincount(votes.case * wide + votes.choice + 1, minlength=votes.cases * wide)
     return flat.reshape(votes.cases, wide).astype(np.int64)

@@ -1,5 +1,5 @@
 """Exact test of a single baseline night against all nights since, for a change right after the
-baseline.
+baseline. A night is a nightly run of a study; baseline nights were saved as good.
 
 The test in exchangeable_tail.py compares the latest night with all other nights. It finds little if
 the judge changed right after the baseline: after a few nights most of the other nights have changed
@@ -20,13 +20,13 @@ from metrics.drift.exchangeable_tail import Bag, lower_tail
 
 LOOKS: Final = (3, 5, 7)
 """Numbers of nights after the baseline at which the baseline night is tested. Together these tests
-use the part `SHARE` of the alarm rate."""
+use the part `SHARE` of the allowed rate of false alarms."""
 SHARE: Final = 1 / 3
-"""Part of the alarm rate that the tests of the baseline night use; the test of each night against
-all others uses the remaining part."""
+"""Part of the allowed rate of false alarms that the tests of the baseline night use; the test of
+each night against all others uses the remaining part."""
 _SLIP: Final = 0.05
-"""Probability that an item which changed once has, on a single night before the change, the outcome
-that belongs to the time after it, or vice versa."""
+"""Probability that an item that changed once has the wrong outcome on a single night: the later one
+before the change, or the earlier one after it."""
 _CHANGED: Final = 0.5
 """Prior probability that an item whose nights differ has changed once, instead of varying from
 night to night."""

@@ -1,4 +1,5 @@
-"""Evidence for a change at an unknown night, which may be checked after every night.
+"""Evidence for a change at an unknown night (a nightly run of a study), which may be checked after
+every night.
 
 The evidence is an e-value, computed as the capital of a bettor: every night, the capital is bet
 against "no change" at odds that depend on the night's p-value. Without a change the expected

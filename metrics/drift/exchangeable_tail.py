@@ -1,4 +1,4 @@
-"""Exact test of one night against the other nights of the same items.
+"""Exact test of one night (a nightly run of a study) against the other nights of the same items.
 
 Without a change, the nights of an item are exchangeable: given all outcomes of an item so far,
 tonight's outcome is equally likely to be any of them. So the sum over items has a known

@@ -1,5 +1,5 @@
-"""History of one stream (a judge, a prompt and a kind of score): outcomes of all nights by item,
-and the evidence for a change so far."""
+"""History of one stream (a judge, a prompt and a kind of score): outcomes of all nights (nightly
+runs of a study) by item, and the evidence for a change so far."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class StreamHistory:
 
     def _strength(self, bags: Bags, evidence: ChangeEvidence) -> float:
         """Return the evidence for a change. If the baseline is a single night, this is the stronger
-        result of two tests, which share the alarm rate."""
+        result of two tests, which share the allowed rate of false alarms."""
         if not self.single:
             return evidence.e_value
         strength = (1 - SHARE) * evidence.e_value

@@ -1,4 +1,5 @@
-"""Scores of a night by item: quality, coverage and consistency of each judge with each prompt.
+"""Scores of a night (a nightly run of a study) by item: quality, coverage and consistency of each
+judge with each prompt.
 
 A score is a whole number of sixtieths, so that means of up to six calls are exact integers. Higher
 is better.

@@ -34,8 +34,8 @@ from studies.domain import Estimate
 ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
-"""Largest family (pairs times measures) whose critical value is estimated by bootstrap; larger
-families use Bonferroni's critical value."""
+"""Largest family (pairs of cells times measures) whose critical value is estimated by bootstrap;
+larger families use Bonferroni's critical value."""
 MIN_DISCORDANT = 10
 """The t interval of a difference of shares is reliable if at least this many units (verdicts or
 comparisons) differ between the two cells."""
@@ -238,8 +238,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
     the two cells.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
-    The score interval uses the effective number of pairs (`_effective_pairs`), or the number of
-    items if all items have the same difference.
+    The score interval uses the number of independent units that would give the observed standard
+    error, or the number of items if all items have the same difference.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -269,8 +269,9 @@ def _discordant_share(one: PairedTotals) -> float:
 
 
 def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
-    """Return the number of independent pairs that would give the observed standard error, at most
-    the number of units."""
+    """Return the number of independent units (such as verdicts), each in both cells, that would
+    give the observed standard error, at most the number of units. If nothing varies, or if each
+    item has one unit, this is the number of items."""
     error = jackknife_error(one.sums, one.statistic)
     variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:

@@ -87,8 +87,8 @@ class MeasureCube:
         return made
 
     def _read_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
-        """Set the cube's cells, and the flags of each cell (one order, unknown order), from a
-        frame; return the frame grouped by cell."""
+        """Set the cube's cells, and the flags of each cell (judged in one order only, order
+        unknown), from a frame; return the frame grouped by cell."""
         evidence = GroupedFrame(frame, by)
         self._flags = evidence
         if exceeds_block(frame):
@@ -219,7 +219,8 @@ class _ItemBlock(GroupedFrame):
 def _count_in_blocks(
     measures: list[Measure], whole: GroupedFrame, flags: GroupedFrame
 ) -> dict[str, _MeasureTotals]:
-    """Count the item totals of all measures, one block of items after the other."""
+    """Count the item totals of all measures, one block of items after the other. `flags` states
+    which cells were judged in one order only or in unknown order."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(whole.frame))
     blocks = len(item) // BLOCK_ROWS + 1
     block = (item * blocks // max(items, 1)).astype(np.int16)

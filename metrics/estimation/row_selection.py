@@ -292,8 +292,8 @@ def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
 
 
 def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
-    """Return the code of each row's arrangement (order of answers), and the contestants of each
-    arrangement. The second array is [arrangement, slot]."""
+    """Return the code of each row's order of answers, and the contestants of each order as [order,
+    slot]."""
     shown, codes = categories_and_codes(frame["shown"])
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0

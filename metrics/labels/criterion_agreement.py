@@ -37,7 +37,7 @@ def criterion_agreement(frame: pd.DataFrame) -> dict[Cell, dict[str, ScoreAgreem
 
 
 def criterion_agreement_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on criteria, as judge -> prompt -> criterion -> estimates."""
+    """Build the summary's section on criteria, as judge -> prompt -> criterion -> estimates."""
     nested: dict[str, Any] = {}
     for (judge, prompt), criteria in criterion_agreement(frame).items():
         nested.setdefault(judge, {})[prompt] = {

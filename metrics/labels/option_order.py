@@ -85,7 +85,7 @@ def option_order_effects(frame: pd.DataFrame) -> dict[Cell, OptionOrder]:
 
 
 def option_order_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on the order of the options, as judge -> prompt -> estimates."""
+    """Build the summary's section on the order of the options, as judge -> prompt -> estimates."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in option_order_effects(frame).items():
         values: dict[str, Any] = {

@@ -126,7 +126,8 @@ def _shared_correction(
 
 def _corrected(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
     """Estimate the true pass rate of one model from its labels, and from its unlabelled verdicts
-    corrected with the labels of all models."""
+    corrected with the labels of all models. `reason`, if not empty, says why a correction is
+    impossible."""
     unlabelled = own.usable.select(own.usable.label == UNKNOWN)
     rates = pass_fail_rates(own)
     if not len(unlabelled.verdict):
@@ -235,8 +236,8 @@ def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
 
 
 def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on models: judge -> prompt -> the value that models are ranked by, whether
-    error rates differ between models, and the models, the best first.
+    """Build the summary's section on rankings: judge -> prompt -> the value that models are ranked
+    by, whether error rates differ between models, and the models, the best first.
 
     Judges and prompts with verdicts on one model only are left out.
     """

@@ -2,7 +2,7 @@
 
 A rule combines the stored verdicts on one answer. A pass/fail verdict has a credit (right 1,
 undecided ½, wrong 0); a score has a loss, its distance to the label. Every rule is compared with
-one call on the same answers, paired by item.
+the rule "one call" (the verdict of a single call) on the same answers, paired by item.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class PointAdvice:
 
 @dataclass(frozen=True, slots=True)
 class PointRemedies:
-    """Rules of one judge with one prompt on labelled answers; the first rule is one call."""
+    """Results of the rules for one judge with one prompt on labelled answers; the first rule is
+    "one call"."""
 
     kind: Kind
     rules: tuple[PointRule, ...]
@@ -245,8 +246,9 @@ def _held_out_losses(
     chosen on other items.
 
     The threshold is chosen on one half of the items and applied to the other half, and vice versa,
-    for several random halves. None with fewer than four items, or fewer than
-    MIN_VALUES different pass probabilities.
+    for several random halves. None with fewer than four items, or fewer than MIN_VALUES different
+    pass probabilities. These are shares of passes or, with `probable`, come from the probabilities
+    of the options.
     """
     units, code = np.unique(item, return_inverse=True)
     if len(units) < 4:
@@ -309,7 +311,7 @@ def _advice(
 
 
 def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section of the JSON on remedies for verdicts on single answers: judge -> prompt ->
+    """Build the summary's section on remedies for verdicts on single answers: judge -> prompt ->
     the rules, the rules that the stored verdicts cannot test, and the recommended rule."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in point_remedies(frame).items():

@@ -79,8 +79,8 @@ def _score_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
 
 
 def reliability_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on reliability, as judge -> prompt -> value given by the judge -> share of
-    good answers, or mean label."""
+    """Build the summary's section on reliability, as judge -> prompt -> value given by the judge ->
+    share of good answers, or mean label."""
     nested: dict[str, Any] = {}
     for (judge, prompt), points in reliability_curves(frame).items():
         nested.setdefault(judge, {})[prompt] = {f"{one.value:.4g}": one.label for one in points}

@@ -140,9 +140,9 @@ class VerificationArrays:
     def _alpha(self) -> Estimate:
         """Estimate Krippendorff's α of "follows" (yes or no): 1 − (n − 1)·o / (yes·no).
 
-        n is the number of verifications, yes and no the number of each reply. o is the number of
-        coincidences of a yes with a no on one answer; on an answer with m verifications each pair
-        counts 1/(m − 1).
+        Only answers with several verifications count; n is the number of these verifications, yes
+        and no the numbers of those that say yes and no. o is the number of coincidences of a yes
+        with a no on one answer; on an answer with m verifications each pair counts 1/(m − 1).
         """
         answer, answers = self.answer
         yes = np.bincount(answer, self.follows, answers)

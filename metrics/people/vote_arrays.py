@@ -146,7 +146,7 @@ class VotesByPerson:
 
     @cached_property
     def one_vote(self) -> Ints:
-        """Row numbers, in `rows`, of the first vote of each person on each case (`votes`)."""
+        """Row numbers, in `rows`, of the votes in `votes` (a person's first vote on a case)."""
         group, groups = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         return row_selection.first_rows(group, groups)
 

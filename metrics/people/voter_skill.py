@@ -102,8 +102,9 @@ def _leave_one_group_out(tables: Floats) -> Floats:
 
 
 def _fit_skills(above: Floats, met: Floats) -> Floats:
-    """Fit each person's skill so that products of skills match the pairwise agreement (least
-    squares). Skills are updated in turn with half steps, until they converge."""
+    """Fit each person's skill so that products of skills match `above`/`met` (least squares):
+    summed agreement above chance and number of common comparisons of every two people. Skills are
+    updated by half steps until they converge."""
     skill = np.full(above.shape[:2], 0.5)
     for _ in range(MAX_STEPS):
         top = (above @ skill[..., None])[..., 0]

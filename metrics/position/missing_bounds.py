@@ -68,8 +68,8 @@ def _bounds(
     missing: NDArray[Any],
     what: str,
 ) -> dict[CellKey, Estimate]:
-    """Return, for each cell, the smallest and largest possible events/(read + missing). Each
-    missing verdict may or may not be an event."""
+    """Return, for each cell, the smallest and largest possible events/(read + missing): each
+    missing verdict or comparison may or may not be an event. `what` names them in the note."""
     found = {}
     for code, key in enumerate(evidence.cells):
         yes, n, gone = float(events[code]), int(read[code]), int(missing[code])

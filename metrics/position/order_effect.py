@@ -60,8 +60,8 @@ def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
 
 
 def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[Floats, Ints]:
-    """Return the mean disagreement of repeats in the same order, and the number of orders with
-    repeats."""
+    """Return, for each comparison, the mean disagreement of repeats in the same order, and the
+    number of its orders with repeats."""
     total = counts.sum(axis=1)
     several = total > 1
     agreeing = (counts * (counts - 1)).sum(axis=1)[several]

@@ -143,8 +143,8 @@ def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of the first slot among decisive verdicts of complete order sets. Where
-    only one order was judged: among all decisive verdicts, with a note."""
+    """Estimate the share of the first slot among decisive verdicts of complete order sets. In cells
+    judged in one order only, all decisive verdicts count, with a note."""
     return _estimate(FIRST_SHARE, frame)
 
 

@@ -1,7 +1,7 @@
 """Grade Score of a judge that chooses among N rotated options.
 
-It combines the even use of slots (entropy) and the constancy of the choice. A trial is one rotation
-of the options.
+The score is the harmonic mean of the entropy of the slots picked and the choice share: the share of
+trials with the option that was chosen most often. A trial is one rotation of the options.
 """
 
 from __future__ import annotations
@@ -209,8 +209,9 @@ def canonical_slot_probabilities(
 
 
 def expected_grade_scores(judge: Floats) -> dict[str, float]:
-    """Compute the exact expected grade, entropy and choice share of a judge, over all nⁿ outcomes
-    of one item. `pooled` is the entropy of the slots that the judge would pick over many items."""
+    """Compute the exact expected grade, entropy and choice share of a judge (given as [trial, slot]
+    probabilities), over all nⁿ outcomes of one item. `pooled` is the entropy of the slots that the
+    judge would pick over many items."""
     n = len(judge)
     outcomes = np.indices((n,) * n).reshape(n, -1)
     weight = np.prod([judge[k][outcomes[k]] for k in range(n)], axis=0)

@@ -72,7 +72,8 @@ def extract_battles(
     """Extract the battles of a frame: readable verdicts on two different contestants.
 
     Every readable verdict of every order and repeat is one battle; a tie is half a win for each
-    side. Noise-floor repeats, unreadable replies and prompts that only score are left out. With
+    side. Noise-floor repeats, unreadable replies and prompts that only score are left out.
+    `weighting="arena-hard"` gives "much better" the weight STRONG_WINS. With
     `outcome="probability"` a verdict with label probabilities counts by these instead of as win,
     loss or tie.
     """

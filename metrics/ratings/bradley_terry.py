@@ -60,7 +60,8 @@ TOO_MANY_CONTESTANTS_NOTE: Final = (
     f"{MAX_CONTESTANTS_WITH_LIMITS} models"
 )
 MAX_LIMIT_PAIRS: Final = 400
-"""Maximum number of unbounded gaps whose significance enters the ranks."""
+"""Maximum number of gaps without a finite estimate up to which their significance enters the ranks;
+with more, none of them does."""
 
 
 @dataclass(frozen=True, slots=True)

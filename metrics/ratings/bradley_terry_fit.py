@@ -124,7 +124,8 @@ def _line_search(
     best: float,
     terms: tuple[Floats, Floats, float],
 ) -> tuple[Floats, float]:
-    """Take the longest of 1, ½, ¼ … of the step that does not lower the likelihood."""
+    """Take the longest of 1, ½, ¼ … of the step that does not lower the log-likelihood `best`;
+    return the strengths and their log-likelihood. `terms`: wins of low and of high, penalty l2."""
     for halvings in range(40):
         trial = theta + step * 0.5**halvings
         value = _log_likelihood(counts, trial, *terms)
@@ -287,7 +288,8 @@ def _is_separable(
 def _refit_rounds(
     counts: PairCounts, centre: Floats, bread: Floats, low: Floats, high: Floats
 ) -> Floats:
-    """Fit θ [contestant, round] to the pair counts [pair, round] of all rounds."""
+    """Fit θ [contestant, round] to the wins `low` and `high` [pair, round] of all bootstrap rounds.
+    `centre` is θ of the full data, `bread` the inverse of the Hessian there."""
     spread = incidence_matrix(counts)
     total = low + high
     theta = np.repeat(centre[:, None], low.shape[1], axis=1)
@@ -316,8 +318,8 @@ def _residual(counts: PairCounts, theta: Floats, low: Floats, total: Floats) -> 
 
 
 def _newton_rounds(counts: PairCounts, centre: Floats, low: Floats, total: Floats) -> Floats:
-    """Fit the rounds that differ much from the full data, each with its own Hessian and limited
-    steps."""
+    """Fit the rounds that do not converge under the Hessian of the full data: each with its own
+    Hessian, in steps of at most 1 logit."""
     spread = incidence_matrix(counts)
     models, rounds = len(centre), low.shape[1]
     theta = np.repeat(centre[:, None], rounds, axis=1)

@@ -159,8 +159,8 @@ def largest_first(entry: tuple[str, Estimate]) -> tuple[float, str]:
 def tally_outcomes(
     item: Ints, items: int, setting: Ints, outcome: Ints, shape: tuple[int, int]
 ) -> tuple[sparse.csr_array, Ints]:
-    """Count the outcomes for each kind of item (items with the same battle), as `LogitProblem`
-    needs them.
+    """Return `tally` and `multiplicity` of a `LogitProblem`: the outcomes counted for each kind of
+    item (items with the same battle), and the number of items of each kind.
 
     `shape` is (number of settings, number of outcomes); a setting is what was shown to which judge.
     """
@@ -226,10 +226,11 @@ def _row_space(rows: Floats) -> Floats:
 
 def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
     """Find a direction b with row·b = 0 for the rows in `tied`, row·b ≥ 0 for all other rows, and
-    row·b > 0 for as many of them as possible (rows and `tied` from `_choice_differences`).
+    row·b > 0 for as many of them as possible.
 
-    Returns the zero vector if no row·b can be positive. Solved as a linear program: the largest
-    sum of slacks t in [0, 1] with t ≤ row·b.
+    A row has the regressors of a chosen alternative minus those of another; `tied` marks rows whose
+    other alternative was also chosen. Returns the zero vector if no row·b can be positive. Solved
+    as a linear program: the largest sum of slacks t in [0, 1] with t ≤ row·b.
     """
     width, free = rows.shape[1], int((~tied).sum())
     found = linprog(

@@ -1,9 +1,9 @@
 """Final Elo ratings from the last battles only, for millions of battles.
 
 Two passes over the same battles from different starting ratings converge, because each battle
-reduces the difference between the ratings of the two passes (by at most the share K·slope/2). So a
-pass over five million battles ends with the same ratings as a pass over its last tens of thousands,
-whatever the start. This is verified by playing the last battles from two starts.
+reduces the difference between the ratings of the two passes. So a pass over five million battles
+ends with the same ratings as a pass over its last tens of thousands, whatever the start. This is
+verified by playing the last battles from two starts.
 """
 
 from __future__ import annotations

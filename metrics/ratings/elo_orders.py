@@ -1,4 +1,5 @@
-"""Online Elo passes computed in parallel: one column for each order of the battles."""
+"""Online Elo passes computed in parallel: one column for each order of the battles. A step plays
+the next battle of every order."""
 
 from __future__ import annotations
 
@@ -221,7 +222,8 @@ def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
 
 
 def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
-    """Play one block of steps; changes `state` in place.
+    """Play one block of steps: add `gain` − `half`·tanh(h_a − h_b) to h_a and subtract it from h_b,
+    in place. `state` has the scaled ratings h (see `play_orders`), `places` the indices of a and b.
 
     This loop takes most of the time. It allocates nothing; `take` is called as a method, and `half`
     is made an array, because numpy's wrapper and scalars take longer than the arithmetic.

@@ -66,8 +66,8 @@ class GapLimits:
         A gap d is excluded if the battles are less than 2.5 % as likely under the best fit with
         that gap as under the best fit with any gap. For two contestants and n wins this is the
         exact limit, a win probability of .025^(1/n). Battles of one item count as one: the
-        log-likelihood is divided by the mean number of battles per item that separate the two
-        contestants.
+        log-likelihood is divided by the mean number of battles per item between the contestants
+        that lost all these battles and the others.
         """
         if (above, below) not in self._cache:
             self._cache[above, below] = self._compute_lower_limit(above, below)

@@ -2,10 +2,10 @@
 pay for.
 
 With few comparisons the budget pays for an expensive rule, with many only for a cheap one. The plan
-starts with one call of a judge. Each further rule must agree significantly more often than the step
-before it. A rule other than one call also requires that a remedy is recommended for its judge, so
-that plan and recommendation never contradict each other. All agreements are measured on items
-that were not used to choose the rule.
+starts with the rule "one call" of a judge: the verdict of a single call. Each further rule must
+agree significantly more often than the step before it. A rule other than "one call" also requires
+that a remedy is recommended for its judge, so that plan and recommendation never contradict each
+other. All agreements are measured on items that were not used to choose the rule.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
 def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Option]:
     """List the rules that may enter the plan, cheapest first.
 
-    They are, for each cost, one call of the best judge that costs at most as much, and the rules of
-    every judge for whom a remedy helps.
+    They are, for each cost that occurs, one call of the best judge with this cost or less, and the
+    rules of every judge for whom a remedy helps.
     """
     cells = [k for k, cell in enumerate(study.cells) if cell in costs]
     singles = [single_rule(study.grid, cell) for cell in cells]
@@ -104,7 +104,7 @@ def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Opti
 def _best_by_cost(
     study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Cell, float]
 ) -> Iterator[_Option]:
-    """Yield, for each cost, the best rule that costs at most as much.
+    """Yield, for each cost that occurs, the best rule with this cost or less.
 
     A rule is chosen on half of the items and measured on the other half. Rules with the same cost
     are tried in the order of their number of calls.
@@ -170,7 +170,8 @@ def _follows(study: RemedyStudy, option: _Option, last: _Option) -> bool:
 
 
 def _single_cell(study: RemedyStudy, option: _Option) -> int | None:
-    """Return the judge and prompt (cell) of an option that is one call; None for any other rule."""
+    """Return the cell (judge and prompt) of an option with the rule "one call"; None for other
+    rules."""
     rule = option.rule
     return study.cells.index(rule.members[0]) if rule.id == SINGLE else None
 

@@ -43,8 +43,9 @@ class OrderGrid:
     """Stored verdicts of every judge and prompt (a cell) on every comparison of two answers.
 
     `graded` has scores in [−1, 1] (positive for the name that sorts first) where replies are
-    graded; `repeats` has the verdicts of repeated calls, the first call included. Both are None if
-    no row has any. `row` is the position in the frame of one row of each comparison.
+    graded; `repeats` has the verdicts of repeated calls, the first call included. Each is None if
+    there are no such replies or calls. `row` is the position in the frame of one row of each
+    comparison.
     """
 
     cells: tuple[Cell, ...]

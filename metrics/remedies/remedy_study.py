@@ -1,7 +1,7 @@
 """Remedies of a study: rules of all judges on the same comparisons, juries, recommendations.
 
 Agreement is here the mean half credit against the known better answer; a cell is a judge with a
-prompt.
+prompt. "One call" is the rule without a remedy: the verdict of a single call.
 """
 
 from __future__ import annotations
@@ -141,15 +141,15 @@ class RemedyStudy:
         return got.low is not None and got.low > 0
 
     def other_judges(self, cell: int) -> list[RuleEstimate]:
-        """Estimate one call of the judge of a cell, then one call of each other judge with the same
-        prompt."""
+        """Estimate the rule "one call" for the judge of a cell, then for each other judge with the
+        same prompt."""
         panel = self.panel(self.cells[cell][1])
         order = [cell, *(k for k in panel if k != cell)]
         return estimate_rules(self.grid, [single_rule(self.grid, k) for k in order], _generator())
 
     def _juries_with(self, cell: int) -> list[Rule]:
-        """List juries that include this judge: with the best partner, with the two best, and with
-        all judges."""
+        """List rules of juries that include this judge: with the best partner, with the two best,
+        and with all judges."""
         panel = self.panel(self.cells[cell][1])
         others = self.partners(cell)
         found: list[Rule] = []
@@ -199,13 +199,14 @@ class RemedyStudy:
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
 
     def jury_table(self, cells: Sequence[int]) -> list[RuleEstimate]:
-        """Estimate one call of the best member, then the rules of a jury, as one family."""
+        """Estimate the rule "one call" of the best member, then the rules of a jury, as one
+        family."""
         best = max(cells, key=lambda cell: self._single_agreement(cell))
         baseline = single_rule(self.grid, best)
         return estimate_rules(self.grid, [baseline, *jury_rules(self.grid, cells)], _generator())
 
     def best_judge(self) -> int | None:
-        """Return the cell with the highest agreement of one call; None without cells."""
+        """Return the cell whose rule "one call" has the highest agreement; None without cells."""
         return max(range(len(self.cells)), key=self._single_agreement, default=None)
 
     def _single_agreement(self, cell: int) -> float:

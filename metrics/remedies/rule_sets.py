@@ -43,12 +43,12 @@ class Rule:
 
 
 def own_rules(grid: OrderGrid, cell: int) -> list[Rule]:
-    """List the rules over the verdicts of one cell; the first is one call, without a remedy."""
+    """List the rules over the verdicts of one cell; the first is the rule without a remedy."""
     return [*_hard_rules(grid, cell), *_graded_rules(grid, cell), *_repeat_rules(grid, cell)]
 
 
 def single_rule(grid: OrderGrid, cell: int) -> Rule:
-    """Build the rule without a remedy: one call of a judge with a prompt."""
+    """Build the rule without a remedy: the verdict of one call of a judge with a prompt decides."""
     return _own(grid, cell, SINGLE, decision_rules.single_call(grid.verdicts[cell]), 1)
 
 

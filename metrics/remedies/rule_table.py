@@ -1,5 +1,5 @@
-"""Estimates of remedies on the same comparisons: agreement, share decided, difference to one
-call."""
+"""Estimates of remedies on the same comparisons: agreement, share decided, difference to one call
+(the rule without a remedy, which takes the verdict of a single call)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class RuleEstimate:
 def estimate_rules(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> list[RuleEstimate]:
-    """Estimate rules on the comparisons of an order grid; the first rule is one call.
+    """Estimate rules on the comparisons of an order grid; the first is the rule "one call".
 
     A rule that lacks replies on some comparisons is compared with one call on the remaining
     comparisons, and a note states their number. Such rules, and rules that ask people (a vote is no

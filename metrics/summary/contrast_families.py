@@ -24,7 +24,7 @@ from metrics.win_rates.win_rates import win_rate_measure
 
 SEED: Final = 20_24
 MAX_FAMILY: Final = 400
-"""Largest family (pairs times measures) that is computed."""
+"""Largest family (pairs of judges or of prompts, times measures) that is computed."""
 MAX_ROWS: Final = 500_000
 """Largest number of judgements for which the families are computed."""
 WIN_RATES: Final = "Win rates"

@@ -43,7 +43,8 @@ from metrics.win_rates.precision_plan import precision_plan
 from studies.domain import Estimate
 
 MAX_PRECISION: Final = 8
-"""Maximum number of contestants for each of which variance components are computed."""
+"""Maximum number of contestants up to which variance components are computed for each; with more,
+only for the one with the highest win rate."""
 
 Json = dict[str, Any]
 
@@ -291,7 +292,8 @@ def _precision(frame: pd.DataFrame) -> Json:
 
 
 def _arena_hard(frame: pd.DataFrame) -> Json:
-    """Compute ratings of five-level prompts that count "much better" three times (Arena-Hard)."""
+    """Compute ratings from five-level verdicts, with "much better" counted three times
+    (Arena-Hard)."""
     rows = _five_level_rows(frame)
     if not len(row_selection.select_pairs(rows)):
         return {}

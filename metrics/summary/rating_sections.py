@@ -59,9 +59,9 @@ def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
     them and the present precision.
 
     For each such pair: the number of battles needed to distinguish their observed difference from
-    none with 80 % power, given their tie rate and design effect; the half-width of their gap now
-    and after as many verdicts again; the e-value of one vote per item, which may be checked at any
-    time (stop at 20).
+    none with 80 % power, given their tie rate and design effect; the half-width of the interval of
+    their gap, now and with twice the verdicts; the e-value against "no difference", with one vote
+    per item. It may be checked at any time; from 20 on the difference is significant.
     """
     pairs = row_selection.select_pairs(frame)
     return {

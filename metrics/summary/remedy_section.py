@@ -191,8 +191,8 @@ def _jury(study: RemedyStudy, cells: Sequence[int], picked: bool, inputs: Remedy
 
 
 def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
-    """Return judge -> prompt -> recommendation, and the recommendation for the judge with the
-    highest agreement of one call."""
+    """Return judge -> prompt -> recommendation, and the recommendation for the judge whose single
+    calls have the highest agreement."""
     found: Json = {}
     best = study.best_judge()
     chosen: Json = {}

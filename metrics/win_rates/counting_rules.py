@@ -138,7 +138,7 @@ def rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
 
 
 def remedy_text(combine: CombineRule) -> str:
-    """Describe a remedy, named as in `combine`, in words for the middle of a sentence."""
+    """Describe the remedy that `combine` names, in words for the middle of a sentence."""
     remedy = parse_remedy(combine)
     assert remedy is not None, combine
     words = words_of_id(remedy.id, remedy.judges)

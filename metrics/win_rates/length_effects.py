@@ -121,8 +121,8 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints], name: str) -> Estima
 
 
 def _design_matrix(gap: Floats) -> tuple[Floats, str]:
-    """Build the columns of intercept and length term; without variation in lengths there is no
-    length term."""
+    """Return the columns of intercept and length term, and a note; without variation in lengths
+    there is no length term."""
     spread = float(gap.std())
     one = np.ones((len(gap), 1))
     if spread == 0:
@@ -136,7 +136,7 @@ def fit_logit(
     design: Floats, outcome: Floats, item: Ints, shrink: Floats
 ) -> tuple[Floats, Floats, int]:
     """Fit a logistic regression (outcomes may be ½); returns coefficients, covariance clustered by
-    item, and number of items."""
+    item, and number of items. `shrink` is the ridge penalty of each coefficient."""
     ridge = np.diag(shrink)
     beta = np.zeros(design.shape[1])
     for _ in range(MAX_STEPS):

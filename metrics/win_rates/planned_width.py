@@ -76,9 +76,9 @@ def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWid
     """Return the expected half-width for a study of this size.
 
     If several judges, prompts or orders are planned but the components come from one judge, prompt
-    or order, the verdicts of different ones are taken as independent. If repeats were not measured,
-    all variance of single cells is taken as noise. Both assumptions give the narrowest possible
-    interval.
+    or order, the verdicts of different judges, prompts or orders are taken as independent. If
+    repeats are planned but were not measured, the interaction of all sources is taken as noise.
+    Both assumptions give the narrowest possible interval.
     """
     known, at_best, shrink = components, False, 1.0
     levels = size.levels()

@@ -145,7 +145,8 @@ def _corrected_estimate(
     cases: _ContestantCases, people: Estimate, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Estimate, float]:
     """Return the corrected estimate and the weight of the judge's verdicts; the estimate from
-    people's votes alone, and 0, if the judge does not make it more precise."""
+    people's votes alone, and 0, if the judge does not make it more precise. `both` marks cases with
+    votes and verdicts, `rest` cases with verdicts only."""
     if people.value is None or people.low is None:
         return people, 0.0
     reason = _why_uncorrected(both, rest)
@@ -174,8 +175,9 @@ def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
 def _item_influence(
     cases: _ContestantCases, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Return the influence of each item on two quantities that the correction combines. They are
-    people's mean, and the difference of the judge's means on pairs with and without votes."""
+    """Return the influence of each item on the two quantities that the correction combines:
+    people's mean, and the judge's mean on cases with votes (`both`) minus that on cases without
+    (`rest`)."""
     votes = np.where(both, cases.votes, 0.0)
     verdicts = np.where(both | rest, cases.verdicts, 0.0)
     own = both * (votes - votes[both].mean()) / both.sum()

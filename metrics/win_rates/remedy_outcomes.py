@@ -46,8 +46,9 @@ def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
 
 
 def remedy_outcomes(frame: pd.DataFrame, remedy: RemedyName) -> pd.DataFrame:
-    """Return one row for each equally probable outcome of each comparison; `pick` refers to the
-    slots of that row."""
+    """Return the outcomes of each comparison under a remedy. A comparison has several rows, equally
+    probable, if its outcome depends on chance, such as which order is asked first. `pick` is a slot
+    of its own row."""
     pair, _ = pair_orders(frame)
     rows = row_selection.select_rows(frame, pair & row_selection.evidence_mask(frame))
     rows = row_selection.select_known_order(rows)

@@ -127,7 +127,7 @@ def _write_yaml(store: Store, study: str, path: Path) -> int:
 
 
 def _local_source_note(source: str) -> str:
-    """Return a comment that the data source is a local file of this machine; "" for other
+    """Return a YAML comment saying that the data source is a file on this machine; "" for other
     sources."""
     if source == PROBE_SOURCE or source.startswith("hub:") or "${" in source:
         return ""
@@ -217,11 +217,11 @@ def _pair_verdicts(store: Store, study: str) -> Iterator[Judgement]:
 
 
 def _write_mt_bench(store: Store, study: str, path: Path) -> int:
-    """Write MT-Bench pair files: one line per item, pair, judge, prompt and repeat.
+    """Write MT-Bench's pair file: one line per item, two models, judge, prompt and repeat.
 
-    In game 2 the answers are swapped; as in MT-Bench, its winner is written as `model_1` or
-    `model_2`, not by position. An unusable reply is written as `error`. Prompts that only score and
-    verdicts of unknown order are left out.
+    Each line has the verdicts in both orders, as games 1 and 2; the winner is written as `model_1`,
+    `model_2` or `tie`, never as a position. A missing or unusable verdict is written as `error`.
+    Prompts whose replies give only scores, and verdicts of unknown order, are left out.
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
     scores, picks = set[str](), set[str]()
@@ -257,7 +257,7 @@ def _game_winner(judgement: Judgement | None, pair: tuple[str, ...]) -> str:
 
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
     """Write the verdicts on the two models that were compared most often, since an LLM Comparator
-    file holds only two; return the number of examples."""
+    file holds only two models; return the number of examples (items)."""
     met = Counter(tuple(sorted(j.ask.shown)) for j in _pair_verdicts(store, study))
     if not met:
         raise StudyError(
@@ -268,7 +268,8 @@ def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
 
 
 def write_comparator(store: Store, study: str, pair: tuple[str, ...], path: Path) -> int:
-    """Write the verdicts on one pair in LLM Comparator's format.
+    """Write the verdicts on the two models of `pair` in LLM Comparator's format; return the number
+    of examples (items).
 
     Scores are from -1.5 to 1.5; positive means that `pair[0]` is better, whichever was shown first.
     """

@@ -21,7 +21,7 @@ from studies.store.store import Store
 
 
 def read_exported_judgements(path: Path, source: str) -> list[Judgement]:
-    """Read judgements written by `python -m studies export`."""
+    """Read judgements that `python -m studies export` wrote, as verdicts of the study `source`."""
     return assign_recorded_keys(source, first_per_ask(parse_judgements(read_table(path))))
 
 
@@ -53,8 +53,8 @@ def import_verdicts(
 ) -> LoadedSource:
     """Import a file, folder or Hub dataset of verdicts as a study, without judge calls.
 
-    `source` is a path relative to `folder`, or a `data` block, whose slice is selected. A recorded
-    study of the same name is replaced, unless the file has an error.
+    `source` is a path relative to `folder`, or the `data` block of a study, of which only the slice
+    is imported. A recorded study of the same name is replaced, unless the file has an error.
     """
     spec = (
         source

@@ -127,7 +127,8 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
 def _with_recorded_keys(
     rows: Iterator[tuple[Any, ...]], source: str, positions: Iterator[int]
 ) -> list[tuple[Any, ...]]:
-    """Return the rows, each with the key of a recorded verdict and with a position in the plan."""
+    """Return the rows, each with the key of a recorded verdict; a row without a position in the
+    plan gets the next of `positions`."""
     found, keys = [], RecordedKeyMaker(source)
     for row in rows:
         (_, item, judge, prompt, shown, labels, repeat, *rest, position, settled) = row

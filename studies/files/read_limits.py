@@ -52,8 +52,8 @@ class ReadLimits:
     contestants: int
     """Maximum number of contestants of a study; the head-to-head table grows with its square."""
     judges: int
-    """Maximum number of pairs of judge and prompt, people not counted; the agreement table grows
-    with its square."""
+    """Maximum number of combinations of judge and prompt, people not counted; the agreement table
+    grows with its square."""
     categories: int
     """Maximum number of categories of one study; each is a column of the tables by judge."""
 

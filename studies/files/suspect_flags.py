@@ -14,5 +14,4 @@ FLAG_FIELDS: Final = frozenset({SUSPECT_COLUMN, SUSPECTS_FIELD})
 
 
 def without_flags(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row without the injection flags."""
     return {name: value for name, value in row.items() if name not in FLAG_FIELDS}

@@ -2,9 +2,9 @@
 
 `Ask.labels` lists the options of the verdict in the order offered, then the criteria of a rubric in
 the order listed. An option with a letter is stored as "B=4", a criterion as "criterion:Clarity";
-options and criteria contain neither sign. In a frame, an option that is not a number is stored with
-its rank on the prompt's scale, such as "good:3" (`with_ranks`), because its position in the request
-does not determine its rank.
+names of options and criteria contain neither "=" nor ":". In a frame, an option that is not a
+number is stored with its rank on the prompt's scale, such as "good:3", because its position in the
+request does not determine its rank.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class TextColumn:
         self.take_coded(found, codes)
 
     def take_coded(self, texts: Iterable[str], codes: np.ndarray) -> None:
-        """Append the rows `texts[code]`; `texts` are in order of their first appearance."""
+        """Append one row `texts[code]` for each code; `texts` are in order of first appearance."""
         known = self._known
         merged = [known.setdefault(str(text), len(known)) for text in texts]
         self._parts.append(np.asarray(merged, np.int32)[codes])
@@ -72,7 +72,7 @@ class NumberListColumn:
         )
 
     def take_lists(self, lists: Sequence[Any]) -> None:
-        """Append one row per list of numbers, or None for a row without numbers."""
+        """Append one row per element: a list of numbers, or None for a row without numbers."""
         table = np.full((len(lists), 0), np.nan, np.float32)
         if any(lists):
             self._any = True

@@ -117,10 +117,10 @@ def _add_right(
     frame: pd.DataFrame, item_codes: np.ndarray, narrow: Sequence[Mapping[str, Any]]
 ) -> None:
     """Add two columns: whether a pick is one of the right answers, and the number of right answers
-    among the options.
+    among the options; both are −1 where no right answer is known.
 
-    Among three options or more several can be equally good, so `truth` names none of them. Both
-    columns are −1 where no right answer is known.
+    Among three options or more several can be equally good, so `truth` names none of them. `narrow`
+    has the facts of each item, by item code.
     """
     comparisons = frame["comparison"].cat
     options = [tuple(str(name).split(SEP)) for name in comparisons.categories]
@@ -165,8 +165,7 @@ def _status_column(columns: JudgementColumns) -> pd.Categorical[str]:
 
 
 class _SlotTable:
-    """Contestant code in each slot of each arrangement (order of answers); -1 if the arrangement
-    has fewer slots."""
+    """Contestant code in each slot of each order of answers; -1 where an order has fewer slots."""
 
     def __init__(self, parts: Sequence[tuple[str, ...]]) -> None:
         self.known = sorted({name for part in parts for name in part})
@@ -180,10 +179,8 @@ class _SlotTable:
         return np.asarray(self.names[shown, slot])
 
     def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
-        """Return the slot of a contestant in each arrangement (order of answers).
-
-        The result is undefined if the arrangement does not show the contestant.
-        """
+        """Return, for each row, the slot of its contestant in its order `shown`; undefined if that
+        order does not show the contestant."""
         return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
 
 
@@ -221,7 +218,7 @@ def _add_lengths(
     slots: _SlotTable,
 ) -> None:
     """Add the length in characters of each answer shown, -1 if unknown; no column is added if all
-    lengths are unknown."""
+    lengths are unknown. `narrow` has the facts of each item, by item code."""
     lengths = np.full(
         (len(narrow), len(slots.known) + 1), -1, np.int32
     )  # the last column is for empty slots
@@ -264,6 +261,7 @@ def _truth_column(
     judges: pd.Categorical[str],
 ) -> np.ndarray:
     """Return the slot of the truly best answer for each row; it is computed once per comparison.
+    `narrow` has the facts of each item, by item code.
 
     If the truth is the majority of people, the row of a person is compared with the majority of the
     other people, without that person's own vote.
@@ -331,7 +329,6 @@ def _parse_preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:
 
 
 def _without_person(people: list[Preference], person: str) -> list[Preference]:
-    """Return the preferences without those of one person."""
     name = person.removeprefix(HUMAN_PREFIX)
     return [p for p in people if p.judge.removeprefix(HUMAN_PREFIX) != name] if name else people
 

@@ -31,8 +31,8 @@ is in `expected_level_…`. Both exist only if a verdict has probabilities of le
 
 CRITERION_LABEL_PREFIX: Final = "gold_level_"
 """Prefix of the columns with the right level of each criterion of a rubric, numbered in the order
-listed: its label, or the mean of people's levels; NaN without either. The frame has these columns
-only if a rubric has a label or was filled in by a person."""
+in which the request lists them: the level of the label, else the mean of people's levels, else NaN.
+The frame has these columns only if a rubric has a label or was filled in by a person."""
 
 ScaleLookup = Callable[[str], Sequence[str]]
 """Function: name of a prompt -> its options, from the lowest to the highest; empty if unknown."""
@@ -106,7 +106,8 @@ def _add_expected_scores(
     """Add columns with expected score and standard deviation, for rubrics also for each criterion.
 
     `shares` are the probabilities of the options from the lowest to the highest, in a rubric for
-    one criterion after the other. The levels of a rubric are taken as independent.
+    one criterion after the other; `known` marks the rows that have them. `parsed` has the
+    arrangement of each code of `labels`. The levels of a rubric are taken as independent.
     """
     codes = frame["labels"].cat.codes.to_numpy()
     most = max((len(one.criteria) for one in parsed), default=0)
@@ -181,8 +182,8 @@ def _labels_of_rows(
 
 
 def _people_verdicts(frame: pd.DataFrame, voted: np.ndarray, passes: np.ndarray) -> np.ndarray:
-    """Return people's verdict on each row's answer; NaN without votes or if pass and fail are
-    even."""
+    """Return people's verdict on each row's answer; NaN without votes or if pass and fail are even.
+    `voted` marks the rows of people, `passes` the rows of pass/fail judgements."""
     if "score_0" not in frame:
         return np.full(len(frame), np.nan)
     answer = (

@@ -26,7 +26,8 @@ def current_checks(store: Store, study: str) -> ChecksByItem:
 
 
 def _merge_checks(store: Store, study: str, saved: str) -> ChecksByItem:
-    """Merge the checks in the data file with those on the page, without checks of removed items."""
+    """Merge the checks in the data file with those on the page, without checks of removed items;
+    `saved` is a text that changes when the study is saved."""
     from_data = store.memoised(
         study, ("checks in items",), lambda: checks_in_items(store, study), saved
     )

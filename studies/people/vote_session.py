@@ -113,8 +113,8 @@ class VoteSession:
     ) -> Ballot:
         """Store a new or changed vote; `criteria` are in the order of the verdict's rubric levels.
 
-        `stamp` is the ballot's time `done` when the page showed the ballot. If the ballot was voted
-        on in another window since then, StaleBallot is raised.
+        `stamp` is the value of `Ballot.done` (time of the vote or skip; 0 if open) that the page
+        received with the ballot. If the stored value differs, StaleBallot is raised.
         """
 
         def work(connection: sqlite3.Connection) -> Ballot:
@@ -216,8 +216,8 @@ class VoteSession:
         return self._show_ballot(lambda place: place == mine[0].position)
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
-        """Return the voter's last ballot for whose position `wanted` is true; store that it is
-        shown now."""
+        """Return the voter's last ballot whose position `wanted` accepts, and store the present
+        time as the time when it was last shown."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)

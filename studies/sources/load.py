@@ -146,8 +146,8 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
 
 
 def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
-    """List the files of a source that consists of several: listed in the study, matching a pattern,
-    or in a folder read by a mapping; else empty."""
+    """List the files of a source that consists of several: those listed in the study, those that
+    match a pattern, or those in a folder if the study maps its columns to fields; else empty."""
     if spec.parts:
         return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
     if path.is_dir():

@@ -24,7 +24,7 @@ REMEDY_PATTERN: Final = re.compile(
     r"^(calibrated|margin\((0(\.\d+)?|1)\)|repeats\([2-9]\)(-both)?|prompt:[^|]+"
     rf"|({'|'.join(JURY_RULES)})(\|[^|]+){{2,}})$"
 )
-"""Pattern of all other remedies, such as those in REMEDY_EXAMPLES."""
+"""Pattern of the remedies that are not in REMEDY_RULES; REMEDY_EXAMPLES lists some."""
 REMEDY_EXAMPLES: Final = "calibrated, margin(0.25), repeats(3)-both, prompt:name, jury-both|a|b"
 
 

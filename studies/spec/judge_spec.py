@@ -46,8 +46,8 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
 
 
 def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
-    """Return the judge; where the study file gives none, with the address and key variable of its
-    provider preset, and price 0 for a server on the user's machine."""
+    """Complete a judge by its provider preset: address and key variable, unless the study file
+    gives them; price 0 for a server on the user's machine, unless a price is given."""
     preset = provider_presets()[judge.provider]
     variable = JUDGE.api_key_env.attribute in given
     return replace(

@@ -231,7 +231,8 @@ def _answering_contestants(item: Item) -> list[str]:
 
 
 def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
-    """Return the option that loses most pairs by votes or by design; of several, the last."""
+    """Return the option that is worse than the most other options, by votes or by design; of
+    several such options, the last."""
     beaten = dict.fromkeys(options, 0)
     winners = {
         pair: better_answer(item.human, *pair) for pair in itertools.combinations(options, 2)

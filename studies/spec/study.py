@@ -76,7 +76,8 @@ def _read_study(values: object, where: str, folder: Path) -> Study:
 
 
 def dump_study(study: Study) -> str:
-    """Write a study as YAML that `parse_study` reads; values equal to the default are omitted."""
+    """Write a study as YAML that `parse_study` reads, without values that its preset gives or, if
+    it has no preset, the defaults give."""
     import yaml  # not needed to measure a table
 
     return yaml.safe_dump(study_to_mapping(study), sort_keys=False, allow_unicode=True)
@@ -101,8 +102,8 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
 
 
 def preset_defaults(study: Study) -> Study:
-    """Return a study with only the values of this study's preset and its data source; without a
-    preset, with default values."""
+    """Return a study with this study's data source and otherwise only the values that this study's
+    preset sets (without a preset, default values)."""
     defaults = Study(name="", data=DataSpec(source=study.data.source))
     if not study.preset:
         return defaults
@@ -147,8 +148,8 @@ def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
 def _protocol_keys(study: Study, base: Study) -> list[StudyKey]:
     """Return the protocol keys that are compared with the preset.
 
-    Keys that the pairing does not use are excluded, and so is a baseline that the preset leaves to
-    the user.
+    Keys that have no effect with the study's value of `pairing` are excluded, and so is `baseline`
+    if the preset leaves it to the user.
     """
     unused = [] if study.pairing == "new" else [STUDY.new, STUDY.reference_games]
     if study.pairing == "all" or (base.pairing != "all" and not base.baseline):

@@ -44,7 +44,8 @@ class _UniqueKeyLoader(BoundedYamlLoader):
 
 
 def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]) -> int:
-    """Count the values of a YAML node with its aliases expanded."""
+    """Count the values of a YAML node with its aliases expanded; `known` caches counts by node id,
+    `above` has the ids of the nodes that contain this node."""
     if id(node) in above:
         raise YamlTooLarge(problem="an alias of itself", problem_mark=node.start_mark)
     if id(node) not in known:

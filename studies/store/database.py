@@ -181,7 +181,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _add_identity(connection: sqlite3.Connection) -> None:
-    """Add an identity to a store of an earlier release, which has none.
+    """Add the identity (a random number in the file's header) to a store of an earlier release.
 
     A store that cannot be written stays as it is; the first write to it reports the reason.
     """

@@ -50,19 +50,19 @@ class RunJournal:
                 "writable folder on a local disk"
             ) from None
         self.attempts_in_flight: set[int] = set()
-        """Ids of attempts whose call has started and whose outcome is not stored yet."""
+        """Ids of started attempts whose outcome is not stored yet."""
         self.wait_for_repair: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
         """Function called after a failed write with the error and the time when the write was
         submitted; returns whether to try again."""
         self.fits_budget: Callable[[sqlite3.Connection], bool] = lambda connection: True
         """Function that returns whether one more call fits into the study's budget, given the
-        stored calls of all runs."""
+        stored attempts of all runs."""
         self.retry_statuses = tuple(sorted(again))
         self.start_seq = store.last_seq()
         self._store, self._wall = store, wall
 
     def close(self) -> None:
-        """Release all leases and delete attempts whose call was not made.
+        """Release all leases and delete attempts whose request was not sent.
 
         Attempts whose outcome could not be stored remain and are listed as possibly paid.
         """
@@ -94,9 +94,9 @@ class RunJournal:
         return begun
 
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
-        """Delete an attempt whose call was not sent, because the run or the endpoint is paused.
+        """Delete an attempt whose request was not sent, because the run or the endpoint is paused.
 
-        `keep_lease`: another call for the same ask is in progress, so the lease is not released.
+        `keep_lease`: another attempt at the same ask is in progress, so the lease is not released.
         """
 
         def work(connection: sqlite3.Connection) -> None:

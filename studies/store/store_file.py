@@ -127,12 +127,12 @@ class StoreFile:
         work: Callable[[], Value],
         version: Hashable | None = None,
     ) -> Value:
-        """Return the result of `work`, computed once per version of a study and kept in the store's
-        cache.
+        """Return the result of `work`, computed once per version of the study `name` and kept in
+        the store's cache.
 
-        `what` is the name and arguments of the computation. `version` replaces the study's version
-        for results that depend on only a part of the study or on more than the study. Callers share
-        the result and must not change it.
+        `what` identifies the computation: its function and arguments. `version` replaces the
+        study's version for results that depend on only a part of the study or on more than the
+        study. Callers share the result and must not change it.
         """
         current = self.version(name) if version is None else version
         return self._cache.compute_once((name, *what), current, work)

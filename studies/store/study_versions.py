@@ -22,8 +22,8 @@ class _VersionRecord(NamedTuple):
     last: int
     """Highest sequence number (seq) of the whole store at the last check."""
     own: int
-    """Highest sequence number (seq) of the store at the first check or after a save; once the study
-    gets a further judgement, the number of its newest judgement."""
+    """Sequence number (seq) in the study's version: that of its newest judgement since the first
+    check or the last save; before such a judgement, the highest of the store at that time."""
 
 
 class StudyVersions:

@@ -1,4 +1,4 @@
-"""Rules for suspected prompt injections: verdict markers, orders, chat tags, in many languages.
+"""Rules for suspected prompt injections: verdict markers, commands, chat tags, in many languages.
 
 Each rule has trigger words. Its pattern is tried only if one of these words occurs, because
 searching for a word is about fifty times faster than matching a pattern, and most texts have none
@@ -57,7 +57,7 @@ _ORDER_START: Final = (
     r"(?:(?:^|[.!?:;\n\u201c\"'(\[>*#-])[ \t*>#-]{0,4}|\b(?:please|always|simply|just|now|"
     r"must|should|have to|to only|therefore|and)\s)"
 )
-"""Pattern of the beginning of an order to the judge; "I choose this answer" is not an order."""
+"""Pattern of the beginning of a command to the judge; "I choose this answer" is no command."""
 
 INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
     _make_rule(

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from components.results.view_drawing import PAIR_VIEWS
+from judges.planning.plan import save_plan
+from studies.store.store import Store
+from tests.judge_server import JudgeServer
+from tests.judges.small_studies import endpoint, study_plan
 from tests.ui.conftest import open_filters, open_view, show_file, show_settings
+from tests.ui.test_pass_fail_page import ORDERED, save_ordered_study
 
 axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -18,7 +25,7 @@ RULES = {
     # What a page is made of does not change with its colours: in the dark only these are looked at.
     "dark": {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]},
 }
-SETTLED = """() => !document.querySelector('.eh-html .html-container.pending')"""
+SETTLED = """() => !document.querySelector('.eh-html .html-container.pending, .eh-dim')"""
 
 
 def violations(page, theme: str = "light") -> list[str]:
@@ -70,6 +77,49 @@ def test_no_results_view_has_a_serious_violation(visit, theme):
         settle(page)
         found[name] = violations(page, theme)
     assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_pass_fail_view_and_all_examples_have_no_serious_violation(visit, app, tmp_path, theme):
+    save_ordered_study(app.store, tmp_path)
+    page = visit(theme=theme)
+    page.locator('[data-unfold="#eh-all-examples"]').click()
+    settle(page)
+    found = {"home": violations(page, theme)}
+    page = visit(f"tab=results&study={quote(ORDERED)}&view=Pass+or+fail", theme=theme)
+    page.locator("#eh-pass-order .eh-shift").first.wait_for()
+    settle(page)
+    found["pass or fail"] = violations(page, theme)
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_state_of_a_run_has_a_serious_violation(visit, app, tmp_path, theme):
+    """Run and Results during a run, Results frozen, and a run that was stopped."""
+    name, found = f"Slow, {theme}", {}
+    with JudgeServer(latency=(1.5, 2.5)) as server:
+        judges = [endpoint(server.base_url, "slow", model=theme)]
+        plan = study_plan(
+            tmp_path, judges, 40, name=name, orders="both", concurrency=2, noise_floor=0.5
+        )
+        store = Store(app.store)
+        save_plan(plan, store)
+        store.close()
+        page = visit(f"tab=run&study={quote(name)}", theme=theme)
+        page.locator("#eh-start").click()
+        page.locator("#eh-run-outcome .eh-notice").wait_for()
+        found["run"] = violations(page, theme)
+        page.get_by_role("tab", name="Results", exact=True).click()
+        page.locator("[data-freeze]").click()
+        page.locator("#eh-results-news [data-unfreeze]").wait_for()
+        settle(page)
+        found["frozen"] = violations(page, theme)
+        page.get_by_role("tab", name="Run", exact=True).click()
+        page.locator("#eh-stop").click()
+        page.locator("#eh-start").wait_for()
+        settle(page)
+        found["stopped"] = violations(page, theme)
+    assert {state: lines for state, lines in found.items() if lines} == {}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

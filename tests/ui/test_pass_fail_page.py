@@ -55,9 +55,9 @@ options: rotations
 """
 
 
-@pytest.fixture
-def ordered(app, tmp_path: Path) -> str:
-    """A study of labelled answers in three groups, judged with pass and with fail listed first."""
+def save_ordered_study(path: Path, folder: Path) -> None:
+    """Save a study of labelled answers in three groups, judged with pass and with fail listed
+    first, in the store at `path`; nothing if it is there."""
     lines = [
         {
             "id": f"t{k}", "category": ("refunds", "billing", "plans")[k % 3],
@@ -66,16 +66,16 @@ def ordered(app, tmp_path: Path) -> str:
         }
         for k in range(60)
     ]  # fmt: skip
-    (tmp_path / "help.jsonl").write_text("\n".join(json.dumps(one) for one in lines), "utf-8")
-    store = Store(app.store)
+    (folder / "help.jsonl").write_text("\n".join(json.dumps(one) for one in lines), "utf-8")
+    store = Store(path)
     if ORDERED not in {line.name for line in store.studies()}:
-        run_text(store, STUDY, tmp_path)
+        run_text(store, STUDY, folder)
     store.close()
-    return ORDERED
 
 
-def test_errors_are_switched_and_a_cell_of_the_order_opens_its_replies(visit, ordered):
-    page = visit(f"tab=results&study={quote(ordered)}&view=Pass+or+fail")
+def test_errors_are_switched_and_a_cell_of_the_order_opens_its_replies(visit, app, tmp_path):
+    save_ordered_study(app.store, tmp_path)
+    page = visit(f"tab=results&study={quote(ORDERED)}&view=Pass+or+fail")
     wrong = page.locator("#eh-pass-wrong")
     wrong.get_by_text("false pass").wait_for()
     page.locator("#eh-pass-errors").get_by_text("False fails", exact=True).click()

@@ -132,7 +132,8 @@ def _sides_html(baseline: str, low: float, high: float) -> Markup:
 
 
 def level_stack(row: LevelRow, low: float, high: float) -> Markup:
-    """HTML of one row's stacked bar, with the middle of the ties on the centre line."""
+    """HTML of one row's stacked bar on a scale from `low` to `high` per cent, with the middle of
+    the ties on the centre line."""
     if not row.readable:
         return Markup('<span class="eh-mute eh-small">no readable verdict</span>')
     parts = row.shares()

@@ -22,8 +22,8 @@ def range_table(
     label: str,
     axis: Axis | None = None,
 ) -> Markup:
-    """HTML table with a plot in each row; on a phone, the plot is below the row's name and number.
-    On phones, where the table has no head, `axis` is drawn below the rows."""
+    """HTML table, of the CSS classes `kind`, with a plot in each row. On a phone, which has no
+    table head, the plot is below the row's name and number, and `axis` is below the rows."""
     below = EMPTY
     if axis is not None:
         repeated = fill('<td class="trk">{}</td>', axis_html(axis))
@@ -47,7 +47,8 @@ def track_html(axis: Axis, *marks: str, zero: float | None = None) -> Markup:
 
 
 def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Markup:
-    """HTML of a horizontal line from one value to another; empty if either value is unknown."""
+    """HTML of a line, of CSS class `kind`, from `low` to `high`; empty if one of them is
+    unknown."""
     if low is None or high is None or not (is_known(low) and is_known(high)):
         return EMPTY
     left, right = sorted(float(axis.place(end)[:-1]) for end in (low, high))

@@ -65,8 +65,8 @@ class Dispute:
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
         """Sort key, larger for more informative cases: first the share of judges that contradict
-        people or the known answer (for a split among judges or among people: the entropy of their
-        verdicts), then the certainty of the other verdicts, then the number of verdicts."""
+        people or the known answer, or how evenly the judges (or people) are split; then how united
+        the people are (for split people: the judges); then the number of votes or judges."""
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity

@@ -240,8 +240,8 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
 
 
 def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
-    """Sentence on the prompt (with its judges pooled) that best replaces a person: its advantage,
-    the interval, and how often it leads in resamples."""
+    """Sentence on the prompt (with its judges pooled) that best replaces a person: its agreement
+    with other voters minus the person's, and how often it is the best in bootstrap samples."""
     known = [one for one in prompts if one.advantage.value is not None]
     if len(known) < 2:
         return ""

@@ -142,11 +142,11 @@ def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, objec
 
 
 InspectableBits = Mapping[str, int]
-"""Model ("" for all) -> bit flags of the verification outcomes of its answers in comparisons."""
+"""Model ("" for all) -> bit flags of the verification outcomes that its compared answers have."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
-    """Verification outcomes by model, of answers in comparisons only: Inspect opens no others."""
+    """Verification outcomes by model; answers that were never compared are left out."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))

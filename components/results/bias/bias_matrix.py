@@ -36,7 +36,7 @@ class MatrixMeasure:
     subtitle: str
     of: Literal["pairs", "options", "both"] = "both"
     verdicts: bool = False
-    """Whether n counts verdicts; if so, cells with fewer than 4 verdicts per option are hatched."""
+    """Whether a cell's n counts verdicts; if so, cells with n below 4 × options are hatched."""
 
 
 MEASURES: Final = {
@@ -223,7 +223,8 @@ def _prompt_layout(bias: Bias) -> _MatrixLayout:
 
 
 def _negate_estimate(estimate: Estimate) -> Estimate:
-    """Reverse the sign of recency − primacy; positive then means: first position preferred."""
+    """Reverse the sign of recency − primacy (flips toward the second position minus flips toward
+    the first), so that a positive value means that the first position is preferred."""
     value, low, high = (
         None if x is None else -x for x in (estimate.value, estimate.high, estimate.low)
     )

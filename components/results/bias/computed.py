@@ -181,7 +181,7 @@ class Bias:
 
     def sort_rows(self, each: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
         """All (judge, prompt), the most consistent first (for N > 2 options, the highest Grade
-        Score first). `each`: function that returns a measure of each (judge, prompt)."""
+        Score first). `each`: function from the name of a measure to its values."""
         values = each("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
         return sorted(each("unusable"), key=lambda cell: -known.get(cell, -1.0))
@@ -228,7 +228,8 @@ class Bias:
 
     @cached_property
     def fairness(self) -> dict[CellKey, Estimate]:
-        """Recency − primacy for each (judge, prompt, category); empty unless pairs are compared."""
+        """(judge, prompt, category) -> share of pairs that flip toward the second position minus
+        share toward the first (recency − primacy); empty unless pairs are compared."""
         return self.by_category("fairness") if self.options == 2 else {}
 
     @cached_property

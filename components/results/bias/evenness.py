@@ -101,7 +101,8 @@ def compute_evenness(
 ) -> dict[CellKey, Evenness]:
     """Evenness by judge, and by judge and prompt; p-values are adjusted within each of these two
     sets, each with half of the error rate if there are several prompts. `fitted`: tests by judge
-    and prompt that were already made; `family` and `error_share`: as in `holm_adjust`."""
+    and prompt that were already made; `family`: number of tests to adjust for, if larger than the
+    set; `error_share`: part of the 5 % error rate that all these tests may use."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     tested: dict[CellKey, TestedBand] = {

@@ -152,7 +152,7 @@ def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
 
 def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     """p-value of each (judge, prompt, category), adjusted over all such cells with enough items;
-    `worst`: as in `_row_p_values`."""
+    `worst`: computed as if all missing pairs contradicted the preference."""
     return bias.counts.memoise(
         ("category p", worst), lambda: _compute_category_p_values(bias, worst)
     )
@@ -176,8 +176,8 @@ def _adjust_leans(
     worst: bool,
 ) -> dict[CellKey, float]:
     """p-value of each cell, Holm-adjusted for all cells and all sets of models that could be
-    selected, divided by the part of the error rate that such tests may use; `worst`: see
-    `_row_p_values`."""
+    selected, divided by the part of the error rate that such tests may use; `worst`: computed as if
+    all missing pairs contradicted the preference."""
     tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]

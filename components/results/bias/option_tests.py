@@ -72,7 +72,8 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 
 
 def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey, float]:
-    """p-value of the permutation test of each judge and prompt, adjusted for all filters."""
+    """p-value of the permutation test of each judge and prompt, adjusted for all judges and prompts
+    and for all values that the filters in use could have."""
     raw = [row.permutation.p for row in rows]
     adjusted = holm_adjust(raw, order_test_family(bias), bias.error_share)
     return {

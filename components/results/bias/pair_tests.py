@@ -111,8 +111,9 @@ def order_tests_html(
     """HTML table of adjusted p-values: one row per judge and prompt, one column per test; details
     in hover cards.
 
-    `between` and `unit` are the column heads of counts_text and n. `family`: number of rows that a
-    reader can see under any filter; `error_share`: part of the error rate that tests may use.
+    `between` and `unit`: heads of the columns with each row's `counts_text` and `n`. `family`:
+    number of rows that a reader can see under any filter; `error_share`: part of the error rate
+    that tests may use.
     """
     rows = [row for row in rows if row.n]
     if not rows:

@@ -81,7 +81,8 @@ def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, right: str = ACCURACY_LABEL
 ) -> Markup:
     """HTML row of default key figures: consistency, first-position share, changes on a repeat,
-    accuracy (label `right`), unusable replies."""
+    accuracy (label `right`), unusable replies. `failures` and `planned`: number of unusable replies
+    and number of calls, if not those of `bias`."""
     if not bias.calls:
         return EMPTY
     kpis = [
@@ -264,7 +265,8 @@ def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
 
 
 def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
-    """The sentence of `slot_or_label_from_frame`, from the effects of position and label."""
+    """Sentence on whether the judge prefers a position or a label, from the shares of the first
+    position and of the first label; "" if a share is unknown. `names`: the labels, sorted."""
     if slot.value is None or label.value is None:
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))

@@ -103,7 +103,7 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
 
 def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> str:
     """Text on the position preferred in each category, such as "second in writing, first in coding
-    and maths"."""
+    and maths"; `word` is put before each position."""
     parts = []
     for toward in dict.fromkeys(each.toward for each in slices):
         named = [each.category for each in slices if each.toward == toward]
@@ -179,7 +179,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
 
 def _noise_sentence(unclear: int, what: str) -> str:
     """Sentence on the number (`unclear`) of judges and prompts that flip most pairs but have no
-    repeats, so that the flips may be noise; empty for 0."""
+    repeats, so that the flips may be noise; empty for 0. `what`: their noun, such as "judge"."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
@@ -231,8 +231,8 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
 
 
 def _category_lead(row: FlipLean) -> str:
-    """Sentence below the headline for a single judge: `flip_sentence(row)`; "" if no preference is
-    significant."""
+    """Sentence below the headline for a single judge, on its flips; "" if no preference is
+    significant, neither overall nor in a category."""
     return (
         flip_sentence(row).replace("**", "") if row.leaning_categories or row.is_significant else ""
     )

@@ -112,7 +112,7 @@ def kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def measure_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
-    """State of the menu of measures: those that apply to the number of options of the verdicts."""
+    """State of the menu of measures, which offers those for the study's number of options."""
     names = measures_for(load_bias(filtered_study).options)
     return ControlState(pick_choice(wanted, names), names)
 

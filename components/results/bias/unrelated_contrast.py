@@ -1,5 +1,6 @@
-"""Effect of an unrelated option (an answer to another item) on the Grade Score: two studies of the
-same items with equal numbers of options."""
+"""Effect of an unrelated option (an answer to another item) on the Grade Score (harmonic mean of
+position entropy and share of the most chosen answer): two studies of the same items with equal
+numbers of options."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ class UnrelatedEffect:
 
 
 def show_unrelated_contrast(filtered_study: FilteredStudy) -> Markup:
-    """HTML table of the grades in both studies, or a note that the second study is missing."""
+    """HTML table of the Grade Scores with and without the unrelated option, from two studies; or a
+    note that the second study is missing or not comparable."""
     store, name = filtered_study.store, filtered_study.name
     other = find_counterpart(store, filtered_study.study)
     if other is None:

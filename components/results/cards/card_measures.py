@@ -117,8 +117,8 @@ class CardMeasures:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """Position effect: its term in logits, the win share of the position among equally good
-        answers, the p-value, and the position (for pairs always "first")."""
+        """Effect of one position, for pairs the first, else the most preferred: its term in logits,
+        its win share among equally good answers, the p-value, and the name of the position."""
         if self.pairs:
             gamma = self.position.gamma.get(
                 self.rater, unknown_estimate("no readable verdict", "logit")

@@ -88,7 +88,7 @@ class ReportCard(CardMeasures):
         return max(order_test_family(self._bias), 1) / self._bias.error_share
 
     def _claimed(self, estimate: Estimate) -> Estimate:
-        """The estimate with its interval widened for all cards and filters (Bonferroni)."""
+        """The estimate with its interval widened by the Bonferroni correction over all cards."""
         return simultaneous_interval(estimate, self._tests)
 
     def _label_low(self) -> float | None:

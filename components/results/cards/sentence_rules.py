@@ -383,7 +383,8 @@ class CardSentence:
 
 SENTENCE_WORDS: Final = ("differ", "toward", "label", "lean")
 """Keys of the texts that a sentence may insert besides values: the clause "Its verdicts differ …",
-the preferred position, the preferred label, and recency − primacy with its interval."""
+the preferred position, the preferred label, and the share of pairs that flip toward the second
+position minus the share toward the first, with its interval."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

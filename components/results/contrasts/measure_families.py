@@ -164,8 +164,8 @@ POINT_LABELS: Final = tuple(one.label for one in POINT_MEASURES)
 def family_measures(
     name: str, contestants: list[str], known_by_people: bool
 ) -> list[ComparedMeasure]:
-    """The measures of a family. KNOWN_ACCURACY is left out if better answers are known from
-    people's votes only, since SAME_AS_PEOPLE measures the same then."""
+    """The measures of a family. If better answers are known from people's votes only, accuracy
+    (KNOWN_ACCURACY) is left out, because it then equals agreement with people (SAME_AS_PEOPLE)."""
     if name == "Win rates":
         return [
             ComparedMeasure(

@@ -28,8 +28,9 @@ from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 
 MIN_OPPOSITE_LEAN: Final = 0.05
-"""Smallest |recency − primacy| that each side must have for the clause "the flips of the two go
-toward opposite positions"; the difference must be significant too."""
+"""The clause "the flips of the two go toward opposite positions" needs one side above this value,
+the other below minus this value, and a significant difference. The value of a side is its share of
+pairs that flip toward the first position minus its share toward the second."""
 
 
 # ---------------------------------------------------------------------------- headline

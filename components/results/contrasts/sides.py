@@ -79,8 +79,8 @@ def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str,
 
 @memoise_by_study
 def _by_consistency(whole: FilteredStudy) -> list[list[str]]:
-    """All judges, then all prompts, of an unfiltered study, each group sorted with the most
-    consistent first."""
+    """List of the judges of an unfiltered study and, if there is only one, list of its prompts;
+    each with the most consistent first."""
     counts, found = load_bias(whole).counts.rows, []
     for column in ("judge", "prompt"):
         got = counts.by_cell(CONSISTENCY.name, (column,))
@@ -126,8 +126,8 @@ def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
     """All sides of this study of the same kind as the two given (judges, prompts, or judges with
-    prompts), among which a reader or the page chose. If the two sides are of different kinds, only
-    these two are returned."""
+    prompts): those from which a reader or the page chose the two. If the two are of different
+    kinds, only these two."""
     kinds = {(bool(side.judge), bool(side.prompt), side.study) for side in (left, right)}
     if len(kinds) != 1:
         return [left, right]

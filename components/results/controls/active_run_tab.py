@@ -113,8 +113,8 @@ def partial_notice(progress: RunProgress) -> Markup:
             '<button type="button" class="eh-btn live" data-freeze>Freeze</button></div>',
             progress.done,
             f"Partial: {count(progress.done)} of {count(progress.planned)} calls done.",
-            "The numbers below will change. Findings are stated when the run ends.",
-            f"updated every {REFRESH_SECONDS} s",
+            "Findings are stated when the run ends.",
+            f"the numbers below are updated every {REFRESH_SECONDS} s",
         )
     )
 

@@ -1,4 +1,4 @@
-"""Selection for Inspect of the judgements behind a number, point or cell clicked in Results."""
+"""Filters with which Inspect lists the judgements behind a number clicked in Results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from metrics.agreement.pairwise_agreement import PEOPLE
 
 
 def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
-    """Selection for Inspect of the filtered judgements behind a clicked number, point or cell."""
+    """Filters with which Inspect lists the judgements behind `mark`, a clicked number, point or
+    cell; the filters of Results are included."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
         k: v

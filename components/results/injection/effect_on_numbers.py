@@ -76,7 +76,8 @@ def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
 
 
 def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """Suspect texts shown to judges in these rows, as pairs (item, "instruction" or model)."""
+    """Places of the suspect texts shown to judges in these rows: (item, "instruction"), or (item,
+    model) for a suspect answer of the model."""
     shown: dict[str, set[str]] = defaultdict(set)
     for item, contestants in rows[["item", "shown"]].drop_duplicates().itertuples(index=False):
         shown[item].update(contestants.split(SEP))

@@ -62,5 +62,4 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
 
 
 def has_pass_fail(filtered: FilteredStudy) -> bool:
-    """Whether the study has any pass/fail verdicts."""
     return bool(pass_fail_rows(filtered.unfiltered_frame).any())

@@ -37,7 +37,7 @@ load_own_alignment = memoise_by_study(
 
 
 def uses(*names: str) -> Callable[[FilteredStudy], bool]:
-    """Return a function that tests whether a filtered study shows a section in `names`."""
+    """Return a function that tests whether the view of a study shows one of the panels `names`."""
     return lambda filtered: bool(set(names) & set(load_sections(filtered)))
 
 
@@ -136,9 +136,9 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Studies to compare with this one: same data, with or without an unrelated answer among the
-    options, or with judges that see images instead of descriptions. Pairs of studies with different
-    numbers of options come last, because their grades are not directly comparable."""
+    """Names of studies of the same data that differ from this one in the unrelated answer among the
+    options, or in what judges see (images or descriptions). If this study has no additional option,
+    studies with one come last: Grade Scores with other numbers of options are not comparable."""
     mine = filtered.study
     found = []
     for line in filtered.store.studies():

@@ -47,7 +47,8 @@ def visit_skills() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedGrade:
-    """One cell of Grade Score's Tables 1 to 3: its printed grade, entropy and choice value."""
+    """One cell of Grade Score's Tables 1 to 3: printed means over items of position entropy, choice
+    value (share of the most chosen option) and grade (harmonic mean of the two, per item)."""
 
     grade: float
     entropy: float

@@ -110,7 +110,7 @@ class ProtocolRule:
 
 
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
-    """Rules that the study follows in the panels shown; a filter may replace its counting rule."""
+    """Rules followed in the panels shown; a filter may replace the study's counting rule."""
     study = filtered.study
     found: list[ProtocolRule] = []
     if VISIT_SECTION in sections:

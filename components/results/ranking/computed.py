@@ -45,7 +45,7 @@ class Ranking:
 
     @property
     def orders(self) -> int:
-        """Number of shuffled orders of the battles in the band of the Elo curve."""
+        """Number of shuffled orders of the items over which the band of the Elo curve extends."""
         battles = 0 if self.pairs is None else len(self.pairs)
         return int(np.clip(MAX_BAND_BATTLES // max(battles, 1), 20, 100))
 

@@ -210,8 +210,8 @@ def _order_dumbbell(
 
 
 def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
-    """Figure of Elo curves in plan order, the band over shuffled items, and the Bradley–Terry
-    ratings as limits."""
+    """Figure of the Elo bands over shuffled orders of the items, the Bradley–Terry ratings as
+    limits and, with `lines`, the Elo curves in plan order."""
     if ranking.elo_curve is None:
         return None
     curve = ranking.elo_curve.curve
@@ -245,7 +245,7 @@ def rating_limits(ranking: Ranking) -> dict[str, float]:
 
 def convergence_badge(ranking: Ranking) -> Markup:
     """HTML badge on whether Elo has converged: whether each model's Bradley–Terry rating lies in
-    the range that its final Elo has over shuffled orders of the battles."""
+    the range that its final Elo has over shuffled orders of the items."""
     limits, curve = rating_limits(ranking), ranking.elo_curve
     if curve is None or not limits:
         return EMPTY

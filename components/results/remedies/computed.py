@@ -61,8 +61,8 @@ class RemedyView:
 
     @cached_property
     def table(self) -> list[RuleEstimate]:
-        """Estimates of all rules, in this order: rules computed on all comparisons, such rules with
-        people's votes, rules computed on fewer comparisons."""
+        """Estimates of all rules: first the rules computed on all comparisons, then those on fewer
+        comparisons; in each of the two groups, rules that use people's votes come last."""
         lines = self.study.judge_table(self.cell) if self.cell is not None else []
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 

@@ -17,8 +17,6 @@ STEP: Final = 4.0
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle of the drawing."""
-
     left: float
     top: float
     right: float

@@ -10,7 +10,6 @@ from metrics.remedies.rule_names import number_word
 
 
 def pilots_panel(view: RemedyView) -> Markup:
-    """HTML of the remedies that need new replies, each with its calls, its price and a button."""
     found = offered_pilots(view)
     if not found:
         return EMPTY

@@ -156,8 +156,9 @@ def _pilot(
     repeats: int = 1,
     extra_tokens: tuple[float, float] = (0.0, 0.0),
 ) -> Pilot:
-    """Build a pilot. `extra_tokens`: input and output tokens that a call with the new prompt needs
-    beyond those of a stored call; half of the calls have the new prompt."""
+    """Build a pilot. `calls_each`: number of calls per item. `extra_tokens`: input and output
+    tokens that a call with the new prompt needs beyond those of a stored call; half of the calls
+    have the new prompt."""
     items = min(PILOT_ITEMS, len(set(view.study.grid.items.tolist())))
     small = replace(
         study,

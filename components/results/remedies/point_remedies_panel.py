@@ -205,8 +205,8 @@ def _missing(found: PointRemedies) -> Markup:
 
 
 def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
-    """HTML sentence on the observed pass rate and the true pass rate estimated from it; single
-    verdicts are not corrected."""
+    """HTML sentence with the observed pass rate and the true pass rate that is estimated with the
+    labels, or the reason why it is unknown."""
     found = load_pass_fail(filtered).results.get(cell)
     if found is None:
         return EMPTY

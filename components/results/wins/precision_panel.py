@@ -35,8 +35,8 @@ MIN_JURY: Final = 3
 
 @memoise_by_study
 def leader_plan(filtered_study: FilteredStudy) -> PrecisionPlan | None:
-    """Precision plan for the model with the highest win rate; None unless every judge and prompt
-    judged every item."""
+    """Effect of more items, judges, prompts or repeats on the interval of the highest win rate;
+    None if too few items were judged by every judge with every prompt."""
     rates = study_win_rates(filtered_study)
     return precision_plan(filtered_study.machines, next(iter(rates))) if rates else None
 

@@ -1,8 +1,8 @@
 """ASGI middleware that answers only allowed routes, and limits the size and duration of request
 bodies.
 
-Gradio reads a whole body before it checks it, and accepts a thousand files of the largest size in
-one upload. This module does not import gradio.
+Gradio reads a whole body before any check, and accepts a thousand files of the largest size in one
+upload. This module does not import gradio.
 """
 
 from __future__ import annotations

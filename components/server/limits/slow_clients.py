@@ -73,8 +73,8 @@ class BoundedProtocol(H11Protocol):
 
     With too many connections, those that have waited longest for a request's head are closed, not
     the new ones, so that silent connections cannot keep visitors out. They are closed
-    `burst_seconds` later, because the event loop accepts all connections that arrive at once before
-    it reads any request.
+    `burst_seconds` after the limit is exceeded, because the event loop accepts all connections that
+    arrive at once before it reads any request.
     """
 
     limits: ClassVar[ConnectionLimits]
@@ -91,7 +91,8 @@ class BoundedProtocol(H11Protocol):
             self.loop.call_later(self.limits.burst_seconds, self._make_room)
 
     def _make_room(self) -> None:
-        """Close connections above the limit, those waiting longest for a request's head first."""
+        """If there are too many connections, close those that have waited longest for a request's
+        head; connections with a request in progress stay open."""
         excess = len(self.connections) - self.limits.connections
         if excess <= 0:
             return

@@ -81,7 +81,8 @@ def subheading(title: str, aside: str = "") -> Markup:
 def form_row(
     label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
 ) -> Markup:
-    """HTML of label, control and hint; a dot marks a value that differs from the preset's."""
+    """HTML of label, control and hint; a dot marks a value that differs from the preset's. `to`:
+    field of the control; `group`: whether the control consists of several inputs."""
     below = Hint(hint) if isinstance(hint, str) else hint
     changed = " changed" if below.preset is not None else ""
     words = escape(label)
@@ -168,9 +169,9 @@ def text_area(field: str, value: str, *, rows: int = 3) -> Markup:
 
 
 def key_input(owner: str, to: str, url: str) -> Markup:
-    """HTML password field for an API key, which is not a field of the study file. The key stays in
-    the browser until a run or a test sends it. It belongs to the origin of `url`: the page deletes
-    it when the origin changes, and shows where it will be sent."""
+    """HTML password field with the id `to`, for the key of `owner` (a judge or the Hub). The key is
+    not in the study file; it stays in the browser until a run or a test sends it. It belongs to the
+    origin of `url`: the page deletes it when the origin changes, and shows where it is sent."""
     made = _attributes(
         type="password", id=to, cls="eh-in", data_key=owner, autocomplete="off",
         data_key_url=url, placeholder="the key is held in memory, never stored",
@@ -182,8 +183,8 @@ def key_input(owner: str, to: str, url: str) -> Markup:
 
 
 def key_reason_field(owner: str, to: str, url: str, host: str) -> Markup:
-    """HTML field for a missing key, with the button "Use this key". The key counts as typed only
-    when the button is pressed, so that the field stays on the page until then."""
+    """HTML field with the id `to` for the missing key of the judge `owner`, and a button. The key
+    counts as typed only when the button is pressed, so that the field stays until then."""
     field = _attributes(
         type="password", id=to, cls="eh-in", data_key_draft=owner, autocomplete="off",
         data_key_url=url, aria_describedby=f"{to}-note",
@@ -269,7 +270,7 @@ def multi_select(
     nothing: str = "all",
     label: str = "",
 ) -> Markup:
-    """HTML of an expandable list of checkboxes; its heading shows the selection."""
+    """HTML of expandable checkboxes headed by the selection, or by `nothing` if it is empty."""
     selected = set(chosen)
     unknown = [(name, f"{name} (not in the data)") for name in chosen if name not in dict(options)]
     labels = dict([*options, *unknown])

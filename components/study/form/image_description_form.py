@@ -23,8 +23,8 @@ DESCRIBE_PROMPTS: Final = (
 
 
 def describe_form(preview: StudyPreview, view: FormState) -> Markup:
-    """HTML of the form, with the estimated price on its button; empty if no item of the slice has
-    an image."""
+    """HTML form for having images described, with the estimated price on its button; empty if no
+    item of the slice has an image."""
     with_images = [item for item in preview.items if item.images]
     if not with_images:
         return EMPTY

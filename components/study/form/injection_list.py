@@ -14,7 +14,7 @@ MAX_LISTED: Final = 20
 
 
 def suspects_list(found: SliceProfile) -> Markup:
-    """HTML of an expandable list of suspects, with their number; empty if there are none."""
+    """HTML of an expandable list of injection suspects and their number; empty without suspects."""
     if not found.suspects:
         return EMPTY
     items = len({one.item for one in found.suspects})

@@ -181,7 +181,7 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
 
 
 def needs_typed_key(judge: Mapping[str, Any]) -> bool:
-    """Whether a judge is at a provider that asks for a key, and this machine has none for it.
+    """Whether a judge's provider requires a key, and this machine has no key for the judge.
 
     A key typed into the page stays in the browser, so this function does not count it.
     """

@@ -112,8 +112,8 @@ VERDICT_ENDINGS: Final = {
 
 
 def verdict_ending(verdict: str) -> str:
-    """Clause on how a reply in a verdict format states its verdict; for a format without such a
-    text, a clause that names the format."""
+    """Clause on how a reply in this verdict format states its verdict, such as "ends with [[A]],
+    [[B]] or [[C]]"; for other formats, "has the format" and the format's name."""
     return VERDICT_ENDINGS.get(verdict, f"has the format {verdict}")
 
 

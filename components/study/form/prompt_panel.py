@@ -87,7 +87,7 @@ class PromptPreview:
 
 
 def current_prompt(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
-    """The prompt shown in the panel: the selected one, else the first of the study."""
+    """The prompt shown in the prompt panel: the selected one, else the first of the study."""
     offered = available_prompts(study.folder)
     for name in (view.prompt, *study.prompts):
         if one := find_prompt(name, offered, study.folder):
@@ -106,7 +106,7 @@ def _load_by_path(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
 
 
 def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None) -> Markup:
-    """HTML heading of the panel: prompt, item, navigation and view switch."""
+    """HTML heading of the prompt panel: prompt, item, navigation and view switch."""
     n = len(preview.items)
     at = min(view.item, max(0, n - 1))
     name = prompt.name if prompt else "No prompt"

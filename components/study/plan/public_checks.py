@@ -32,7 +32,7 @@ PROMPTS_PREFIX: Final = "prompts/"
 
 MAX_TIMEOUT_SECONDS: Final = 600.0
 MAX_ATTEMPTS: Final = 8
-"""MAX_TIMEOUT_SECONDS and MAX_ATTEMPTS limit the calls of a judge in public mode."""
+"""MAX_TIMEOUT_SECONDS and MAX_ATTEMPTS: limits on each call of a judge in public mode."""
 
 
 def check_data_source(spec: DataSpec) -> None:
@@ -113,8 +113,8 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
 
 
 def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough: int) -> float:
-    """Number of calls of one judge with one prompt: exact up to `enough`; above, extrapolated from
-    the items counted up to there."""
+    """Number of calls of one judge with one prompt: exact below `enough` calls; otherwise
+    extrapolated from the items of the first `enough` calls."""
     seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)

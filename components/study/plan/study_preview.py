@@ -28,7 +28,7 @@ from studies.spec.keys import DATA, STUDY
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
 
 RETRY_SECONDS: Final = 60.0
-"""Seconds after which, at the latest, a source that failed to load is tried again."""
+"""Maximum seconds for which the error of a source that failed to load is cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ def read_data_spec(sheet: LenientStudy) -> DataSpec:
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
-    """Load all records of a source; they are cached until a file of the source changes. A failed
-    source is tried again only after some seconds, since the page requests it at every change, and a
-    Hub that does not respond is slow to fail."""
+    """Load all records of a source; they are cached until a file of the source changes. An error is
+    cached for up to RETRY_SECONDS, since the page requests the records at every change, and a Hub
+    that does not respond is slow to fail."""
     check_data_source(spec)
     whole = replace(
         spec, where={}, options=0, categories=(), count=0, take=DATA.take.default, per={}, seed=0

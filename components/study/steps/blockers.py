@@ -39,7 +39,7 @@ class Blocker:
     key_of: str = ""
     """Judge whose key is missing; the browser drops the reason once the key is typed."""
     key_url: str = ""
-    """Address of that judge, the only one its key is sent to."""
+    """Address of the judge `key_of`, the only address to which its key is sent."""
 
 
 def find_blockers(preview: StudyPreview) -> list[Blocker]:
@@ -99,8 +99,9 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
         ]  # fmt: skip
     if missing := missing_roles(preview):
         return [
-            Blocker(1, f"column of {missing[0]} to choose", f"choose the column of {missing[0]}.",
+            Blocker(1, f"column of {role} to choose", f"choose the column of {role}.",
                     "Choose the column", goto="#eh-columns .need select")
+            for role in missing
         ]  # fmt: skip
     if table is not None:
         columns = len(table.columns)

@@ -21,7 +21,7 @@ from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
 _MIN_STEP: Final = 50
-"""Smallest number of questions that the table offers to add, unless the data have fewer."""
+"""Smallest number of additional questions offered, unless the data have fewer."""
 NEEDS_PROBABILITIES: Final = "label-probability"
 """Prompt that needs token probabilities, which many judges do not return."""
 _SOURCES: Final = {

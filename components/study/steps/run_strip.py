@@ -27,7 +27,7 @@ def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_
     """HTML strip with calls, price and time of the run; `saved_as`: name of the copy that Run
     starts, empty if it starts the study itself.
 
-    While a judge has no key, the browser shows only that reason in the strip.
+    While a judge has no key, the browser shows the request for the key instead.
     """
     missing = key_blockers(study)
     body = fill(

@@ -22,8 +22,8 @@ REFUSAL_WINDOW: Final = 32
 """Number of most recent calls among which refusals are counted. Many refusals mean a rate limit,
 single ones are transient."""
 CHANCE: Final = 1e-6
-"""Refusals count as evidence of a rate limit if chance alone causes so many with less than this
-probability."""
+"""Refusals count as evidence of a rate limit if the probability of so many or more, without a rate
+limit, is below this value."""
 MIN_ACCEPTED: Final = 4
 """Number of accepted trial calls (TrialCalls) after which all other calls may start again."""
 PRIOR_CALLS: Final = 50.0
@@ -119,8 +119,9 @@ class RefusalWindow:
 
 
 def _unlikely_count(share: float) -> int:
-    """Return the smallest number of refusals in a window that chance almost never reaches, if each
-    call is refused with probability `share`."""
+    """Return the smallest number of refusals in a window that is reached with a probability below
+    CHANCE if each call is refused with probability `share`. The result is at least
+    MANY_REFUSALS and at most MAX_MANY_REFUSALS."""
     tail, count = 0.0, REFUSAL_WINDOW + 1
     while count > MANY_REFUSALS and tail < CHANCE:
         count -= 1

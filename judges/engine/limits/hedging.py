@@ -1,5 +1,5 @@
-"""Hedged calls: a second call for an ask whose first call is far slower than usual, for judges with
-the setting `hedge`."""
+"""Hedged calls: a second, simultaneous attempt at an ask whose first attempt is far slower than
+usual, for judges with the setting `hedge`."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 MAX_HEDGE_SHARE: Final = 0.02
-"""Maximum number of second calls, as a share of all calls."""
+"""Maximum number of hedged (second) attempts, as a share of a judge's other attempts."""
 
 
 @dataclass(slots=True)
 class HedgeBudget:
-    """Counts of a judge's calls and of its hedged (second) calls, which may be at most 2 % of the
-    calls."""
+    """Number of a judge's hedged (second) attempts, `hedges`, and of its other attempts, `calls`;
+    `hedges` may be at most 2 % of `calls`."""
 
     calls: int = 0
     hedges: int = 0
 
     def take(self) -> bool:
-        """Count one more hedged call; if the maximum is reached, return False without counting."""
+        """Count one more hedged attempt; if the maximum is reached, only return False."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False
         self.hedges += 1
@@ -29,7 +29,7 @@ class HedgeBudget:
 
 
 class HedgeableCall(Protocol):
-    """Interface of one call for an ask, as far as `race` uses it."""
+    """Interface of the attempts at one ask, as far as `race` uses it."""
 
     attempt: int | None
 
@@ -48,11 +48,11 @@ Background = Callable[["asyncio.Task[Any]"], None]
 async def race(
     first: C, make_second: Callable[[], C], budget: HedgeBudget, background: Background
 ) -> tuple[C, Any]:
-    """Call the judge for an ask, with a second call if the first becomes slow; return the call that
-    was answered first, and its outcome.
+    """Run `first`, the attempts at an ask; if `first` becomes slow, also run a second attempt.
+    Return the object (first or second) that was answered first, and its outcome.
 
-    The slower call continues in the background, because it is billed; the function `background`
-    receives the task of this call.
+    The slower attempt continues in the background, because it is billed; the function `background`
+    receives its task.
     """
     one = asyncio.create_task(first.run())
     await _wait_until_slow(one, first.slow_event)
@@ -98,7 +98,7 @@ async def _await_or_cancel(call: asyncio.Task[Any]) -> Any:
 
 
 def _let_continue(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
-    """Let the slower of two calls continue in the background; cancel it if it was not sent yet."""
+    """Let the slower of two attempts continue in the background; cancel it if it was not sent."""
     loser.abandon()
     background(task)
     if loser.attempt is None:

@@ -19,13 +19,14 @@ _SLOT: Final = struct.Struct(f"<8sq{VALUES}d")
 _HEAD: Final = struct.Struct("<8sq")
 LOCK_ATTEMPTS: Final = 20
 LOCK_SECONDS: Final = 0.0005
-"""Pause between two attempts to lock the file. The lock is held only for microseconds, unless the
+"""Seconds between two tries to lock the file. The lock is held only for microseconds, unless the
 process that holds it was halted."""
 
 
 class PaceSlot:
-    """The record of one endpoint and API key in the file; their hash gives its tag and its
-    position. If another endpoint already uses that position, the values are not shared."""
+    """The record of one endpoint and API key in the file. A hash of `endpoint`, a text of both,
+    gives the record's tag and position. If another record has that position, no values are
+    shared."""
 
     def __init__(self, path: Path, endpoint: str) -> None:
         digest = hashlib.sha256(endpoint.encode()).digest()

@@ -62,8 +62,9 @@ class PacedStarts:
         return self._reserved_after == self._refusals
 
     def _reserve(self, now: float, gap: float) -> None:
-        """Reserve the next start time. An invalid reservation of this process is cancelled first,
-        if no other process has reserved a later start time."""
+        """Reserve the next start time; the one after it is `gap` seconds later. An invalid
+        reservation of this process is cancelled first, unless another process has reserved a later
+        start time."""
         if self._reserved is not None and self._next_start == self._after_reserved:
             self._next_start = self._reserved
         self._reserved = max(now, self._next_start, self.cooldown_end)

@@ -39,8 +39,8 @@ MIN_GROWTH_CALLS: Final = 10
 MAX_GROWTH_CALLS: Final = 160
 GROWTH_SECONDS: Final = 90.0
 PRECISE_RATIO: Final = 1.1
-"""A measurement counts as precise if the current rate is less than this multiple of the rate of
-accepted calls."""
+"""A measured limit counts as precise if the rate allowed at the last refusal is less than this
+multiple of the rate of accepted calls."""
 
 
 class RateEstimate:
@@ -102,8 +102,9 @@ class RateEstimate:
         """Lower the rate after a refusal; `wait` is the cool-down that follows, in seconds, and
         `guess` the rate assumed while no rate was measured.
 
-        The new rate is 97 % of the measured limit; if too few calls were accepted to measure a
-        limit, 85 % of an assumed limit, which starts at `guess` or less.
+        The first refusal sets the rate to at most 85 % of `guess`. Later refusals set it to 97 % of
+        the measured limit or, if too few calls were accepted to measure a limit, to at most 85 % of
+        the current rate.
         """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:

@@ -143,9 +143,10 @@ class EndpointLimiter:
         quota: RequestQuota | None = None,
         uncounted: bool = False,
     ) -> None:
-        """End a call and adapt the limits to its outcome; a `neutral` outcome changes no limit.
+        """End a call and adapt the limits to its outcome.
 
-        `limited` means that the endpoint refused the call by its rate limit (429). `wait` is the
+        `neutral` means that the call is no success, `congested` that it failed, possibly because of
+        the load, and `limited` that the endpoint refused it by its rate limit (429). `wait` is the
         number of seconds that the endpoint demands before the next call. `quota` is the number of
         requests left, from the headers of the reply. `uncounted` means that `stop_counting` was
         called for this call.

@@ -4,9 +4,9 @@ An answer's quality is +1 if it is truly better than every other answer to its i
 than all. Its points, on a scale of 0-10, are `score_mean` + `score_spread` x quality +
 `first_points` if it is shown first of several + noise with the standard deviation `score_noise`,
 clipped to the scale. Verdicts on one answer are drawn from its label: pass or fail with
-`sensitivity` and `specificity`, an option of a scale with `severity`; the criterion that a rubric
-lists first is raised by `first_points` steps. A model's mean score and the effects of the orders
-are therefore known.
+`sensitivity` and `specificity`, an option of a scale with `severity`; the level of the criterion
+that a rubric lists first is raised by `first_points` steps. A model's mean score and the effects of
+the orders are therefore known.
 """
 
 from __future__ import annotations
@@ -144,9 +144,9 @@ def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
 
 
 def answer_quality(item: Item, name: str, seed: str = "0") -> float:
-    """Return the mean result of an answer against the other answers to its item by known
-    preferences, from -1 (loses all) to 1 (wins all); without known preferences, a quality drawn
-    from the seed for its model."""
+    """Return the mean result of a model's answer against the other answers to the item, from -1
+    (loses all) to 1 (wins all). If no preference is known, return a quality drawn for the model
+    from the seed."""
     others = [other for other in item.responses if other != name]
     winners = [better_answer(item.human, name, other) for other in others]
     known = [0.0 if w == "tie" else 1.0 if w == name else -1.0 for w in winners if w is not None]

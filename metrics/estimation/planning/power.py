@@ -94,8 +94,8 @@ def half_width_after(
     By default the further verdicts are on new items, with as many verdicts per item as now: the
     half-width shrinks by √(n/(n + more)) and by Student's t for the larger number of items. With a
     `correlation` ρ the further verdicts are on the *same* items (m verdicts each): the variance is
-    proportional to (1 + (m−1)ρ)/n and cannot fall below ρ per item, so further repeats help less
-    and less.
+    proportional to (1 + (m−1)ρ)/n and stays above ρ divided by the number of items, so further
+    repeats help less and less.
     """
     if estimate.low is None or estimate.high is None or estimate.n == 0:
         return None
@@ -131,9 +131,10 @@ def battles_to_separate(gap: Estimate, power: float = 0.8) -> int | None:
     """Number of further verdicts until the interval of a rating gap excludes zero.
 
     Assumes that the interval shrinks with 1/√n, as items, indirect comparisons and ties keep their
-    proportions. Total verdicts: n' = n·(h·(1 + z_β/z)/gap)², with h the half-width now; `power` is
-    the probability that the interval then excludes zero. Returns 0 if the gap is already
-    significant; None without an interval, at a gap of zero, or beyond MAX_BATTLES.
+    proportions. Total verdicts: n' = n·(h·(1 + z_β/z)/gap)², with h the half-width now and z the
+    normal quantile of the interval (1.96 at 95 %); `power` is the probability that the interval
+    then excludes zero. Returns 0 if the gap is already significant; None without an interval, at a
+    gap of zero, or beyond MAX_BATTLES.
     """
     if (gap.low is not None and gap.low > 0) or (gap.high is not None and gap.high < 0):
         return 0

@@ -70,7 +70,7 @@ class VarianceComponents:
 
 
 def measure_noise_limit(components: VarianceComponents) -> VarianceComponents:
-    """Return the components under the assumption that all variance of single cells is noise of the
+    """Return the components with the whole interaction of all facets counted as noise of the
     replies.
 
     Without measured repeats this is the upper limit of the noise, and so of the gain from repeats.

@@ -48,7 +48,7 @@ def criteria_order_effects(frame: pd.DataFrame) -> dict[Cell, CriteriaOrder]:
 
 
 def criteria_order_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on the order of the criteria, as judge -> prompt -> estimates."""
+    """Build the summary's section on the order of the criteria, as judge -> prompt -> estimates."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in criteria_order_effects(frame).items():
         nested.setdefault(judge, {})[prompt] = {

@@ -38,7 +38,7 @@ class IntransitiveTriples:
     """`expected_low` to `expected_high` contains 95 % of the permuted shares."""
     p: float
     """Share of permutations with at most as many circular triples as observed: small if the
-    verdicts on an item fit one order better than by chance."""
+    verdicts on an item fit one ranking better than by chance."""
     ties: int
     """Number of triples in which a pair has no winner; such triples are left out of the share."""
 

@@ -29,7 +29,7 @@ class ScoreContradictions:
     """Pairs of answers that one judge both scored and compared."""
 
     share: Estimate
-    """Share of pairs whose lower-scored answer won, if scores differ and there is a winner."""
+    """Among pairs with a winner and unequal scores, the share won by the lower-scored answer."""
     equal_scores: int
     """Number of pairs with a winner but equal scores; such pairs are left out of the share."""
     ties: int
@@ -107,8 +107,8 @@ def _contradictions(both: pd.DataFrame) -> ScoreContradictions:
 
 
 def score_contradictions_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on pairs whose scores contradict the same judge's choice, as judge -> share
-    of contradicting pairs, numbers of pairs left out, and intransitive triples."""
+    """Build the summary's section on pairs whose scores contradict the same judge's choice, as
+    judge -> share of contradicting pairs, numbers of pairs left out, and intransitive triples."""
     return {
         judge: {
             "share": one.share,

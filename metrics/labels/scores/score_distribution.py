@@ -135,7 +135,8 @@ def _share_of(rows: pd.DataFrame, value: float) -> Estimate:
 
 
 def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on distributions, as judge -> prompt -> mean, values and arrangements."""
+    """Build the summary's section on score distributions, as judge -> prompt -> mean, values and
+    arrangements."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in score_distributions(frame).items():
         nested.setdefault(judge, {})[prompt] = {
@@ -189,7 +190,7 @@ def _repeats(deviation: pd.Series) -> PointRepeats:
 
 
 def point_repeats_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on repeats, as judge -> prompt -> estimates."""
+    """Build the summary's section on repeats, as judge -> prompt -> estimates."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in point_repeats(frame).items():
         nested.setdefault(judge, {})[prompt] = {

@@ -24,8 +24,8 @@ FLAT_COLUMNS: Final = (
 FLAT_HEADERS: Final = frozenset(
     {FLAT_COLUMNS, FLAT_COLUMNS[:-4], FLAT_COLUMNS[:-5], FLAT_COLUMNS[:-7]}
 )
-"""Headers of flat tables: the present one, and those of older exports without the number of orders,
-without the category, and without the injection flags."""
+"""Headers of flat tables: the present one, and three of older exports, which end before the columns
+`orders`, `category` and `injection_suspect`."""
 BATTLE_COLUMNS: Final = (
     "question_id", "model_a", "model_b", "winner", "judge", "prompt", "item", "category", "tstamp",
     "order",

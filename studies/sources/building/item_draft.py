@@ -39,8 +39,8 @@ def finish_item(draft: ItemDraft, shared: Mapping[str, str]) -> Item:
 
 
 def _with_compared(draft: ItemDraft, index: int) -> Preference:
-    """Return the vote `draft.human[index]`; if its order is unknown and it compared only some of
-    the item's answers, as a ranking of these answers, because it would otherwise count for all."""
+    """Return the vote `draft.human[index]`. A vote of unknown order on only some of the item's
+    answers is converted to a ranking of these, because it would otherwise count for all answers."""
     vote, names = draft.human[index], draft.compared.get(index, ())
     answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
     if vote.shown is not None or not names or answers <= set(names):

@@ -111,7 +111,7 @@ def _has_sentences(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
     """Return column -> field, from the column names. Each field has a list of known names, best
-    first, and gets the column whose name comes earliest in it, or none."""
+    first, and gets the column whose name comes earliest in this list, or none."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():
@@ -147,7 +147,8 @@ def _correct_names_with_texts(
 
 
 def _sides_as_contestants(guess: dict[str, str]) -> dict[str, str]:
-    """Map answer columns without model names to contestants with the names of the columns."""
+    """Map each answer column (`response_…`) to a contestant with the name of the column, for tables
+    without columns of model names."""
     out = {}
     for column, field in guess.items():
         side = field.startswith("response_")

@@ -114,7 +114,7 @@ def _reply_text(value: Any) -> str:
 
 
 def _read_outputs(source: OpenSource) -> SourceBuilder:
-    """Read the outputs of one model; add those of the models in `data.files` by instruction."""
+    """Read one model's outputs, and those of the models in `data.files` to its instructions."""
     builder, table = SourceBuilder(), source.rows
     files = {name: source.read_other_file(path) for name, path in source.spec.files.items()}
     keys = [

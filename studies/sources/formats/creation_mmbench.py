@@ -169,7 +169,7 @@ def build_instruction(row: Row, description: str, where: str) -> str:
 
 
 def build_query(role: str, background: str, instruction: str, requirement: str) -> str:
-    """Build a query from role, background, instruction and requirements."""
+    """Build the question by Creation-MMBench's query template; empty parts are left out."""
     task = instruction
     if requirement:
         initial = instruction[:1].lower() if instruction[1:2].islower() else instruction[:1]

@@ -80,8 +80,8 @@ def _subset_name(folder: Path) -> str:
 
 
 def _names_from_path(path: Path, above: Path) -> tuple[str, str, str]:
-    """Return judge, prompt and subset from the folder names; for a single file, its name is the
-    judge."""
+    """Return judge, prompt and subset: for result.json the names of its folders, where `above`
+    contains the judge's folder; for any other file, the file name is the judge."""
     named = path.parent.name and path.parent.parent.name and path.parent.name != UPLOADS_FOLDER
     if path.name == _RESULT_FILE and named:
         subset = above.parent if above.name == _EVALUATORS else above

@@ -61,7 +61,8 @@ def add_comparison(
     known: bool,
     where: str,
 ) -> None:
-    """Add the verdict, and the answer known to be better, of a row that compares two answers."""
+    """Add the verdict, and the answer known to be better, of a row that compares two answers;
+    `sides` are the mapping's names of the two, ("first", "second") or ("a", "b")."""
     if "gold" in fields:
         gold = read_winner(text_of(row.get(fields["gold"])).strip(), names, where, "gold")
         builder.add_gold(item, names, gold)
@@ -81,14 +82,14 @@ def add_comparison(
 
 
 def has_verdict(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
-    """Whether rows that compare two answers contain a verdict, or a reply from which it can be
-    read."""
+    """Whether rows that compare two answers contain a verdict (a winner, or scores of both
+    `sides`), or a reply from which it can be read."""
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     return scored or bool({"winner", "winner_index", "reply"} & fields.keys())
 
 
 def needs_reading(fields: Mapping[str, str], sides: Sequence[str] = ()) -> bool:
-    """Whether the mapped columns contain replies but no verdicts."""
+    """Whether the mapped columns contain replies but neither winners nor scores (of `sides`)."""
     stated = {"winner", "winner_index", "score", *(f"score_{side}" for side in sides)}
     return "reply" in fields and not stated & fields.keys()
 

@@ -87,7 +87,6 @@ def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 
 def parse_judgements(table: SourceTable) -> list[Judgement]:
-    """Parse the rows of a table as judgements."""
     out = []
     for index, row in enumerate(table.rows):
         try:

@@ -88,7 +88,7 @@ def _add_run(log: ScoreLog, row: Row, annotations: Sequence[Mapping[str, Any]]) 
 
 
 def _add_annotation(log: ScoreLog, row: Row) -> None:
-    """Add one annotation of a span, which does not contain the span's text."""
+    """Add one annotation of a span; the file does not contain the text of the span."""
     kind, name = text_of(row.get("annotator_kind")).upper(), text_of(row.get("name"))
     if kind == "CODE":
         return

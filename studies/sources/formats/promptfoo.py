@@ -124,7 +124,7 @@ def _cell_key(row: Row) -> tuple[str, str]:
 
 
 def _question(row: Row) -> str:
-    """Return the variables of a test as its question; the prompts of contestants can differ."""
+    """Return a test's variables as its question, since each contestant may have its own prompt."""
     variables = row.get("vars") or (row.get("testCase") or {}).get("vars") or {}
     if len(variables) == 1:
         return text_of(next(iter(variables.values())))

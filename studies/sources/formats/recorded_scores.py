@@ -76,8 +76,8 @@ class ScoreLog:
         error: str = "",
         person: bool = False,
     ) -> None:
-        """Add the score of an answer; with `error`, add a failed call instead. A missing score
-        without a reply is only counted."""
+        """Add the score of an answer; with `error`, add a failed call instead. If score and reply
+        are missing, nothing is added; a note counts such answers."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:

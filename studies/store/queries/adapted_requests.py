@@ -2,8 +2,8 @@
 
 The keys of a plan are hashes of the requests as the study describes them. A reply to a request
 without one of its parameters is stored under another key (the adapted key), and from then on the
-asks of all plans refer to the adapted key. The pair of keys is stored, so that a new plan finds the
-reply.
+asks of all plans refer to the adapted key. Both keys are stored together, so that a new plan finds
+the reply.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def _store_request(
 
 
 def adapt_plan_keys(connection: sqlite3.Connection, study_id: int) -> list[str]:
-    """Make a new plan refer to replies stored under adapted keys; return the keys of its live
-    asks."""
+    """Make a new plan refer to replies stored under adapted keys (of calls sent without refused
+    parameters); return the keys of its live asks."""
     connection.execute(
         "UPDATE plan SET key=(SELECT adapted FROM adapted_requests a WHERE a.key=plan.key) "
         "WHERE study=? AND origin='live' AND EXISTS (SELECT 1 FROM adapted_requests a "

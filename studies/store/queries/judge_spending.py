@@ -10,8 +10,8 @@ from studies.store.store_file import StoreFile
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
-    """Totals of one judge with one prompt or all prompts; a total is None if no reply reports
-    it."""
+    """Totals and median time of one judge's replies to one prompt or all prompts; a value is None
+    if no reply reports it."""
 
     replies: int
     prompt_tokens: int | None
@@ -24,10 +24,8 @@ class JudgeSpending:
 
 
 def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -> JudgeSpending:
-    """Sum tokens, dollars and seconds over all replies, readable or not, repeats included.
-
-    Recorded replies may lack some numbers.
-    """
+    """Sum tokens and dollars, and compute the median seconds, over all replies of a judge (to one
+    prompt, if `prompt` is given), readable or not, repeats included."""
     rows = store.read(
         "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds "
         "FROM plan p JOIN judgements j USING(key) "
@@ -54,7 +52,7 @@ def _sum_known(values: list[int | None]) -> int | None:
 
 
 def mean_call_dollars(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
-    """Return (judge, prompt) -> mean dollars per call, for pairs whose replies all have a price."""
+    """Return (judge, prompt) -> mean dollars per call, only where all replies have a price."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.cost) FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) "

@@ -23,7 +23,7 @@ from studies.store.store_file import StoreFile
 
 class JudgementQueries(StoreFile):
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
-        """Yield the judgements of a study with their texts, in plan order."""
+        """Yield up to `limit` judgements with texts, in plan order from the position `after`."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.position>=? "
             "ORDER BY p.position LIMIT ?",
@@ -65,8 +65,8 @@ class JudgementQueries(StoreFile):
         return [(row[0], judgement_from_row(row[1:])) for row in rows]
 
     def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
-        """Return the extraction from the reply to an ask: key, reply, finish reason and top
-        log-probabilities."""
+        """Return the last extraction from the reply to the ask `key`: the extraction's own key,
+        reply, finish reason and top log-probabilities."""
         row: tuple[str, str, str, str] | None = self.read(
             "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
             "JOIN judgements j ON j.key=e.key "
@@ -143,7 +143,7 @@ class JudgementQueries(StoreFile):
         return [judgement_from_row(row) for row in rows]
 
     def tokens(self, name: str) -> tuple[int, int]:
-        """Return the prompt tokens and completion tokens of a study's judgements."""
+        """Return the sums of prompt and completion tokens of the replies to a study's live asks."""
         row = self.read(
             "SELECT COALESCE(sum(prompt_tokens), 0), COALESCE(sum(completion_tokens), 0) "
             "FROM plan p JOIN judgements j USING(key) "
@@ -153,8 +153,8 @@ class JudgementQueries(StoreFile):
         return int(row[0]), int(row[1])
 
     def endpoint_rate(self, endpoint: str) -> tuple[float, float] | None:
-        """Return prompt tokens per second and calls per second of one connection, from the last
-        replies."""
+        """Return uncached prompt tokens per second and calls per second of one connection to the
+        endpoint, from its last replies; None if these are fewer than five or have no times."""
         tokens, calls, seconds = self.read(
             "SELECT sum(prompt_tokens - cached_tokens), count(*), sum(seconds) FROM "
             "(SELECT j.* FROM judgements j JOIN requests r USING(key) WHERE r.endpoint=? "

@@ -83,7 +83,8 @@ class PlanQueries(StoreFile):
         again: Sequence[str] = ("error",),
         began: int = 2**62,
     ) -> list[tuple[int, Ask]]:
-        """Return the next pending asks of a judge, each with its position in the plan.
+        """Return up to `limit` pending asks of a judge, with their positions in the plan (above
+        `after`).
 
         An ask is pending if it has no judgement. It is also pending if its judgement has a status
         in `again` and was stored before the run: its sequence number (seq) is at most `began`.
@@ -101,7 +102,7 @@ class PlanQueries(StoreFile):
     # ---- counting ---------------------------------------------------------------------------
 
     def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
-        """Count the planned asks, and the asks by status, noise-floor repeats included.
+        """Count the live asks by status, and all as "planned"; noise-floor repeats are included.
 
         With `recorded`, a study without live asks counts its recorded judgements.
         """
@@ -206,7 +207,7 @@ def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
     """Return the number of judgements by judges other than people, and their last sequence number
     (seq).
 
-    The pair changes when such a judgement is stored or replaced.
+    The result changes when such a judgement is stored or replaced.
     """
     row = store.read(
         "SELECT count(*), COALESCE(max(j.seq), 0) FROM plan p JOIN judgements j USING(key) "

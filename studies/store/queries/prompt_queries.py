@@ -49,7 +49,7 @@ class PromptQueries(StoreFile):
 
 
 def declared_scale(text: str) -> tuple[str, ...]:
-    """Return the key `scale` of a prompt's YAML as texts; empty if the prompt has no such key."""
+    """Return the options in the key `scale` of a prompt's YAML; empty without this key."""
     import yaml  # not needed to measure a table
 
     from studies.spec.yaml_text import BoundedYamlLoader

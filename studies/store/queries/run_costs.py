@@ -21,7 +21,8 @@ class AttemptTotals(NamedTuple):
     cached_tokens: int
     cost: float
     unknown: int
-    """Number of calls of unknown cost, because the price or the token counts are unknown."""
+    """Number of attempts of unknown cost; `attempt_totals_of_run` counts only those that may have
+    been billed."""
     reasoning_tokens: int
     """Completion tokens of the reasoning before the answers."""
 
@@ -32,8 +33,8 @@ REFUSED_SQL: Final = (
 )
 """SQL condition for an attempt that the endpoint refused or that did not reach the endpoint."""
 UNKNOWN_USAGE_SQL: Final = f"sum(a.cost IS NULL AND (a.outcome IS NULL OR NOT {REFUSED_SQL}))"
-"""SQL expression for the number of calls that may have been billed at an unknown cost; refused
-calls are not billed."""
+"""SQL expression for the number of attempts that may have been billed at an unknown cost; refused
+attempts are not billed."""
 
 
 def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
@@ -74,7 +75,8 @@ def attempt_totals_of_run(store: StoreFile, owner: str, study: str) -> list[Atte
 
 
 class RunSpending(NamedTuple):
-    """Number of calls and dollars of one run."""
+    """Number of attempts (`calls`) and dollars of one run; `unknown` is the number of attempts that
+    may have been billed at an unknown cost."""
 
     calls: int
     cost: float
@@ -84,7 +86,7 @@ class RunSpending(NamedTuple):
 
 
 def spending_by_owner(store: StoreFile, owners: Collection[str]) -> dict[str, RunSpending]:
-    """Return owner -> calls and dollars, for several runs in one query."""
+    """Return owner -> attempts, dollars and tokens, for several runs in one query."""
     marks = ",".join("?" * len(owners))
     rows = store.read(
         f"SELECT owner, count(*), COALESCE(sum(cost), 0.0), {UNKNOWN_USAGE_SQL}, "
@@ -135,14 +137,14 @@ class SiblingSpending(NamedTuple):
     dollars: float
     highest: float
     unknown: int
-    """Finished calls that may have been billed at an unknown cost."""
+    """Number of ended attempts that may have been billed at an unknown cost."""
     in_flight: int
 
 
 def sibling_spending(
     connection: sqlite3.Connection, study: str, owner: str, free_judges: Sequence[str]
 ) -> list[SiblingSpending]:
-    """Return the spending of each other run of a study; `owner` is the run that is left out."""
+    """Return the spending of each run of a study except the run `owner`, without `free_judges`."""
     marks = ",".join("?" * len(free_judges))
     rows = connection.execute(
         "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "

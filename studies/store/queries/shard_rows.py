@@ -73,8 +73,8 @@ def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[An
 def write_recorded_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
-    """Write the collected rows to the store as a recorded study; of several rows of an ask, the
-    first counts."""
+    """Write the rows collected in the temporary table to the store as a recorded study; of several
+    rows of an ask, the first in the plan counts."""
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)
@@ -112,7 +112,7 @@ def insert_import_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Any,
 
 
 def _check_import_table(connection: sqlite3.Connection) -> None:
-    """Raise an error if the temporary table was lost.
+    """Raise an error if the temporary table of collected rows was lost.
 
     After a disk error the writer reconnects, which drops the rows collected so far; without this
     check a part of the folder would be saved as if it were complete.
@@ -139,8 +139,9 @@ def _put_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]
 def _put_judgements(
     connection: sqlite3.Connection, chosen: str, clash: str, order: str = "position, i.rowid"
 ) -> Counter[str]:
-    """Write judgements and replies of the rows that `chosen` (FROM and WHERE in SQL) selects;
-    return the number of new judgements by status."""
+    """Write judgements and replies of the rows that `chosen` (FROM and WHERE in SQL) selects,
+    sorted by `order`; return the number of new judgements by status. `clash` says what to do with a
+    row whose key is already stored: IGNORE or REPLACE."""
     last = connection.execute("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
     connection.execute(
         f"INSERT OR {clash} INTO judgements(key, {JUDGEMENT_COLUMNS}) "

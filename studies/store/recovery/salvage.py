@@ -28,7 +28,7 @@ from studies.store.recovery.wal_check import Wal, find_foreign_wal, read_wal, wa
 
 LEFT_OUT: Final = frozenset(("leases", SEQUENCE))
 """Tables that are not copied row by row: leases, which end with their process, and SQLite's table
-of sequence numbers (see `_copy_sequence`)."""
+of sequence numbers, which is merged into that of the new store."""
 _BATCH_ROWS: Final = 500
 _STUDY_TABLES: Final = ("shares", "study_items", "plan", "ballots")
 
@@ -66,8 +66,8 @@ class RepairReport:
 
 
 def find_usable_log(source: Path) -> tuple[Wal | None, str]:
-    """Return (log, ""), the write-ahead log of a store; (None, note) if the log belongs to another
-    store; (None, "") without a log."""
+    """Return the write-ahead log of a store and "". If there is no log: None and ""; if the log
+    belongs to another store: None and a note."""
     wal = read_wal(wal_path(source), verify=True)
     if wal is None:
         return None, ""

@@ -29,7 +29,7 @@ WAL_HEADER_BYTES: Final = 32
 FRAME_HEADER_BYTES: Final = 24
 BTREE_KINDS: Final = frozenset((2, 5, 10, 13))
 _MAGICS: Final = {0x377F0682: "<", 0x377F0683: ">"}
-"""Number at the start of a log -> byte order of the log's checksums."""
+"""Number at the start of a write-ahead log -> byte order of its checksums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class WalFrame:
 
     page: int
     committed_pages: int
-    """Number of database pages after the transaction that this frame ends; 0 in other frames."""
+    """Database size in pages after the transaction, if this frame is its last one; else 0."""
     offset: int
     """Position in the log file of the page's first byte."""
 

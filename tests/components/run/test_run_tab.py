@@ -179,6 +179,12 @@ def test_an_unfinished_study_has_no_headline_of_results():
     assert "A claim." not in before_end and "1,038 of 1,600 calls done" in before_end
 
 
+def test_before_the_plan_is_stored_no_calls_are_called_done():
+    facts = running(counts={})
+    assert says(show_finding(facts), "s:", "prepared") and "0 of 0" not in show_finding(facts)
+    assert says(show_finding(replace(facts, running=False)), "no calls")
+
+
 def test_unusable_replies_name_the_price_of_asking_again(judged):
     counts = {"planned": 20, "ok": 17, "unreadable": 3}
     facts = replace(running(), running=False, counts=counts, failed=CostQuote(3, 0.04))

@@ -79,7 +79,6 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
 
 
 def scores_kpis(view: ScoresView) -> Markup:
-    """HTML row of the key figures on scores."""
     found, cell = view.shown, view.cell
     if found is None or cell is None:
         return EMPTY

@@ -1,7 +1,8 @@
 """Grade Score of a study: heatmaps by judge and prompt, with and without an unrelated option (an
 answer to another item), and the scores of random choices.
 
-Scores with different numbers of options N are never compared.
+An item's grade is the harmonic mean of Entropy (its position entropy) and Choice (share of its most
+chosen option). Scores with different numbers of options N are never compared.
 """
 
 from __future__ import annotations
@@ -58,13 +59,14 @@ MEASURE_SUBTITLES: Final = {
     f"wrong choices); {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
-"""Largest N for which the chance scores of entropy and choice are known, as all Nᴺ random outcomes
+"""Largest N for which Entropy and Choice of random choices are computed, because all Nᴺ outcomes
 have to be enumerated."""
 SEED: Final = 20_24
 
 
 def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
-    """One GradeCell per cell of the heatmap; items with a single option have no score."""
+    """Grade Score and related measures by judge, prompt and unrelated option (present or not), over
+    items with several options."""
     rows = load_choice_rows(filtered)
     return grade_cells(rows) if len(rows) else []
 

@@ -52,7 +52,8 @@ def other_reading_rule(reading: str) -> str:
 def reread_choices(
     store: Store, study: str, rule: str, prompts: tuple[str, ...]
 ) -> dict[tuple[str, ...], tuple[str, int]]:
-    """Key of a call -> status and chosen position of its stored reply when read by `rule`."""
+    """(item, judge, prompt, models as shown, repeat) of a call -> status and chosen position of its
+    stored reply when read by `rule`."""
     return store.memoised(
         study, ("reread", rule, prompts), lambda: _reread_choices(store, study, rule, prompts)
     )

@@ -97,7 +97,8 @@ def _category_matrix(rows: pd.DataFrame, order: Sequence[str]) -> Markup:
 
 
 def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
-    """(judge, prompt) -> count of each of the five labels and of unusable replies ("fail")."""
+    """(judge, prompt) -> count of each of Arena-Hard's five verdicts (ARENA_LABELS) and, under
+    "fail", of unusable replies."""
     rows = machine_rows(protocol_rows(filtered, "five-level"))
     rows = rows.loc[~rows["noise"].to_numpy()]
     found = {}

@@ -19,6 +19,7 @@ from components.study.jobs import use_upload
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers, key_blockers
+from components.study.steps.column_roles import missing_roles
 from components.study.steps.comparison_preview import comparisons_html
 from components.study.steps.more_settings import settings_text
 from components.study.steps.power_panel import half_width, precision_text
@@ -230,3 +231,11 @@ def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(store):
     said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])
     assert says(said, "By design", "precise and padded", "equally good", "is right")
     store.close()
+
+
+def test_each_column_to_choose_is_a_reason_of_its_own(tmp_path):
+    (tmp_path / "t.csv").write_text("ticket_text,v1_answer\nWhy?,So.\n", encoding="utf-8")
+    look = build_preview(put_value(START_YAML, ("data", "source"), "t.csv"), tmp_path)
+    reasons = find_blockers(look)
+    assert len(reasons) == len(missing_roles(look)) == 2
+    assert all(one.step == 1 and one.goto for one in reasons)
