@@ -120,9 +120,9 @@ def _unrelated_option() -> PaperClaim:
         f"{known.pairs} combinations of model and prompt.",
         f"Random choices have a Grade Score of {random[2]} with two options, {random[3]} "
         f"with three and {random[5]} with five: an added option changes the scale.",
-        f"The share of the most chosen option is lower for {known.choice_falls} of these "
-        f"{known.pairs} combinations. {known.above_parts} of {known.cells} printed grades exceed "
-        "the maximum for their entropy and this share.",
+        f"The share of the most chosen answer falls for {known.choice_falls} of these "
+        f"{known.pairs} combinations. {known.above_parts} of {known.cells} printed Grade Scores "
+        "are higher than the printed entropy and share allow.",
         "Open a study with an unrelated option",
         "example",
         "grade-score-probe-unrelated",
@@ -140,9 +140,9 @@ def _warning(store: Store) -> PaperClaim:
         f"prompt 1 for {sum(one > 0 for one in differences)} of {len(differences)} models.",
         f"{SMALL_JUDGE} changes {share(plain, 0)} of its verdicts when the answers are swapped, "
         f"and {share(warned, 0)} with a prompt that warns against position bias.",
-        f"The authors report scores that differ by up to {number(MAX_REPEAT_DIFFERENCE, 2)} "
-        f"between repeats of a run; {within} of these {len(differences)} differences in entropy "
-        "are not larger.",
+        f"The authors report score differences of up to {number(MAX_REPEAT_DIFFERENCE, 2)} "
+        f"between repeats of a run; {within} of {len(differences)} entropy differences between "
+        "prompts 1 and 3 are not larger than that.",
         "Open the recorded study",
         "open",
         demo_studies.PAIRS_STUDY,
@@ -222,7 +222,7 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
         "Creation-MMBench (2025), Table 7",
         "Do verdicts from both orders agree more with people?",
         f"With both orders the mean absolute error is lower in {better} of {len(pairs)} pairs of "
-        f"rows in the table, and Consistency is higher in {higher}.",
+        f"rows. Consistency (share of scores within 1 of people's) is higher in {higher}.",
         f"{LARGER_JUDGE}: one call finds the better answer in {share(larger.right, 0)} of "
         f"comparisons. Both orders agree in {share(larger.decided, 0)}; of these, "
         f"{share(larger.right_when_decided, 0)} are right.",
@@ -242,10 +242,10 @@ def _seeing_images() -> PaperClaim:
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
         "According to the paper, a judge that sees the images always agrees more with people.",
-        f"In {unhelpful} of the table's {cells} comparisons of judging with and without images, "
-        "agreement with people is not higher with images.",
-        f"The {share(0.95, 0)} intervals of Consistency with and without images overlap in "
-        f"{count_overlaps(pairs)} of {len(pairs)} pairs of rows.",
+        f"By {unhelpful} of the table's {cells} pairs of values, a judge that sees the images is "
+        "not closer to people than without images.",
+        f"The {share(0.95, 0)} intervals of Consistency (share of scores within 1 of people's) "
+        f"with and without images overlap in {count_overlaps(pairs)} of {len(pairs)} pairs.",
         "Open as a study",
         "example",
         "creation-mmbench-probe",

@@ -73,7 +73,7 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     "b",
     1,
     0.4,
-    ("no colour: within chance", "full colour: 10 chance-band widths below 1"),
+    ("no colour: within chance", "full colour: 10 times as far below 1 as chance explains"),
     2,
     1,
     "of 1",
@@ -101,7 +101,10 @@ LEAN_SCALE: Final = ColourScale(
     "f",
     0,
     1,
-    ("\u2212100 %: all pairs flip toward the second", "+100 %: all toward the first; no colour: 0"),
+    (
+        "\u2212100 %: all pairs flip toward the second position",
+        "+100 %: all pairs flip toward the first position; no colour: 0",
+    ),
     signed=True,
 )
 POSITION_TERM_SCALE: Final = ColourScale(
@@ -109,7 +112,10 @@ POSITION_TERM_SCALE: Final = ColourScale(
     "f",
     0,
     2,
-    ("\u22122 or less: favours the second", "+2 or more: favours the first position; no colour: 0"),
+    (
+        "\u22122 logits or less: the judge favours the second position",
+        "+2 logits or more: the judge favours the first position; no colour: 0",
+    ),
     1,
     1,
     "logit",

@@ -57,7 +57,7 @@ def _failure_text(failed: Sequence[OrderVerdict], marks: Sequence[OrderVerdict])
     which = "The judge's reply gave no verdict"
     if len(marks) > 1:
         which = f"{count(len(failed))} of the judge's {count(len(marks), 'reply')} gave no verdict"
-    return f"{which} ({named}). Such a reply is counted as unusable, never as a tie or a loss."
+    return f"{which} ({named}). Unusable replies enter no measure unless a preset makes them ties."
 
 
 def _flip_text(marks: Sequence[OrderVerdict]) -> str:
@@ -127,8 +127,8 @@ def _best_answer_text(item: Item, names: Sequence[str], by: str) -> str:
         return ""
     if len(best := best_answers(item.human, names)) > 1:
         return (
-            f"{by} {' and '.join(best)} are equally good, and no answer is better: choosing "
-            "any of them is right."
+            f"{by} {' and '.join(best)} are the best answers and equally good: choosing any of "
+            "them is right."
         )
     if winner == "tie":
         equal = "the two answers are equally good"

@@ -41,7 +41,7 @@ TOUR: Final = (
         "results",
         "#eh-results-view",
         "Results: the findings",
-        "How often verdicts flip, which model leads, and whether the ranking depends on the order.",
+        "How often verdicts flip, which model leads, and whether swapping changes the ranking.",
     ),
     TourStep(
         "inspect",

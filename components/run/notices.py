@@ -251,7 +251,7 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     if facts.maybe_paid_twice:
         text = (
             f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
-            "and are made again. If billed twice, the total above includes only the second cost."
+            "and are made again. If billed twice, only the second charge is in the total above."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:
@@ -286,8 +286,8 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     parts = [
         panel_heading(
             "Unusable replies",
-            "the latest reply of each kind of failure; replies without a verdict are stored and "
-            "counted, but enter no measure",
+            "the latest reply of each kind of failure; unusable replies enter no measure, unless "
+            "the preset counts them as ties",
         )
     ]
     parts += [unreadable_notice(store, facts)] if not facts.running else []

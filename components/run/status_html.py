@@ -107,7 +107,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
     first = _rate_or_changed_kpi(facts, picture)
     repeated = facts.complete and picture.repeats.value is not None
     second = (
-        share_kpi("Changed on a repeat", picture.repeats, after=" repeated in the same order")
+        share_kpi("Changed on a repeat", picture.repeats, after=" calls repeated in the same order")
         if repeated
         else _time_left_kpi(facts)
     )
@@ -264,7 +264,7 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
         return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; {share(1 / picture.options, 0)} is even"
-    note += "; not valid for deciding when to stop the run" if facts.running else ""
+    note += "; do not use this interval to decide when to stop" if facts.running else ""
     return Kpi("Verdicts for the answer shown first", share(estimate.value, 1), note=note)
 
 
@@ -278,9 +278,9 @@ def stopping_note(picture: LiveFigures) -> Markup:
     inside = votes.low <= 0.5 <= votes.high
     when = "when the interval excludes" if inside else "now: the interval excludes"
     text = (
-        f"Share of items whose verdicts favour the answer shown first: {share(votes.value, 1)} "
-        f"{interval(votes, 1, scale=100)} of {count(votes.n, 'item')}. This interval is valid at "
-        f"any time of the run. You may stop the run {when} {share(0.5, 0)}."
+        f"Of {count(votes.n, 'item')} whose verdicts favour one position, {share(votes.value, 1)} "
+        f"{interval(votes, 1, scale=100)} favour the first. This interval is valid at any time "
+        f"of the run. You may stop the run {when} {share(0.5, 0)}."
     )
     return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))
 
@@ -311,8 +311,8 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 LIVE_CHARTS: Final = (
     (
         "Verdicts for the answer shown first",
-        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; not valid for deciding when to "
-        "stop a run",
+        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not use this interval to decide "
+        "when to stop the run",
         "eh-live-share",
     ),
     ("Elo", "Elo rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),

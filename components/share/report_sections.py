@@ -185,7 +185,7 @@ def _replies_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     none = notice_html("calm", "Every reply has a readable verdict.")
     return panel_html(
         "Unusable replies",
-        "replies without a verdict are stored and counted, but enter no measure",
+        "unusable replies enter no measure, unless the preset counts them as ties",
         failures if bad else none,
     ) + panel_html("Costs", "", cost)
 

@@ -172,9 +172,9 @@ class PublicEngine(Engine):
         if len(own) >= self._limits.runs_per_visitor:
             state = "paused" if own[-1].state == "paused" else "running"
             raise PlanError(
-                f"your run of {own[-1].plan.study.name!r} is {state}, and this page allows a "
-                f"visitor {self._limits.runs_per_visitor} at a time; stop this run, or wait "
-                "until it ends"
+                f"your run of {own[-1].plan.study.name!r} is {state}; the limit of runs per "
+                f"visitor, paused ones included, is {self._limits.runs_per_visitor}. Stop this "
+                "run, or wait until it ends"
             )
 
     def _check_total_runs(self, advice: str) -> None:

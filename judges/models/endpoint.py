@@ -242,7 +242,7 @@ async def _read_content(response: httpx2.Response) -> bytes:
     if encoding not in ACCEPTED_ENCODINGS:
         raise BadReply(
             f"the reply is compressed as {encoding[:20]!r}, which was not requested; check "
-            "base_url or the proxy before it"
+            "base_url, or the proxy in front of the endpoint"
         )
     chunks: list[bytes] = []
     size = 0

@@ -57,8 +57,8 @@ def confirm_judges(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: 
     for pair in consents.missing(judges):
         if not allowed and not _ask(pair):
             raise ConsentNeeded(
-                f"${pair.variable} is not sent to {pair.origin}: this study pairs the two, and "
-                f"you have not allowed it. If you trust the host, add {OPTION}"
+                f"${pair.variable} is not sent to {pair.origin}: this study asks for it, but you "
+                f"have not allowed it. If you trust the host, add {OPTION}"
             )
         consents.allow(pair)
 

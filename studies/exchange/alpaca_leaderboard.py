@@ -109,6 +109,6 @@ def _find_baseline(study: Study, pairs: set[frozenset[str]]) -> str:
     if len(everywhere) == 1:
         return everywhere[0]
     raise StudyError(
-        f"{study.name!r} has no baseline that all others were compared with, which AlpacaEval's "
-        "leaderboard needs: name it in the study (baseline: …), or export battles"
+        f"{study.name!r} has no baseline that all other models were compared with. AlpacaEval's "
+        "leaderboard needs one: name it in the study (baseline: …), or export battles"
     )

@@ -71,8 +71,8 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
     study = Study(name, loaded.pin_revision(spec))
     if store.has_live_asks(name):
         raise StudyError(
-            f"the study {name!r} exists and has live judge calls; give the recorded one another "
-            "name"
+            f"a study named {name!r} exists and has live calls; import the recorded verdicts under "
+            "another name"
         )
     if loaded.shards is not None:
         sha = hashlib.sha256(repr([*loaded.items, loaded.shards.rows]).encode()).hexdigest()

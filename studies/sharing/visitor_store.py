@@ -83,8 +83,8 @@ class VisitorStore(Store):
     def require_readable(self, name: str) -> None:
         if not self.can_read(name):
             raise AccessDenied(
-                f"there is no study named {name!r} that you may see here. If it is another "
-                "visitor's, ask them for a link (Share)"
+                f"there is no study named {name!r} that you may see here. If another visitor owns "
+                "this study, ask the owner for a share link"
             )
 
     def require_owner(self, name: str) -> None:
@@ -187,13 +187,13 @@ class _VisitorWriter(StoreWriter):
         except sqlite3.IntegrityError as error:
             if NOT_OWNER_ERROR in str(error):
                 raise AccessDenied(
-                    "this study is not yours to change. Save yours under another name; to vote, "
-                    "ask the owner for a link for voters"
+                    "this study is not yours, so you cannot change it. Save your changes under "
+                    "another name; to vote, ask the owner for a link for voters"
                 ) from None
             if STUDY_QUOTA_ERROR in str(error):
                 raise StudyError(
                     "you have reached the limit of studies per visitor. Save under the name of one "
-                    "of them, wait until unused ones expire, or run Evenhand yourself"
+                    "of your studies, wait until unused studies expire, or run Evenhand yourself"
                 ) from None
             raise
 

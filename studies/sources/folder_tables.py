@@ -74,7 +74,7 @@ def join_files(
         kinds = "; ".join(f"{name}: {format}" for format, name in formats.items())
         raise SourceError(
             f"files of several formats cannot be one study ({kinds}). Import each format on its "
-            "own, or name questions and answers with data.files"
+            "own, or name the files of questions and answers in data.files"
         )
     return next(iter(formats)), _join_tables(paths[0].parent, tables, [])
 

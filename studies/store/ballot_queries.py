@@ -111,8 +111,8 @@ class VotingRules:
                 )
         if not (1 <= self.votes <= 1000 and 0 <= self.repeats <= 0.5 and 0 <= self.each <= 10**6):
             raise StudyError(
-                "voting: expected votes 1 to 1,000, repeats 0 to 0.5, each 0 to 1,000,000; found "
-                f"{self.votes}, {self.repeats}, {self.each}"
+                "voting: expected 'votes' from 1 to 1,000, 'repeats' from 0 to 0.5 and 'each' from "
+                f"0 to 1,000,000; found {self.votes}, {self.repeats} and {self.each}"
             )
 
 

@@ -98,7 +98,7 @@ def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
         f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
         "prompt"
     )
-    return panel_html("Evenhand's built-in judge on the probe set", subtitle, body, keys=keys)
+    return panel_html("Evenhand's embedded judge on the probe set", subtitle, body, keys=keys)
 
 
 def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:

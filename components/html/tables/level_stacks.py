@@ -77,7 +77,7 @@ def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
         ColumnHead("Reward", tip=f"−100 to 100, 95{NARROW_SPACE}% CI"),
         ColumnHead(
             "Win rate, %",
-            tip="share of readable verdicts that are better or much better; a tie is not a win",
+            tip="readable verdicts that prefer the model to the baseline; a tie is not a win",
         ),
     ]
     scored = any(row.vfs is not None for row in rows)

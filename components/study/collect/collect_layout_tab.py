@@ -65,7 +65,7 @@ def build() -> CollectTab:
             parts["version"] = gr.Dropdown(
                 [],
                 value=None,
-                label="Version of the data that the study uses",
+                label="Data version used by the study",
                 visible=False,
                 interactive=True,
                 elem_id="eh-collect-version",

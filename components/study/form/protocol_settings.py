@@ -189,7 +189,7 @@ def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
 
 def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[Markup]:
     images = study.text_value(*STUDY.judge_sees) == "images"
-    no_vision = "no judge of this study can see images, so all get the description"
+    no_vision = "no judge of this study can see images, so all judges get the image description"
     pairs = protocols & set(_PAIR_PROTOCOLS) or not protocols
     return [
         _switch_row(study, STUDY.judge_sees, hint=no_vision if images and not sees else ""),

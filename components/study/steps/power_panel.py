@@ -131,7 +131,8 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
             "Share of verdicts that change when swapped",
             f"± {number(100 * half_width(questions, per))}",
             "points",
-            f"interval if half of the verdicts change; ± {tenth} if 10{NARROW_SPACE}% change",
+            f"95{NARROW_SPACE}% interval if half of the verdicts change; ± {tenth} points if "
+            f"10{NARROW_SPACE}% change",
         )
         yield _direction_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
     else:
@@ -159,7 +160,7 @@ def _direction_kpi(comparisons: float) -> Kpi:
         return Kpi(
             label,
             "not detectable",
-            note=f"about {count(round(flips))} expected flips are too few to detect a preference",
+            note=f"about {count(round(flips))} expected flips are too few to detect position bias",
         )
     high = round(100 * found)
     return Kpi(

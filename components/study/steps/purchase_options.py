@@ -233,14 +233,14 @@ def _sources_bar(planned: PlannedStudy) -> Markup:
 
 def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
     if best is None:
-        return fill("{}", "The effect of these additions on the interval is not measured yet.")
+        return fill("{}", "No addition in this table is known to narrow the interval.")
     noun = {ITEM: "questions", JUDGE: "another judge", PROMPT: "another prompt", REPEAT: "repeats"}
     first = fill("<b>{}</b> ", f"Add {noun[best.facet]} first.")
     if planned.measured is None:
         return (
             first
-            + "More questions narrow the interval; the effect of other additions becomes known "
-            "with the first run."
+            + "More questions narrow the interval; the effect of another judge, prompt or repeat "
+            "becomes known with the first run."
         )
     parts = variance_sources(planned.components, planned.size)
     largest = max(parts, key=lambda name: parts[name])

@@ -107,9 +107,8 @@ def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
     lists = {path[0].removesuffix(EACH) for path in split.values()}
     if len(lists) > 1:
         raise SourceError(
-            f"data.mapping: {' and '.join(sorted(lists))}: only one list can become rows; use "
-            "the number of an element for the others, for instance "
-            f"{sorted(lists)[0]}.0"
+            f"data.mapping: {' and '.join(sorted(lists))} are lists, but only one list can become "
+            f"rows; map one element of the others, for instance {sorted(lists)[0]}.0"
         )
     (column,) = lists
     rows: list[Row] = []

@@ -72,7 +72,7 @@ def _add_item(
     """
     ranked = [(text_of(reply.get("text")), rank) for reply, rank in replies]
     if any(rank is None or isinstance(rank, bool) for _, rank in ranked):
-        raise SourceError(f"{where}: a reply has no rank; keep prompts whose replies all have one")
+        raise SourceError(f"{where}: a reply has no rank; add its rank, or remove the prompt")
     by_rank = sorted(range(len(ranked)), key=lambda k: int(ranked[k][1]))
     names = {index: f"rank-{k}" for k, index in enumerate(by_rank, 1)}
     item = builder.add_item(

@@ -119,7 +119,7 @@ def _require_room(size: int, store: Path) -> None:
     free = shutil.disk_usage(store.parent).free
     if free < 2 * size:
         raise StoreUnusable(
-            f"the disk has {free / 1e9:.1f} GB left, and a backup needs {2 * size / 1e9:.1f} GB"
+            f"no backup: it needs {2 * size / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; make room"
         )
 
 

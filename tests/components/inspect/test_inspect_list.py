@@ -269,7 +269,7 @@ def test_an_unread_reply_is_no_tie_and_its_reason_is_shown(store):
     name = record(store, one, [told(one, "xy", 0), lost])
     said = text_of(detail_panel(load_view(store, Selection(study=name))))
     assert says(said, "1", "2", "gave no", "(1 refusal)")
-    assert says(said, "never", "tie", "loss")
+    assert says(said, "no measure", "unless", "ties")
     assert says(said, "I", "rather not")
 
 

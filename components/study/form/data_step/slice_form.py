@@ -30,10 +30,7 @@ ALL_ITEMS: Final = "all"
 _COMMON_FILTERS: Final = (
     ("", "all items"),
     ("checks.follows=true", "items whose reference was verified by people"),
-    (
-        "checks.follows=true,unchecked",
-        "items whose reference was verified by people, or not checked",
-    ),
+    ("checks.follows=true,unchecked", "items with a verified or an unchecked reference"),
     ("reference=true", "items with a reference"),
 )
 

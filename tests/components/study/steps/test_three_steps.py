@@ -229,10 +229,7 @@ def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(store):
     assert 0.7 < bias.whole("accuracy").value < 0.95
     item = plan.items[0]
     said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])
-    assert said == (
-        "By design precise and padded are equally good, and no answer is better: choosing any of "
-        "them is right."
-    )
+    assert says(said, "By design", "precise and padded", "equally good", "is right")
     store.close()
 
 
