@@ -12,13 +12,31 @@ MAX_YAML_CHARS: Final = 500_000
 MAX_YAML_VALUES: Final = 100_000
 """Maximum values after expanding aliases; nine lines of nine aliases each would give a billion."""
 
+MAX_YAML_DEPTH: Final = 100
+"""Maximum levels of lists and mappings inside each other. Python's recursion limit is no guard: a
+library may raise it, and the parser's time grows with the square of the depth."""
+
 
 class YamlTooLarge(yaml.MarkedYAMLError):
-    """Raised for a YAML text whose aliases expand to too many values or refer to themselves."""
+    """Raised for a YAML text that is nested too deeply, or whose aliases expand to too many values
+    or refer to themselves."""
 
 
 class BoundedYamlLoader(yaml.SafeLoader):
-    """Safe YAML loader that limits the number of values after the expansion of aliases."""
+    """Safe YAML loader that limits the levels of nesting, and the number of values after the
+    expansion of aliases."""
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._depth += 1
+        if self._depth > MAX_YAML_DEPTH:
+            problem = f"more than {MAX_YAML_DEPTH} levels; remove some"
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise YamlTooLarge(problem=problem, problem_mark=mark)
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()
@@ -64,8 +82,6 @@ def load_yaml(text: str) -> object:
         raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters; shorten it")
     try:
         return yaml.load(text, _UniqueKeyLoader)
-    except RecursionError:
-        raise ValueError("not valid YAML: nested too deeply; remove some levels") from None
     except (yaml.YAMLError, ValueError) as error:  # a date such as 2024-13-45 raises ValueError
         message = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
         raise ValueError(f"not valid YAML: {message}") from None
