@@ -600,6 +600,7 @@
     lines.errand.trigger("select", {});
   };
 
+  let wanted = "";   // the field that gets the focus once the form shows the chosen tile
   evenhand.form = (element, trigger, watch) => {
     boxes.add(element);
     element.addEventListener("input", ({target}) => {
@@ -624,7 +625,7 @@
       const {do: act, errand, step, press, goto, fold} = node.dataset;
       const {renames} = node.dataset;           // a judge named after its model: its key moves along
       if (act && renames !== undefined && keys[renames]) { keys[JSON.parse(act).to] = keys[renames]; delete keys[renames]; tell(); }
-      if (act) { opener = closing(node) ? opener : labelOf(node); say(JSON.parse(act)); }
+      if (act) { opener = closing(node) ? opener : labelOf(node); wanted = node.dataset.focusField ?? ""; say(JSON.parse(act)); }
       if (errand) startErrand(errand);
       if (goto) show(document.querySelector(goto));
       if (fold) node.setAttribute("aria-expanded", document.querySelector(fold).classList.toggle("open"));
@@ -637,6 +638,8 @@
       const active = document.activeElement, inside = element.contains(active) && active.dataset?.field;
       if (inside && focused && active.dataset.field !== focused) [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === focused)?.focus();
       element.querySelectorAll("[data-field]").forEach(settle);
+      const next = wanted && !waiting.length && [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === wanted);
+      if (next) { wanted = ""; next.focus(); }
       dropForeign(element);
       element.querySelectorAll("[data-key]").forEach(node => { if (node !== document.activeElement) node.value = keys[node.dataset.key]?.key ?? ""; });
       element.classList.remove("eh-busy");
