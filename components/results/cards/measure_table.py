@@ -276,7 +276,7 @@ def _people_description(card: ReportCard) -> str:
     pair = card.among_voters.pair.share.value
     if pair is None:
         return text
-    return f"{text}; two people's votes agree on {share(pair, 0)} of pairs"
+    return f"{text}; votes of two people on the same pair agree in {share(pair, 0)}"
 
 
 def _people_chance(card: ReportCard) -> float | None:
