@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from components.filtering.filters import machine_rows
 from components.html.format import count, number, share
 from components.html.markup import Markup, fill, join, link_button
 from components.html.pieces import panel_html, wrap
@@ -107,7 +108,9 @@ def paper_claims(store: Store) -> list[PaperClaim]:
 
 
 def _stored_rates(store: Store, study: str) -> RecordedRates:
-    return store.memoised(study, ("recorded rates",), lambda: recorded_rates(store.frame(study)))
+    return store.memoised(
+        study, ("recorded rates",), lambda: recorded_rates(machine_rows(store.frame(study)))
+    )
 
 
 def _unrelated_option() -> PaperClaim:
