@@ -78,7 +78,8 @@ class RecordedRates:
 
 
 def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
-    """Compute the RecordedRates of a frame, with all its judges and prompts pooled."""
+    """Compute the RecordedRates of a frame, with all its model judges and prompts pooled."""
+    frame = machine_rows(frame)
     tables = build_order_tables(frame, ("judge", "prompt"))
     table = pool_order_tables(tables, tables)
     grid = build_order_grid(frame)
@@ -108,9 +109,7 @@ def paper_claims(store: Store) -> list[PaperClaim]:
 
 
 def _stored_rates(store: Store, study: str) -> RecordedRates:
-    return store.memoised(
-        study, ("recorded rates",), lambda: recorded_rates(machine_rows(store.frame(study)))
-    )
+    return store.memoised(study, ("recorded rates",), lambda: recorded_rates(store.frame(study)))
 
 
 def _unrelated_option() -> PaperClaim:

@@ -130,7 +130,7 @@ def _changed_places(
 
 def _one_change_text(pair: tuple[str, str], has_others: bool, significant: bool) -> str:
     """Text for two models that change places; `has_others`: whether other models are ranked."""
-    others = ", all other ranks stay the same" if has_others else ""
+    others = "; all other ranks stay the same" if has_others else ""
     orders = "one order only" if significant else "neither order"
     return (
         f"{pair[0]} and {pair[1]} change places between the two orders{others}. "
