@@ -38,13 +38,15 @@ HOW_MERGED_ORDERS: Final = (
 )
 HOW_COEFFICIENTS: Final = (
     "Same verdict: both choose first, both choose second, or both choose tie. Without ties: "
-    "pairs on which neither chooses tie. `α = 1 − (n − 1)·observed / expected`: observed and "
-    "expected disagreements of n verdicts; all disagreements have equal weight. "
+    "pairs on which neither chooses tie. Krippendorff's `α = 1 − (n − 1)·observed / expected` "
+    "for n verdicts: observed disagreements on the same comparison, expected disagreements among "
+    "all verdicts; all disagreements have equal weight. "
     "Two people: all pairs of votes on the same comparison. A person and the others: each "
-    "vote is compared with the majority of the other votes (a tie without a majority). MAE "
-    "(mean absolute error) and “within 1” (Creation-MMBench's Consistency): distance of a "
-    "person's score from the mean of the others. Both orders: an answer wins if it wins in "
-    "both, otherwise the pair is a tie; for MAE, the mean of the two scores counts."
+    "vote is compared with the majority of the other votes (a tie without a majority). MAE: mean "
+    "distance of a person's score from the mean of the others. “Within 1” (Creation-MMBench's "
+    "Consistency): share of scores at a distance of at most 1. A judge's verdicts in both orders: "
+    "an answer wins if it wins in both, otherwise the pair is a tie; for MAE, the mean of the two "
+    "scores counts."
 )
 HOW_VOTERS: Final = (
     "First-position share: share of decisive votes for the answer shown first, where the order is "

@@ -69,8 +69,8 @@ HOW_SLOTS: Final = (
     "position / verdicts without ties`."
 )
 HOW_FLIPS: Final = (
-    "A pair flips if its two orders do not choose the same answer (or both a tie).\n\n"
-    + PREFERENCE_RULE
+    "A pair flips if its outcome is not the same in both orders: another answer wins, or only one "
+    "of the two verdicts is a tie.\n\n" + PREFERENCE_RULE
 )
 HOW_LABELS: Final = (
     "f is the share of the first position when the labels are A, B; g is its share when the "

@@ -274,7 +274,9 @@ def _entropy_measure(card: ReportCard) -> CardMeasure:
 def _people_description(card: ReportCard) -> str:
     text = "% of verdicts equal to the majority of people, ties included"
     pair = card.among_voters.pair.share.value
-    return text if pair is None else f"{text}; two people agree in {share(pair, 0)} of votes"
+    if pair is None:
+        return text
+    return f"{text}; votes of two people on the same pair agree in {share(pair, 0)}"
 
 
 def _people_chance(card: ReportCard) -> float | None:

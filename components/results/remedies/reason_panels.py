@@ -54,11 +54,12 @@ def patterns_panel(view: RemedyView) -> Markup:
         body,
     )
     sentence = (
-        "The rules differ from one call only in the two bold rows, by ¼. Agreement minus that of "
-        f"one call: 100 × ({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
-        f"{count(found.comparisons)} = **{points(found.gain)} points** for “added up”, and "
-        f"{points(-found.gain)} points for “must agree”. More agreement needs another kind of "
-        "reply (those tried are in the table above) or another judge."
+        "Both rules score as one call does, except in the two bold rows: there a comparison gains "
+        "or loses ¼. So the agreement of “added up” minus that of one call is "
+        f"100 × ({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
+        f"{count(found.comparisons)} = **{points(found.gain)} points**, that of “must agree” "
+        f"{points(-found.gain)} points. More agreement needs another kind of reply (those tried "
+        "are in the table above) or another judge."
     )
     return panel(
         "Why a second call in the other order gains so little",

@@ -43,8 +43,8 @@ def _heading(preview: StudyPreview, first: int) -> Markup:
     n = len(preview.items)
     many = min(PAGE_SIZE, n - first)
     title = "One comparison" if many == 1 else f"{('Two', 'Three')[many - 2]} comparisons"
-    both = preview.plan is not None and preview.plan.study.pair_orders == "both"
-    order = "answers as shown in the first order; the second order swaps them" if both else ""
+    orders = planned_orders(preview.plan) if preview.plan else 0
+    order = f"answers as shown in the first of {orders} orders" if orders > 1 else ""
     before = form_button(
         "‹", {"do": "item", "to": first - PAGE_SIZE}, kind="small",
         label="previous comparisons", disabled=first <= 0,
@@ -71,6 +71,13 @@ def _first_showing(preview: StudyPreview, item: Item) -> tuple[str, ...]:
         return tuple(sorted(name for name, text in item.responses.items() if text.strip()))[:2]
     found = next(_presentations(preview.plan, item), None)
     return found.shown if found else ()
+
+
+def planned_orders(plan: Plan) -> int:
+    """Number of orders in which each comparison is judged, as planned for the first item that is
+    compared; 0 if no item is."""
+    found = (next(_presentations(plan, item), None) for item in plan.items)
+    return next((one.orders for one in found if one), 0)
 
 
 def _presentations(plan: Plan, item: Item) -> Iterator[Presentation]:

@@ -12,6 +12,7 @@ from components.study.file.controls import form_part, html_id, key_reason_field
 from components.study.file.lenient_study import LenientStudy, judge_name
 from components.study.plan.cost_preview import ForecastByJudge, plan_kpis
 from components.study.steps.blockers import Blocker, key_blockers
+from components.study.steps.comparison_preview import planned_orders
 from components.study.steps.power_panel import precision_text
 from judges.planning.plan import Plan
 from judges.security.key_consents import origin_of
@@ -143,13 +144,10 @@ def _amounts(numbers: ForecastByJudge) -> Markup:
 
 def _factors(plan: Plan, numbers: ForecastByJudge) -> str:
     """Factors of the number of calls, such as "103 comparisons × 2 orders + 41 repeats"."""
-    asked = numbers.asks - numbers.noise
-    orders = 2 if plan.study.pair_orders == "both" else 1
-    made = (
-        f"{count(asked // orders, 'comparison')} × 2 orders"
-        if orders == 2
-        else (count(asked, "comparison"))
-    )
+    asked, orders = numbers.asks - numbers.noise, planned_orders(plan)
+    made = count(asked // max(1, orders), "comparison")
+    if orders > 1:
+        made += f" × {orders} orders"
     return f"{made} + {count(numbers.noise, 'repeat')}" if numbers.noise else made
 
 

@@ -20,7 +20,7 @@ from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers, key_blockers
 from components.study.steps.column_roles import missing_roles
-from components.study.steps.comparison_preview import comparisons_html
+from components.study.steps.comparison_preview import comparisons_html, planned_orders
 from components.study.steps.more_settings import settings_text
 from components.study.steps.power_panel import half_width, precision_text
 from components.study.steps.run_strip import blocked_strip, cost_strip
@@ -122,6 +122,15 @@ def test_comparisons_are_shown_three_at_a_time_in_the_order_of_the_first_call():
     assert html.index("flawed") < html.index("precise")  # as the first call shows them
     last = comparisons_html(look, FormState(item=11))
     assert "10 to 12 of 12" in last and 'aria-label="next comparisons" disabled' in last
+
+
+def test_rotations_of_four_options_are_four_orders():
+    text = Path("assets/studies/grade-score-probe.yaml").read_text("utf-8")
+    look = build_preview(text, Path("assets/studies"))
+    assert planned_orders(look.plan) == 4 and says(comparisons_html(look, FormState()), "4 orders")
+    numbers = forecast_by_judge(look.plan)
+    strip = cost_strip(look.lenient_study, look.plan, numbers, "")
+    assert says(strip, f"{numbers.asks // 4:,}", "4 orders")
 
 
 def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
