@@ -17,6 +17,7 @@ from studies.domain import BY_DESIGN
 
 NO_VOTES: Final = "No votes by people yet."
 ACCURACY_LABEL: Final = "Accuracy where the better answer is known"
+PREFERENCE_LABEL: Final = "Agreement where people have a preference"
 TruthSource = Literal["design", "people", "none"]
 
 
@@ -109,8 +110,9 @@ def truth_source(view: FilteredStudy) -> TruthSource:
 
 
 def accuracy_label(view: FilteredStudy) -> str:
-    """The label of the accuracy measure, which depends on how the better answers are known."""
-    return ACCURACY_LABEL if truth_source(view) == "design" else "Agreement with most people"
+    """The label of the accuracy measure, which depends on how the better answers are known. A
+    majority of people that is a tie gives no better answer."""
+    return ACCURACY_LABEL if truth_source(view) == "design" else PREFERENCE_LABEL
 
 
 def rater_selection(raters: Raters, rater: str) -> dict[str, str]:

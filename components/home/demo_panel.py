@@ -6,6 +6,7 @@ from typing import Final
 
 import pandas as pd
 
+from components.filtering.filters import machine_rows
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import data_note, empty_state, finding_html, legend_key, wrap
@@ -38,11 +39,11 @@ def demo_parts(store: Store) -> list[Markup]:
 
 def _computed_demo(store: Store) -> tuple[Markup, Markup, Markup]:
     """HTML of the demo's headline, coloured squares (the position picked in each order) and table,
-    computed once for all visitors."""
+    computed once for all visitors. People's votes on the demo are left out."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> tuple[Markup, Markup, Markup]:
-        frame = store.frame(study)
+        frame = machine_rows(store.frame(study))
         table = first_visit_table(first_visit_rows(frame))
         return finding_html(*_demo_sentences(frame)), squares_html(frame), table
 

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from components.filtering.filters import machine_rows
 from components.html.format import count, number, share
 from components.html.markup import Markup, fill, join, link_button
 from components.html.pieces import panel_html, wrap
@@ -77,7 +78,8 @@ class RecordedRates:
 
 
 def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
-    """Compute the RecordedRates of a frame, with all its judges and prompts pooled."""
+    """Compute the RecordedRates of a frame, with all its model judges and prompts pooled."""
+    frame = machine_rows(frame)
     tables = build_order_tables(frame, ("judge", "prompt"))
     table = pool_order_tables(tables, tables)
     grid = build_order_grid(frame)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from studies.domain import Estimate
@@ -51,6 +51,13 @@ def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> st
     if value is None or not math.isfinite(value):
         return DASH
     return f"{number(100 * value, decimals, signed=signed)}{NARROW_SPACE}%"
+
+
+def even_share(options: Collection[int]) -> str:
+    """Format the share of one option if all N options are equally likely, such as "25 %"; for
+    several numbers of options, such as "25 to 50 %"."""
+    low, high = share(1 / max(options), 0), share(1 / min(options), 0)
+    return low if low == high else f"{low.removesuffix(f'{NARROW_SPACE}%')} to {high}"
 
 
 def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:

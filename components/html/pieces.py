@@ -58,12 +58,16 @@ class Kpi:
     """Shares of the budget, 0 to 1: spent so far, and forecast for the whole study."""
 
 
-def share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str = "") -> Kpi:
-    """Key figure of a share, with its interval and n between the texts `before` and `after`."""
+def share_kpi(
+    label: str, estimate: Estimate, *, before: str = "", after: str = "", beside: str = ""
+) -> Kpi:
+    """Key figure of a share, with its interval and n between the texts `before` and `after`.
+    `beside`: the level to compare a measured share with, such as "chance 50 %"."""
     if estimate.value is None:
         note = estimate.note or "not measured"
     else:
         note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
+        note += f"; {beside}" if beside else ""
     return Kpi(label, share(estimate.value), note=f"{before}{note}{after}")
 
 

@@ -54,6 +54,11 @@ class Agreement:
         return agreement_matrix(self.raters.frame)
 
     @property
+    def chance(self) -> float:
+        """Agreement of a random choice among all options and the tie."""
+        return 1 / (int(self.raters.rows["options"].max()) + 1)
+
+    @property
     def judges(self) -> list[str]:
         return [name for name in self.table if name != PEOPLE]
 

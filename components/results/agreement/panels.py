@@ -16,6 +16,7 @@ from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import axis_cell, dumbbell_track, people_track, range_table
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, equally_close_judges
+from components.results.bias.computed import load_bias
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.row_selection import count_items_by
 from studies.domain import Estimate
@@ -141,8 +142,9 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     got = data.with_people(ranked[0])
     assert got is not None
     note = f"{ranked[0]} {interval(got.share, 1, scale=100)}, κ {number(got.kappa.value, 2)}"
+    chance = f"chance {share(data.chance, 0)}, ties included"
     pair = data.among_voters.pair.share
-    two = share_kpi("Agreement of two people", pair)
+    two = share_kpi("Agreement of two people", pair, beside=chance)
     thin = Kpi(
         "Pairs with one vote",
         count(data.among_voters.single_vote_cases),
@@ -159,7 +161,7 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
         )
         split = [Kpi("Effect of merging both orders", value, "points", note_text)]
     return [
-        Kpi("Highest agreement with people", share(got.share.value), note=note),
+        Kpi("Highest agreement with people", share(got.share.value), note=f"{note}; {chance}"),
         two,
         *split,
         thin,
@@ -175,6 +177,7 @@ def _known_answers_kpi(data: Agreement) -> list[Kpi]:
         return []
     best = max(known, key=lambda name: known[name].value or 0.0)
     note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
+    note += f"; chance {share(load_bias(data.raters.filtered_study).right_chance, 0)}"
     return [Kpi("Highest accuracy (better answer known)", share(known[best].value), note=note)]
 
 

@@ -101,7 +101,8 @@ class BiasCounts:
         could have selected, for the adjustment of p-values."""
         rows = machine_rows(frame)
         self.alternatives = alternatives
-        self.options = int(rows["options"].max()) if len(rows) else 2
+        self.option_numbers = sorted({int(n) for n in rows["options"].unique()}) or [2]
+        self.options = self.option_numbers[-1]
         self.orders = int(rows["orders"].max()) if len(rows) else 0
         self.right_chance = _right_chance(rows, self.options)
         measures = _bias_measures(self.options)
@@ -154,6 +155,11 @@ class Bias:
     @property
     def options(self) -> int:
         return self.counts.options
+
+    @property
+    def option_numbers(self) -> list[int]:
+        """The numbers of options among which the judges choose, ascending."""
+        return self.counts.option_numbers
 
     @property
     def error_share(self) -> float:

@@ -8,8 +8,9 @@ import pandas as pd
 
 from components.charts.figures import Figure
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
+from components.filtering.filters import machine_rows
 from components.filtering.raters import ACCURACY_LABEL
-from components.html.format import count, interval, number, share
+from components.html.format import count, even_share, interval, number, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import FirstVisitRow, FlipRow, Kpi, empty_state, flips_table, kpi_strip
 from components.html.pieces import share_kpi, unusable_replies_kpi
@@ -89,13 +90,17 @@ def default_kpis_html(
         share_kpi(
             "Same verdict in every order",
             bias.whole("consistency"),
-            after=f"; chance {share(random_consistency(bias), 0)}",
+            beside=f"chance {share(random_consistency(bias), 0)}",
         ),
-        share_kpi("Answer shown first wins", bias.whole("first_share")),
+        share_kpi(
+            "Answer shown first wins",
+            bias.whole("first_share"),
+            beside=f"even {even_share(bias.option_numbers)}",
+        ),
         share_kpi(
             "Changes on a repeat", bias.whole("noise_floor"), before="repeated in the same order; "
         ),
-        share_kpi(right, bias.whole("accuracy")),
+        _accuracy_kpi(bias, right),
         _failures_kpi(
             bias.failures if failures is None else failures,
             bias.calls if planned is None else planned,
@@ -122,7 +127,7 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
         share_kpi(
             "Same verdict after the swap",
             bias.whole("consistency"),
-            after=f"; chance {share(random_consistency(bias), 0)}",
+            beside=f"chance {share(random_consistency(bias), 0)}",
         ),
         _strongest_lean_kpi(bias, rows),
         _slot_preference_kpi(rows) if len(rows) > 1 else _accuracy_kpi(bias, right),
@@ -153,7 +158,10 @@ def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
 
 
 def _accuracy_kpi(bias: Bias, label: str) -> Kpi:
-    return share_kpi(label, bias.whole("accuracy"), after=f"; chance {share(0.5, 0)}")
+    base = "" if label == ACCURACY_LABEL else "; ties of people left out"
+    return share_kpi(
+        label, bias.whole("accuracy"), beside=f"chance {share(bias.right_chance, 0)}{base}"
+    )
 
 
 def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
@@ -190,15 +198,15 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
         share_kpi(
             "Same choice in every order",
             bias.whole("consistency"),
-            after=f"; chance {share(random_consistency(bias), 0)}",
+            beside=f"chance {share(random_consistency(bias), 0)}",
         ),
         share_kpi(
             f"Position {place + 1}, chosen most",
             slots[place],
-            after=f"; even {share(1 / bias.options, 0)}",
+            beside=f"even {share(1 / bias.options, 0)}",
         ),
         share_kpi(
-            "Accuracy", bias.whole("accuracy"), after=f"; chance {share(bias.right_chance, 0)}"
+            "Accuracy", bias.whole("accuracy"), beside=f"chance {share(bias.right_chance, 0)}"
         ),
         _failures_kpi(bias.failures, bias.calls),
     ]
@@ -218,8 +226,9 @@ def _value_or_minus_one(estimate: Estimate | None) -> float:
 
 
 def first_visit_rows(frame: pd.DataFrame) -> list[FirstVisitRow]:
-    """Rows of the demo table on the Home tab by judge and prompt, the least consistent first."""
-    rows = []
+    """Rows of the demo table on the Home tab by judge and prompt, the least consistent first.
+    People's votes are left out."""
+    frame, rows = machine_rows(frame), []
     for (judge, prompt), measures in position_profile(frame, ["judge", "prompt"]).items():
         part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
         select = {"judge": str(judge), "prompt": str(prompt), "flipped": True}

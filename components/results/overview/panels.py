@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, number, percent
+from components.html.format import NARROW_SPACE, count, number, percent, share
 from components.html.markup import (
     EMPTY,
     Markup,
@@ -30,7 +30,6 @@ from studies.domain import Estimate
 
 MAX_ROWS: Final = 8
 """Maximum rows of a small chart; the linked view shows all rows."""
-CHANCE_WITH_TIES: Final = 1 / 3
 
 
 def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: str) -> Markup:
@@ -145,10 +144,8 @@ def people_chart(data: Agreement, menu: JudgeMenu = escape) -> Markup:
     if not lines or not data.raters.has_people:
         return EMPTY
     pair = data.among_voters.pair.share
-    axis = fit_share_axis(
-        [*(one for _, one in lines), pair], holds=(CHANCE_WITH_TIES,), bounds=(0, 1)
-    )
-    axis = replace(axis, chance=CHANCE_WITH_TIES)
+    axis = fit_share_axis([*(one for _, one in lines), pair], holds=(data.chance,), bounds=(0, 1))
+    axis = replace(axis, chance=data.chance)
     rows = [
         _people_row(name, one, _judge_track(axis, one), menu(name))
         for name, one in lines[:MAX_ROWS]
@@ -157,8 +154,8 @@ def people_chart(data: Agreement, menu: JudgeMenu = escape) -> Markup:
         rows.append(_people_row("two people", pair, people_track(axis, pair), escape("two people")))
     foot = fill('<div class="eh-swap three"><span></span>{}<span></span></div>', axis_html(axis))
     caption = _caption(
-        f"% of verdicts equal to the people's majority, 95{NARROW_SPACE}% CI; dashed: chance, "
-        f"33{NARROW_SPACE}%"
+        f"% of verdicts equal to the people's majority, ties included, 95{NARROW_SPACE}% CI; "
+        f"dashed: chance, {share(data.chance, 0)}"
     )
     return caption + join(rows) + foot + _more(max(0, len(lines) - MAX_ROWS))
 

@@ -63,7 +63,10 @@ def compare_orders(ranking: Ranking) -> RankingStability:
         return RankingStability(
             "Yes", f"both orders give the same ranking{_unclear_text(both, here)}."
         )
-    return _changed_places(here, there, _certainty_text(changed, one, two))
+    significant = any(
+        one.is_above(above, below) or two.is_above(below, above) for above, below in changed
+    )
+    return _changed_places(here, there, changed, significant)
 
 
 def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
@@ -97,28 +100,39 @@ def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
     )
 
 
-def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: Leaderboard) -> str:
-    significant = [
-        pair for pair in changed if one.is_above(*pair) or two.is_above(pair[1], pair[0])
-    ]
-    if not significant:
-        return "no two models that change places differ significantly in either order"
-    if len(significant) == len(changed):
-        return "any two models that change places differ significantly in one order only"
-    return "some models that change places differ significantly in one order"
-
-
-def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -> RankingStability:
+def _changed_places(
+    here: Sequence[str],
+    there: Sequence[str],
+    changed: Sequence[tuple[str, str]],
+    significant: bool,
+) -> RankingStability:
+    """The result if models change places, but no two of them differ significantly in both orders.
+    `significant`: whether two models that change places differ significantly in one order."""
     kept = [str(place + 1) for place in range(len(here)) if here[place] == there[place]]
+    answer: Answer = "In part" if kept else "Not known"
+    if len(changed) == 1:
+        return RankingStability(answer, _one_change_text(changed[0], bool(kept), significant))
     moved = [str(place + 1) for place in range(len(here)) if here[place] != there[place]]
+    certainty = (
+        "No two models that change places differ significantly in "
+        f"{'both orders' if significant else 'either order'}."
+    )
     if not kept:
-        return RankingStability(
-            "Not known", f"every rank is held by different models in the two orders ({certainty})."
-        )
-    what = "rank" if len(kept) == 1 else "ranks"
-    verb = "is" if len(kept) == 1 else "are"
+        text = f"every rank is held by different models in the two orders. {certainty}"
+        return RankingStability(answer, text)
+    what, verb = ("rank", "is") if len(kept) == 1 else ("ranks", "are")
     text = (
         f"{what} {join_names(kept, len(kept))} {verb} held by the same model in both orders; "
-        f"ranks {join_names(moved, len(moved))} are held by different models ({certainty})."
+        f"ranks {join_names(moved, len(moved))} are held by different models. {certainty}"
     )
-    return RankingStability("In part", text)
+    return RankingStability(answer, text)
+
+
+def _one_change_text(pair: tuple[str, str], has_others: bool, significant: bool) -> str:
+    """Text for two models that change places; `has_others`: whether other models are ranked."""
+    others = "; all other ranks stay the same" if has_others else ""
+    orders = "one order only" if significant else "neither order"
+    return (
+        f"{pair[0]} and {pair[1]} change places between the two orders{others}. "
+        f"They differ significantly in {orders}."
+    )

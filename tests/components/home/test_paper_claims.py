@@ -6,6 +6,7 @@ import json
 import re
 from html import unescape
 
+import pandas as pd
 import pytest
 
 from components.home.paper_claims import (
@@ -66,6 +67,16 @@ def test_rates_of_the_larger_judge_are_those_of_a_count_by_hand(demo):
     assert got.right == pytest.approx(right / pairs, abs=0.02)
     assert got.right_when_decided == pytest.approx(both_right / same)
     assert f"{100 * got.decided:.0f}" in by_question(demo, "both orders").ours
+
+
+def test_votes_in_both_orders_leave_the_recorded_rates_as_they_were(demo):
+    frame = demo.frame(demo_studies.LARGER_STUDY)
+    asks = frame[["item", "comparison", "shown"]].drop_duplicates().index
+    votes = frame.loc[asks].assign(judge="human:ann", prompt="vote", pick=0)
+    both = pd.concat([frame.astype({"judge": str, "prompt": str}), votes], ignore_index=True)
+    both = both.astype({name: kind for name, kind in frame.dtypes.items() if name == "pick"})
+    both = both.astype(dict.fromkeys(frame.columns[frame.dtypes == "category"], "category"))
+    assert recorded_rates(both) == recorded_rates(frame)
 
 
 def test_a_store_without_the_demo_cites_the_papers_only(store):

@@ -18,7 +18,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import NARROW_SPACE, count, number, share
+from components.html.format import NARROW_SPACE, count, even_share, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, wrap
 from components.html.tables.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
@@ -250,16 +250,10 @@ def _accuracy_clause(best: GradeCell) -> str:
     if right.value is None:
         return ""
     correct = f"{share(right.value, 0)} of its choices"
-    correct += f" (chance: {chance_accuracy_text(best.options)})"
+    correct += f" (chance: {even_share(best.options)})"
     if right.high is not None and right.high < even:
         return f", yet it is right in only {correct}"
     return f", and is right in {correct}"
-
-
-def chance_accuracy_text(options: Sequence[int]) -> str:
-    """Accuracy of guessing as text: "33 %", or "11 to 33 %" if there are several N."""
-    low, high = share(1 / max(options), 0), share(1 / min(options), 0)
-    return low if low == high else f"{low.split(NARROW_SPACE)[0]} to {high}"
 
 
 def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
@@ -269,8 +263,11 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     who = f"{best.judge}, {short_prompt(best.prompt)}"
     corrected = best.corrected
     right = best.accuracy
+    levels = {RANDOM_GRADE.get(options) for options in best.options}
+    chance = f"; chance {number(*levels, 2)}" if len(levels) == 1 and None not in levels else ""
+    note = f"{who} {_bounds_text(best.grade)}{chance}"
     return [
-        Kpi("Highest grade", number(best.grade.value, 2), note=f"{who} {_bounds_text(best.grade)}"),
+        Kpi("Highest grade", number(best.grade.value, 2), note=note),
         Kpi(
             "Grade above chance",
             number(corrected.value, 2),
@@ -279,7 +276,7 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
         Kpi(
             "Accuracy",
             share(right.value, 0),
-            note=f"{_bounds_text(right, 100)}, chance {chance_accuracy_text(best.options)}"
+            note=f"{_bounds_text(right, 100)}, chance {even_share(best.options)}"
             if right.value is not None
             else right.note or "people have not ranked these answers",
         ),

@@ -190,7 +190,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
     assert data.by_category[0] == "known answers"
     assert data.by_category[1]["right", "All"].value == 1.0
-    assert says(show_kpis(data), "Highest accuracy", "known")
+    assert says(show_kpis(data), "Highest accuracy", "known", "chance 50")
     assert says(agreement_finding(data)[1], "No votes", "people yet")
 
 

@@ -15,7 +15,7 @@ from components.results.bias.pair_tests import (
     option_test_rows,
     order_tests_html,
 )
-from components.results.bias.panels import bias_kpis_html, slot_figure
+from components.results.bias.panels import bias_kpis_html, default_kpis_html, slot_figure
 from components.results.bias.slot_or_label import show_slot_or_label
 from components.results.bias.unrelated_contrast import unrelated_effects
 from tests.metrics.frames import build, pair, rotated
@@ -50,6 +50,16 @@ def test_the_matrix_shows_grades_with_the_coin_beside_them(frame):
     assert html.index("steady") < html.index("first")
     assert "Grade 0.00: items&#x27; entropy 0.00, choice 0.25" in html
     assert "Grade 1.00: items&#x27; entropy 1.00, choice 1.00" in html
+
+
+def test_the_share_of_the_first_position_stands_beside_an_even_share(frame):
+    pairs = build([row for k in range(6) for row in pair(f"p{k}", 0, 1)])
+    for rows, even in ((frame, "even 25\u202f%"), (pairs, "even 50\u202f%")):
+        assert says(default_kpis_html(bias_from_frame(rows)), "shown first", even)
+    mixed = build(
+        [*chosen("first", lambda *_: 0), *(row for k in range(6) for row in pair(f"p{k}", 0, 1))]
+    )
+    assert says(default_kpis_html(bias_from_frame(mixed)), "shown first", "even 25 to 50\u202f%")
 
 
 def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(frame):

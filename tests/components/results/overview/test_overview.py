@@ -11,11 +11,13 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results import results_tab
+from components.results.agreement.computed import load_agreement
+from components.results.agreement.panels import show_kpis as people_kpis
 from components.results.bias import tab as bias_tab
 from components.results.contrasts import tab as contrasts_tab
 from components.results.controls.filter_bar_tab import FIXED_CHOICES
 from components.results.overview import tab as overview_tab
-from components.results.view_drawing import VIEWS, study_finding
+from components.results.view_drawing import VIEWS, default_kpis, study_finding
 from studies.store.store import Store
 from tests.page_words import says
 from tests.voted_studies import six_items
@@ -68,6 +70,18 @@ def test_people_stand_beside_the_judges(store):
     name = six_items("Voted").save(store)
     people = overview_tab.draw_people(FilteredStudy(store, name))
     assert says(people, "agrees with", "people most") and "chance" in people
+
+
+def test_both_agreements_with_people_name_their_treatment_of_ties(store):
+    # People vote x on five pairs and tie on the sixth. `good` says the same, `first` takes the
+    # first: 15 of 20 verdicts on the five pairs; with the sixth, 12 of 12 and 5 of 12.
+    known = {f"q{k}": "x" for k in range(5)} | {"q5": "tie"}
+    name = six_items("Voted").save(store, design=known, known_by="human:ann")
+    shown = FilteredStudy(store, name)
+    strip, card = default_kpis(shown), overview_tab.draw_people(shown)
+    assert says(strip, "people have a preference", "75.0", "n 20", "chance 50", "ties", "left out")
+    assert says(card, "majority", "ties included", "chance, 33") and "41.7" not in strip
+    assert says(people_kpis(load_agreement(shown)), "100.0", "chance 33", "ties included")
 
 
 def test_the_headline_is_that_of_position_bias(judged):

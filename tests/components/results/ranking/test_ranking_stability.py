@@ -51,21 +51,28 @@ def test_only_a_reversal_significant_in_both_orders_is_a_no():
         == "No: a is significantly above b in one order and significantly below b in the other."
     )
     said = sentence(Board("abc", "ab"), Board("bac"), whole)
-    assert said == (
-        "In part: rank 3 is held by the same model in both orders; ranks 1 and 2 are held by "
-        "different models (any two models that change places differ significantly in one order "
-        "only)."
-    )
+    assert says(said, "In part", "a and b", "change", "other", "significantly", "one order only")
     said = sentence(Board("abc"), Board("bac"), whole)
-    assert says(said, "1", "2", "no two models", "either")
+    assert says(said, "In part", "a and b", "change", "significantly", "neither")
 
 
-def test_no_place_in_common():
+def test_two_models_that_change_places_are_named():
     said = sentence(Board("ab"), Board("ba"), Board("ab"))
-    assert said == (
-        "Not known: every rank is held by different models in the two orders (no two models "
-        "that change places differ significantly in either order)."
-    )
+    assert says(said, "Not known", "a and b", "change places", "neither")
+    assert "every rank" not in said and "other" not in said
+    said = sentence(Board("ab", "ab"), Board("ba"), Board("ab"))
+    assert says(said, "Not known", "a and b", "change places", "one order only")
+
+
+@pytest.mark.parametrize(
+    ("significant", "orders"), [((), "either"), (("ad",), "both"), (("ad", "bd", "cd"), "both")]
+)
+def test_several_changes_of_places_are_summed_up(significant, orders):
+    said = sentence(Board("abcd", *significant), Board("dabc"), Board("abcd"))
+    assert says(said, "Not known", "every rank", "No two models", "significantly", orders)
+    said = sentence(Board("abcde", *significant), Board("dabce"), Board("abcde"))
+    assert says(said, "In part", "rank 5", "1, 2, 3 and 4", "No two models", orders)
+    assert "(" not in said
 
 
 @pytest.mark.parametrize("missing", ["one", "two"])
