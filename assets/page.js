@@ -234,13 +234,22 @@
     else if (tries) setTimeout(() => showView(view, tries - 1), 50);
   };
   const viewLabel = (view) => document.querySelector(`#eh-results-view [data-testid="${CSS.escape(view)}-radio-label"]`);
-  // A link to another tab: [data-tab=vote].
+  // A link to another tab: [data-tab=vote]; with [data-to="#id"], to the first such element there.
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-tab]");
     if (!link) return;
     openTab(link.dataset.tab);
     scrollTo({top: 0});
+    if (link.dataset.to) goTo(link.dataset.to);
   });
+  // The tab is filled by the server: the element is shown when it is there.
+  const goTo = (selector, tries = 200) => {
+    const found = document.querySelector(selector);
+    if (found?.getClientRects().length) {
+      found.scrollIntoView({block: "center"});
+      found.focus({preventScroll: true});
+    } else if (tries) setTimeout(() => goTo(selector, tries - 1), 50);
+  };
   // A button that presses another one: [data-click="#eh-share"].
   document.addEventListener("click", (event) => document.querySelector(event.target.closest("[data-click]")?.dataset.click ?? "#none")?.click());
 
