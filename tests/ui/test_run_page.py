@@ -10,8 +10,8 @@ import pytest
 
 from judges.planning.plan import save_plan
 from studies.store.store import Store
-from tests.judge_server import Fault, JudgeServer, always, at, containing
-from tests.judges.small_studies import endpoint, study_plan
+from tests.judge_server import Fault, JudgeServer, Reply, always, at, containing
+from tests.judges.small_studies import endpoint, run_through, study_plan
 from tests.ui.conftest import address
 from tests.ui.test_page import asked
 from tests.waiting import until
@@ -119,3 +119,22 @@ def test_asking_again_what_failed_asks_nothing_else(visit, study, judge):
     until(lambda: not page.locator("#eh-retry").is_visible())
     until(lambda: f"ok {ASKS}" in text(page, "#eh-progress"))
     assert judge.bill.totals.calls == calls + 5
+
+
+def test_replies_without_a_verdict_lead_to_the_prompt_and_are_asked_again(visit, app, tmp_path):
+    with JudgeServer(behaviour=lambda _: Reply("A")) as server:
+        store = Store(app.store)
+        judges = [endpoint(server.base_url)]
+        run_through(study_plan(tmp_path, judges, 4, name="bare", orders="both"), store)
+        store.close()
+        page = visit("tab=results&study=bare")
+        panel = page.locator("#eh-over-unusable")
+        panel.get_by_role("button", name="Edit prompt").click()
+        until(lambda: "show prompt" in (page.evaluate("document.activeElement.dataset.do") or ""))
+        assert "tab=study" in address(page)
+        page = visit("tab=results&study=bare")
+        page.locator("#eh-over-unusable").get_by_role("button", name="Open 8").click()
+        until(lambda: "tab=inspect" in address(page))
+        page = visit("tab=run&study=bare")
+        page.locator("#eh-run-outcome").get_by_role("button", name="Ask 8 calls again").click()
+        until(lambda: server.bill.totals.calls == 16)
