@@ -16,6 +16,7 @@ from components.results.overview.panels import swap_chart
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
 from components.results.view.unusable_replies import (
+    EXPLANATION_TITLE,
     NO_MEASURE_TEXT,
     NextStep,
     UnusableReplies,
@@ -171,5 +172,5 @@ def _unusable_html(
 ) -> Markup:
     """HTML for a study without a usable verdict: what was expected and what came; next steps."""
     steps = repair_steps(filtered_study, unusable, on_run=True, may_run=may_run)
-    why = panel_html("Why there is no verdict", NO_MEASURE_TEXT, explanation_html(filtered_study))
+    why = panel_html(EXPLANATION_TITLE, NO_MEASURE_TEXT, explanation_html(filtered_study))
     return why + _next_html(steps)

@@ -23,6 +23,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view.judge_menu import JudgeMenu, judge_menu
 from components.results.view.result_view import Body, Panel, PanelGroup, View
 from components.results.view.unusable_replies import (
+    EXPLANATION_TITLE,
     NO_USABLE_VERDICT,
     explanation_html,
     find_unusable,
@@ -70,7 +71,7 @@ def draw_unusable(filtered_study: FilteredStudy) -> Markup | None:
         return None
     steps = repair_steps(filtered_study, unusable, on_run=False)
     body = explanation_html(filtered_study) + step_rows(steps)
-    return wrap(fill("<section>{}{}</section>", panel_head(unusable.sentence, "", ()), body))
+    return wrap(fill("<section>{}{}</section>", panel_head(EXPLANATION_TITLE, "", ()), body))
 
 
 def draw_bias(filtered_study: FilteredStudy) -> Markup:

@@ -22,7 +22,8 @@ MAX_EXAMPLE: Final = 160
 SEARCHED_REPLIES: Final = 200
 """Number of the latest unusable replies among which the example is searched."""
 NO_USABLE_VERDICT: Final = "No reply contains a usable verdict."
-NO_MEASURE_TEXT: Final = "Unusable replies enter no measure."
+NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset counts them as ties."
+EXPLANATION_TITLE: Final = "Why there is no verdict"
 PROMPT_ON_STUDY: Final = '#eh-judges [data-do*="show prompt"]'
 """CSS selector of the prompt's buttons on the Study tab."""
 
@@ -143,7 +144,8 @@ def repair_steps(
     opens = {"data-click": "#eh-retry"} if on_run else {"data-tab": "run"}
     ask = NextStep(
         "Ask again",
-        "the same calls with the same prompt; the replies may be unusable again",
+        "the same calls with the same prompt; the replies may be unusable again"
+        + ("" if on_run else "; the button opens Run, where the calls are started"),
         f"Ask {count(again.asks, 'call')} again, {dollars(again.dollars)}",
         opens,
     )
