@@ -234,13 +234,22 @@
     else if (tries) setTimeout(() => showView(view, tries - 1), 50);
   };
   const viewLabel = (view) => document.querySelector(`#eh-results-view [data-testid="${CSS.escape(view)}-radio-label"]`);
-  // A link to another tab: [data-tab=vote].
+  // A link to another tab: [data-tab=vote]; with [data-to="#id"], to the first such element there.
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-tab]");
     if (!link) return;
     openTab(link.dataset.tab);
     scrollTo({top: 0});
+    if (link.dataset.to) goTo(link.dataset.to);
   });
+  // The tab is filled by the server: the element is shown when it is there.
+  const goTo = (selector, tries = 200) => {
+    const found = document.querySelector(selector);
+    if (found?.getClientRects().length) {
+      found.scrollIntoView({block: "center"});
+      found.focus({preventScroll: true});
+    } else if (tries) setTimeout(() => goTo(selector, tries - 1), 50);
+  };
   // A button that presses another one: [data-click="#eh-share"].
   document.addEventListener("click", (event) => document.querySelector(event.target.closest("[data-click]")?.dataset.click ?? "#none")?.click());
 
@@ -600,6 +609,7 @@
     lines.errand.trigger("select", {});
   };
 
+  let wanted = "";   // the field that gets the focus once the form shows the chosen tile
   evenhand.form = (element, trigger, watch) => {
     boxes.add(element);
     element.addEventListener("input", ({target}) => {
@@ -624,7 +634,7 @@
       const {do: act, errand, step, press, goto, fold} = node.dataset;
       const {renames} = node.dataset;           // a judge named after its model: its key moves along
       if (act && renames !== undefined && keys[renames]) { keys[JSON.parse(act).to] = keys[renames]; delete keys[renames]; tell(); }
-      if (act) { opener = closing(node) ? opener : labelOf(node); say(JSON.parse(act)); }
+      if (act) { opener = closing(node) ? opener : labelOf(node); wanted = node.dataset.focusField ?? ""; say(JSON.parse(act)); }
       if (errand) startErrand(errand);
       if (goto) show(document.querySelector(goto));
       if (fold) node.setAttribute("aria-expanded", document.querySelector(fold).classList.toggle("open"));
@@ -637,6 +647,8 @@
       const active = document.activeElement, inside = element.contains(active) && active.dataset?.field;
       if (inside && focused && active.dataset.field !== focused) [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === focused)?.focus();
       element.querySelectorAll("[data-field]").forEach(settle);
+      const next = wanted && !waiting.length && [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === wanted);
+      if (next) { wanted = ""; next.focus(); }
       dropForeign(element);
       element.querySelectorAll("[data-key]").forEach(node => { if (node !== document.activeElement) node.value = keys[node.dataset.key]?.key ?? ""; });
       element.classList.remove("eh-busy");

@@ -221,7 +221,7 @@ def _load_order(
     store: Store, study: Study, judgements: list[Judgement], items: Mapping[str, Item]
 ) -> OrderReplies:
     first, *rest = sorted(judgements, key=lambda one: (one.ask.noise, one.ask.repeat))
-    prompt = _stored_prompt(store, first.ask.key)
+    prompt = stored_prompt(store, first.ask.key)
     return OrderReplies(
         shown=first.ask.shown,
         reply=InspectedReply(first, _verdict_span(first, prompt, study.reading)),
@@ -230,7 +230,7 @@ def _load_order(
     )
 
 
-def _stored_prompt(store: Store, key: str) -> Prompt | None:
+def stored_prompt(store: Store, key: str) -> Prompt | None:
     request = store.request(key)
     text = store.prompt_yaml(request.prompt_sha) if request else None
     return _parse_cached(text) if text else None

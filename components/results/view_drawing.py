@@ -29,6 +29,7 @@ from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import PanelGroup, View
+from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_unusable, has_votes
 from components.results.wins import tab as wins_tab
 from studies.store.ballot_queries import verification_stamp
 from studies.store.store import Store
@@ -130,7 +131,7 @@ def render_panels(
     """Output name -> content of headline, key numbers, panels and data note of a view."""
     one = VIEWS[view]
     panels = one.render(filtered_study, controls)
-    title, lead = one.finding(filtered_study)
+    title, lead = view_headline(one, filtered_study)
     kpis = _view_kpis(one, filtered_study)
     return {
         "finding": finding_html(title, lead) if title else EMPTY,
@@ -154,7 +155,16 @@ def _view_kpis(one: View, filtered_study: FilteredStudy) -> Markup:
 def study_finding(store: Store, name: str) -> str:
     """Headline of a study without filters, which is the headline of its first view."""
     whole = FilteredStudy(store, name)
-    return str(VIEWS[offered_views(whole)[0]].finding(whole)[0])
+    return view_headline(VIEWS[offered_views(whole)[0]], whole)[0]
+
+
+def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
+    """Headline of a view and the sentence below it. Without a usable verdict, every view has the
+    same headline with the reason, except the agreement among people who voted."""
+    unusable = find_unusable(filtered)
+    if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
+        return view.finding(filtered)
+    return unusable.sentence, NO_MEASURE_TEXT
 
 
 def default_kpis(filtered_study: FilteredStudy) -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import gradio as gr
 
@@ -33,6 +33,7 @@ from components.run.status_html import (
 )
 from components.server.gradio_private import click_data
 from judges.engine.engine import Engine
+from judges.engine.pending_asks import retry_statuses
 from judges.engine.run import Run
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import KeyRefused, PlanError
@@ -42,11 +43,8 @@ from judges.operations.check_judge import check_judge
 from judges.planning.plan import load_stored_plan
 from judges.security.key_consents import Pair
 from judges.security.key_origins import TypedKey, TypedKeys, keys_for
-from studies.domain import RETRYABLE_STATUSES
 from studies.errors import EvenhandError
 from studies.store.store import Store
-
-RETRY_SETTINGS: Final = RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES))
 
 
 class RunActions:
@@ -80,7 +78,9 @@ class RunActions:
         return self(name, which)
 
     def retry(self, name: str, which: str) -> list[Any]:
-        start_run(self._store, self._engine, name, settings=RETRY_SETTINGS)
+        again = retry_statuses(self._store.counts(name))
+        settings = RunSettings(retry_statuses=again)
+        start_run(self._store, self._engine, name, settings=settings)
         return self(name, which)
 
     def pause(self, name: str, which: str) -> list[Any]:
@@ -245,7 +245,7 @@ def show_buttons(now: RunFacts) -> list[gr.Button]:
     return [
         gr.Button(visible=now.complete or now.recorded),
         gr.Button(start_button_text(now.missing), visible=idle and now.pending > 0),
-        gr.Button(retry_button_text(now.failed), visible=idle and now.offers_retry),
+        gr.Button(retry_button_text(now), visible=idle and now.offers_retry),
         gr.Button("Resume" if now.paused else "Pause", visible=now.running and now.owned),
         gr.Button(visible=now.running and now.owned),
     ]

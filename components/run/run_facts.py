@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from judges.engine.engine import Engine
-from judges.engine.pending_asks import CostQuote, quote_cost
+from judges.engine.pending_asks import CostQuote, quote_or_count, retry_statuses
 from judges.engine.run import Run, RunSnapshot
 from judges.security.key_consents import Pair, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
 from studies import settings
-from studies.domain import RETRYABLE_STATUSES, JudgeSpec
+from studies.domain import RETRYABLE_STATUSES, JudgeSpec, Status
 from studies.errors import EvenhandError
 from studies.spec.study import Study
 from studies.store.queries.run_costs import RunSpending, spending_by_owner, study_spending
@@ -86,6 +86,17 @@ class RunFacts:
         return bool(self.planned) and not self.pending and not self.running and not self.recorded
 
     @property
+    def retry_statuses(self) -> frozenset[Status]:
+        """Statuses of the calls that the button Retry makes again."""
+        return retry_statuses(self.counts)
+
+    @property
+    def repeats_replies(self) -> bool:
+        """Whether Retry also repeats calls whose replies contain no readable verdict."""
+        more = self.retry_statuses - RETRYABLE_STATUSES
+        return any(self.counts.get(status) for status in more)
+
+    @property
     def offers_retry(self) -> bool:
         """Whether the button Retry would make calls that Run would not; Run repeats only calls that
         ended in an error."""
@@ -127,18 +138,12 @@ class QuoteCache:
             study,
             ("cost quotes",),
             lambda: (
-                self._quote(study, ERROR_STATUSES),
-                self._quote(study, RETRYABLE_STATUSES, False),
+                quote_or_count(self._store, study, ERROR_STATUSES),
+                quote_or_count(
+                    self._store, study, retry_statuses(self._store.counts(study)), pending=False
+                ),
             ),
         )
-
-    def _quote(self, study: str, again: Collection[str], new: bool = True) -> CostQuote:
-        try:
-            return quote_cost(self._store, study, again, pending=new)
-        except EvenhandError:  # a prompt or an item is missing: Run reports which one
-            left = self._store.counts(study)
-            asks = sum(left.get(status, 0) for status in again) + new * left.get("pending", 0)
-            return CostQuote(asks, None)
 
 
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:

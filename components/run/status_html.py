@@ -32,8 +32,11 @@ def start_button_text(left: CostQuote) -> str:
     return f"Run {count(left.asks, 'call')}, {dollars(left.dollars)}"
 
 
-def retry_button_text(failed: CostQuote) -> str:
-    return f"Retry {count(failed.asks)} failed calls, {dollars(failed.dollars)}"
+def retry_button_text(facts: RunFacts) -> str:
+    asks, price = facts.failed
+    if facts.repeats_replies:
+        return f"Ask {count(asks, 'call')} again, {dollars(price)}"
+    return f"Retry {count(asks)} failed calls, {dollars(price)}"
 
 
 def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:

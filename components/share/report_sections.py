@@ -37,6 +37,7 @@ from components.results.pass_fail.scores.computed import has_only_points
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, View
+from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_unusable
 from components.share import paper_text, report_facts
 from studies.domain import HUMAN_PREFIX
 from studies.spec.study import dump_study
@@ -68,7 +69,10 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     when = first if first == last else f"{first} to {last}"
     line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
     line += f"Report made {made}."
-    if view.has_only_people:
+    unusable = find_unusable(view)
+    if unusable is not None:
+        title, lead = unusable.sentence, NO_MEASURE_TEXT
+    elif view.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(view))
     elif has_only_points(view):
         title, lead = _points_view(view).finding(view)

@@ -15,7 +15,7 @@ from typing import Any
 
 from components.html.pieces import notice_html
 from components.server.access import current_access
-from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
+from components.study.file.lenient_study import NEW_STUDY_NAME, judge_name, read_lenient_study
 from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
 from components.study.form.data_step.data_source import (
     HUB,
@@ -104,7 +104,9 @@ def judge_models(
     entry = judges[place]
     address = judge_address(entry)
     try:
-        judge = parse_judge({**entry, JUDGE.model.name: "-"}, "judge")
+        # The page holds a typed key under the name that it shows, also before a model is chosen.
+        named = {JUDGE.name.name: judge_name(entry), JUDGE.model.name: "-"}
+        judge = parse_judge({**entry, **named}, "judge")
         keys = keys_for([judge], typed)
         if judge.api_key_env and judge.name not in keys and not current_access().machine_files:
             raise StudyError("This Space's key cannot list models. Type the name of the model.")

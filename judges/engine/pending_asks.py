@@ -4,7 +4,7 @@ themselves, read in portions."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from judges.engine.run_state import RunSettings
@@ -12,7 +12,16 @@ from judges.money.costs import price_of
 from judges.planning.forecast import estimate_tokens
 from judges.planning.plan import Plan, load_stored_plan, plan_includes, render_call
 from judges.planning.prompt_cache import cached_from, order_for_cache
-from studies.domain import Ask, JudgeSpec, Price
+from studies.domain import (
+    RETRYABLE_STATUSES,
+    STATUSES,
+    USABLE_STATUSES,
+    Ask,
+    JudgeSpec,
+    Price,
+    Status,
+)
+from studies.errors import EvenhandError
 from studies.store.queries.plan_queries import (
     asks_to_repeat,
     mean_ask_cost,
@@ -25,6 +34,8 @@ from studies.store.store import Store
 MIN_COSTED_JUDGEMENTS: Final = 5
 """The cost of an ask is estimated by the mean cost of its judge's judgements if there are at least
 this many, else from the tokens of pending asks."""
+FEW_USABLE_SHARE: Final = 0.2
+"""Share of usable replies below which a retry repeats every call without a verdict."""
 MIN_BLOCK_ASKS: Final = 64
 """Number of consecutive asks that are reordered together: this, or four times the number of asks
 requested at once if that is more."""
@@ -139,6 +150,33 @@ def quote_cost(
     ]
     dollars = sum(known) if len(known) == len(rows) else None
     return CostQuote(sum(count for _, count in rows), dollars)
+
+
+def retry_statuses(counts: Mapping[str, int]) -> frozenset[Status]:
+    """Statuses of the calls that Retry makes again, given the number of calls by status.
+
+    Unreadable replies, refusals and filtered replies are normally not repeated: repeating calls
+    until a verdict can be read would favour the pairs on which the judge decides easily. They are
+    repeated if all calls are done and few replies are usable, because there is then almost no
+    result that this could distort.
+    """
+    usable = sum(counts.get(status, 0) for status in USABLE_STATUSES)
+    done = sum(counts.get(status, 0) for status in STATUSES)
+    if counts.get("pending", 0) or usable >= FEW_USABLE_SHARE * done:
+        return RETRYABLE_STATUSES
+    return frozenset(STATUSES) - USABLE_STATUSES
+
+
+def quote_or_count(
+    store: Store, study: str, again: Collection[str], *, pending: bool = True
+) -> CostQuote:
+    """Like `quote_cost`; without a price if a prompt or an item of the study is missing."""
+    try:
+        return quote_cost(store, study, again, pending=pending)
+    except EvenhandError:
+        left = store.counts(study)
+        asks = sum(left.get(status, 0) for status in again) + pending * left.get("pending", 0)
+        return CostQuote(asks, None)
 
 
 def _mean_ask_cost(store: Store, study: str, judge: JudgeSpec) -> float | None:

@@ -123,6 +123,14 @@ def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
 
 
 @lru_cache(maxsize=1024)
+def verdict_instruction(prompt: Prompt, labels: tuple[str, ...]) -> str:
+    """Return the instruction on the form of the verdict, for a call with these labels; "" if the
+    prompt asks for no verdict."""
+    return _closing_text(
+        prompt.verdict, labels if prompt.options else _sort_labels(labels), prefilled=False
+    )
+
+
 def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str:
     form = find_format(verdict)
     closing = form.closing_prefilled if prefilled else form.closing

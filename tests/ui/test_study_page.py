@@ -94,6 +94,29 @@ def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
         assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
 
 
+def test_another_address_is_asked_for_before_its_key(visit):
+    with JudgeServer(models=("judge-a", "judge-b"), api_keys={CANARY}) as server:
+        page = visit("tab=study")
+        page.get_by_label("Change embedded", exact=True).click()
+        drawer, key = page.locator(".eh-drawer.on"), page.locator("#f-judge-0-key")
+        drawer.get_by_role("button", name="Other address").click()
+        key.wait_for()
+        until(lambda: page.evaluate("document.activeElement.id") == "f-judge-0-base-url")
+        assert field(page, "judge.0.base_url").input_value() == "" and key.is_disabled()
+        assert drawer.get_by_text("Check the key").count() == 0
+        assert says(page.locator("#eh-plan").inner_text(), "address", "missing")
+        page.keyboard.type(server.base_url)
+        until(key.is_enabled)
+        assert field(page, "judge.0.base_url").input_value() == server.base_url
+        assert page.evaluate("document.activeElement.id") == "f-judge-0-base-url"
+        key.fill(CANARY)
+        drawer.get_by_text("Check the key").click()
+        drawer.get_by_text("judge-b", exact=True).click()
+        until(lambda: "Use judge-b" in drawer.inner_text())
+        until(lambda: "key set" in page.locator('#eh-judges [data-key-of="judge-b"]').inner_text())
+        assert "price unknown" in page.locator("#eh-judges").inner_text()
+
+
 def test_a_missing_key_is_typed_where_the_reason_stands_and_then_the_study_can_be_run(visit, app):
     page = visit("tab=study")
     page.get_by_text("Add a second judge").click()

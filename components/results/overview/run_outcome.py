@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, interval, number, share
-from components.html.markup import EMPTY, Markup, attributes, fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_html, wrap
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
@@ -16,19 +15,19 @@ from components.results.bias.pair_tests import format_p
 from components.results.overview.panels import swap_chart
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
+from components.results.view.unusable_replies import (
+    NO_MEASURE_TEXT,
+    NextStep,
+    UnusableReplies,
+    explanation_html,
+    find_unusable,
+    repair_steps,
+    step_rows,
+)
 from studies.store.store import Store
 
 WIDE: Final = 0.05
 """Half-width of an interval, as a share, above which the panel proposes more questions."""
-
-
-class NextStep(NamedTuple):
-    """A row of the panel "Next steps": title, text, label and attributes of the button."""
-
-    title: str
-    text: str
-    words: str
-    opens: Mapping[str, object]
 
 
 def run_outcome_html(store: Store, name: str) -> Markup:
@@ -37,7 +36,11 @@ def run_outcome_html(store: Store, name: str) -> Markup:
     bias = load_bias(filtered_study)
     if not bias.calls:
         return EMPTY
-    parts = join([_flips_html(bias), _next_html(next_steps(filtered_study, bias))])
+    unusable = find_unusable(filtered_study)
+    if unusable is not None:
+        parts = _unusable_html(filtered_study, unusable, store.owns(name))
+    else:
+        parts = join([_flips_html(bias), _next_html(next_steps(filtered_study, bias))])
     return wrap(fill('<div class="eh-outcome">{}</div>', parts))
 
 
@@ -160,15 +163,13 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
 
 
 def _next_html(steps: list[NextStep]) -> Markup:
-    rows = join(
-        fill(
-            '<div class="eh-todo"><div><b>{}</b><div class="d">{}</div></div>'
-            "<button{}>{}</button></div>",
-            step.title,
-            step.text,
-            attributes({"type": "button", "class": "eh-btn", **step.opens}),
-            step.words,
-        )
-        for step in steps
-    )
-    return panel_html("Next steps", "", rows)
+    return panel_html("Next steps", "", step_rows(steps))
+
+
+def _unusable_html(
+    filtered_study: FilteredStudy, unusable: UnusableReplies, may_run: bool
+) -> Markup:
+    """HTML for a study without a usable verdict: what was expected and what came; next steps."""
+    steps = repair_steps(filtered_study, unusable, on_run=True, may_run=may_run)
+    why = panel_html("Why there is no verdict", NO_MEASURE_TEXT, explanation_html(filtered_study))
+    return why + _next_html(steps)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.markup import Markup
+from components.html.markup import Markup, fill
+from components.html.pieces import panel_head, wrap
 from components.results.agreement import tab as people_tab
 from components.results.agreement.computed import load_agreement
 from components.results.bias import tab as bias_tab
@@ -21,6 +22,14 @@ from components.results.ranking.ranking_stability import HOLD_RULE, compare_orde
 from components.results.remedies import tab as remedies_tab
 from components.results.view.judge_menu import JudgeMenu, judge_menu
 from components.results.view.result_view import Body, Panel, PanelGroup, View
+from components.results.view.unusable_replies import (
+    NO_USABLE_VERDICT,
+    explanation_html,
+    find_unusable,
+    has_votes,
+    repair_steps,
+    step_rows,
+)
 from metrics.estimation.row_selection import people_mask
 
 NAME: Final = "Overview"
@@ -54,11 +63,21 @@ def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
     return menu
 
 
+def draw_unusable(filtered_study: FilteredStudy) -> Markup | None:
+    """HTML panel on replies without a usable verdict, with actions; None if a verdict is usable."""
+    unusable = find_unusable(filtered_study)
+    if unusable is None:
+        return None
+    steps = repair_steps(filtered_study, unusable, on_run=False)
+    body = explanation_html(filtered_study) + step_rows(steps)
+    return wrap(fill("<section>{}{}</section>", panel_head(unusable.sentence, "", ()), body))
+
+
 def draw_bias(filtered_study: FilteredStudy) -> Markup:
-    bias = load_bias(filtered_study)
+    bias, unusable = load_bias(filtered_study), find_unusable(filtered_study)
     return panels.finding_card(
         "Position bias",
-        swap_sentence(bias),
+        unusable.sentence if unusable else swap_sentence(bias),
         panels.swap_chart(bias, menu_of(filtered_study)),
         bias_tab.NAME,
         "Position bias in detail",
@@ -78,9 +97,10 @@ def draw_ranking(filtered_study: FilteredStudy) -> Markup:
 
 def draw_people(filtered_study: FilteredStudy) -> Markup:
     people = load_agreement(filtered_study)
+    nothing = find_unusable(filtered_study) is not None and not has_votes(filtered_study)
     return panels.finding_card(
         "People",
-        people_sentence(people),
+        NO_USABLE_VERDICT if nothing else people_sentence(people),
         panels.people_chart(people, menu_of(filtered_study)),
         people_tab.NAME,
         "Agreement with people",
@@ -124,6 +144,13 @@ def draw_exports(filtered_study: FilteredStudy) -> Markup:
 VIEW: Final = View(
     NAME,
     (
+        Panel(
+            "unusable",
+            draw_unusable,
+            (Body("unusable", "eh-over-unusable", clickable=True),),
+            visibility="hidden",
+            json_keys=("counts.by_status",),
+        ),
         PanelGroup(
             (
                 Panel(

@@ -42,6 +42,8 @@ class Ranking:
     """Like `board`, but from the verdicts in the second order of each pair alone."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
+    has_unusable_pairs: bool = False
+    """Whether two answers were compared, but no reply contains a usable verdict."""
 
     @property
     def orders(self) -> int:
@@ -78,7 +80,7 @@ def compute_ranking(
     verdicts."""
     pairs = machine_pairs(rows)
     if pairs.empty:
-        return Ranking([])
+        return Ranking([], has_unusable_pairs=verdicts is not None and _are_unusable(verdicts))
     one, two = (
         leaderboards_by_order(machine_pairs(verdicts)) if verdicts is not None else (None, None)
     )
@@ -92,6 +94,12 @@ def compute_ranking(
         largest_leaderboard(votes[votes["options"] == 2]) if votes is not None else None,
         tuple(sorted(str(name) for name in pairs["judge"].unique())),
     )
+
+
+def _are_unusable(verdicts: pd.DataFrame) -> bool:
+    """Whether there are replies on pairs, and none of them contains a usable verdict."""
+    replies = machine_pairs(verdicts)
+    return not replies.empty and row_selection.select_picks(replies).empty
 
 
 def machine_pairs(frame: pd.DataFrame) -> pd.DataFrame:

@@ -39,6 +39,8 @@ class RankingStability:
 def compare_orders(ranking: Ranking) -> RankingStability:
     """Compare the rankings from the first and from the second order of the answers."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
+    if both is None and ranking.has_unusable_pairs:
+        return RankingStability("Not known", "no comparison has a usable verdict.")
     if both is None:
         return RankingStability("Not known", "a ranking needs pairwise comparisons.")
     if one is None or two is None:

@@ -168,13 +168,14 @@ def text_area(field: str, value: str, *, rows: int = 3) -> Markup:
     return fill("<textarea{}>\n{}</textarea>", made, value)
 
 
-def key_input(owner: str, to: str, url: str) -> Markup:
+def key_input(owner: str, to: str, url: str, *, disabled: bool = False) -> Markup:
     """HTML password field with the id `to`, for the key of `owner` (a judge or the Hub). The key is
     not in the study file; it stays in the browser until a run or a test sends it. It belongs to the
     origin of `url`: the page deletes it when the origin changes, and shows where it is sent."""
     made = _attributes(
         type="password", id=to, cls="eh-in", data_key=owner, autocomplete="off",
         data_key_url=url, placeholder="the key is held in memory, never stored",
+        disabled=disabled,
     )  # fmt: skip
     note = _attributes(
         cls="eh-small", data_key_of=owner, data_key_url=url, data_none="", role="status"

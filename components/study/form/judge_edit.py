@@ -9,10 +9,14 @@ from typing import Any
 from components.study.file.typed_values import parse_number
 from components.study.form.judge_settings import (
     JUDGE_TEMPLATES,
+    OTHER_ADDRESS,
     SIMULATED_JUDGES,
+    is_named_after_model,
+    judge_address,
     judge_kind,
     simulation_default,
 )
+from judges.security.key_consents import origin_of
 from studies.spec.judge_spec import default_read
 from studies.spec.keys import JUDGE, PRICE, SIMULATION, StudyKey
 from studies.spec.provider_presets import provider_presets
@@ -28,11 +32,13 @@ def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") ->
 
 
 def judge_from_template(template: str, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Settings of a new judge. `template`: a provider ("openai"), the embedded model ("embedded"),
-    or a simulated judge ("first")."""
+    """Settings of a new judge. `template`: a provider ("openai"), an address of no provider
+    (OTHER_ADDRESS), the embedded model ("embedded"), or a simulated judge ("first")."""
     if template in SIMULATED_JUDGES:
         name, settings = SIMULATED_JUDGES[template]
         return {_NAME: unique_name(name, judges), _MODEL: "simulated", **settings}
+    if template == OTHER_ADDRESS:
+        return {_MODEL: ""}  # no address: a key must not go to a provider that was not chosen
     if template in JUDGE_TEMPLATES:
         return new_judge(template, judges)
     if template not in provider_presets():
@@ -66,12 +72,23 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
     value = _parse_value(found, raw)
     if found.rule.null and value is None:
         return {**made, key: None}  # an explicit null: no temperature is sent
-    if key == _MODEL and value and made.get(_NAME) == made.get(_MODEL):
-        made[_NAME] = value
+    if key == _MODEL and value and is_named_after_model(made):
+        made = {_NAME: value} | made | {_NAME: value}  # the name comes first in the file
+    if found == JUDGE.base_url:
+        made = _without_foreign_price(made, str(value or ""))
     if value is None or value == _default_value(made, found):
         made.pop(key, None)
         return made
     return {**made, key: value}
+
+
+def _without_foreign_price(judge: dict[str, Any], url: str) -> dict[str, Any]:
+    """Settings of the judge without its price if `url` is at another host: the price was that of
+    the host before."""
+    before = origin_of(judge_address(judge))
+    if not before or before == origin_of(url):
+        return judge
+    return {key: value for key, value in judge.items() if key != JUDGE.price.name}
 
 
 def _default_value(judge: Mapping[str, Any], key: StudyKey) -> Any:

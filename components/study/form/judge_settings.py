@@ -28,7 +28,7 @@ from judges.security.key_consents import origin_of
 from studies.settings import secret_value
 from studies.spec.judge_spec import default_read
 from studies.spec.keys import JUDGE, PRICE, SIMULATION, StudyKey
-from studies.spec.provider_presets import provider_presets
+from studies.spec.provider_presets import preset_for_url, provider_presets
 
 _NAME, _MODEL, _URL = JUDGE.name.name, JUDGE.model.name, JUDGE.base_url.name
 EMBEDDED, SIMULATED, ENDPOINT = "embedded", "simulated", "endpoint"
@@ -44,6 +44,9 @@ JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
     ENDPOINT: {_MODEL: "gpt-4o-mini", _URL: JUDGE.base_url.rule.placeholder},
 }
 """Kind of judge -> settings of a new judge of this kind."""
+OTHER_ADDRESS: Final = "endpoint"
+"""Key of the tile for an address that belongs to no provider."""
+_ADDRESS_EXAMPLE: Final = "http://localhost:8000/v1"
 
 SIMULATED_JUDGES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "even": ("even-handed", {SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1}),
@@ -73,6 +76,22 @@ def judge_address(judge: Mapping[str, Any]) -> str:
     """Address of the judge's endpoint: as written in the study file, else that of its provider."""
     preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
     return str(judge.get(JUDGE.base_url.name) or (preset.base_url if preset else ""))
+
+
+def provider_of(judge: Mapping[str, Any]) -> str:
+    """Provider of a judge: as written in the study file, else found by the address, else
+    OTHER_ADDRESS; empty for embedded and simulated judges."""
+    if judge_kind(judge) != ENDPOINT:
+        return ""
+    if named := str(judge.get(JUDGE.provider.name) or ""):
+        return named
+    preset = preset_for_url(judge_address(judge))
+    return preset.name if preset else OTHER_ADDRESS
+
+
+def is_named_after_model(judge: Mapping[str, Any]) -> bool:
+    """Whether the judge's name follows its model: it has no name of its own, or the model's."""
+    return (judge.get(_NAME) or "") in ("", judge.get(_MODEL))
 
 
 def judge_variable(judge: Mapping[str, Any]) -> str:
@@ -117,10 +136,12 @@ def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
-    """HTML field for the model; a judge named after its model is renamed when the model changes."""
+    """HTML field for the model; a judge named after its model is renamed when the model changes.
+    Models with a listed price are suggested, except for an address of no known provider."""
     model = str(judge.get(_MODEL, ""))
-    models = [(known, "listed price") for known in listed_prices()]
-    renames = name if name == model else ""
+    other = provider_of(judge) == OTHER_ADDRESS
+    models = [] if other else [(known, "listed price") for known in listed_prices()]
+    renames = name if is_named_after_model(judge) else ""
     return text_input(f"{field}.{_MODEL}", model, mono=True, suggestions=models, renames=renames)
 
 
@@ -195,23 +216,40 @@ def needs_typed_key(judge: Mapping[str, Any]) -> bool:
 
 
 def key_row(field: str, name: str, url: str) -> Markup:
-    """HTML field for the key of an endpoint, with the host to which the key is sent."""
+    """HTML field for the key of an endpoint, with the host to which the key is sent; disabled
+    without an address, since a key belongs to one address."""
+    hint = (
+        f"the key is sent to {origin_of(url) or 'this address'} only; it is held in memory, never "
+        "in a file, link or export"
+    )
     return form_row(
         "Key",
-        key_input(name, html_id(f"{field}.key"), url),
-        f"the key is sent to {origin_of(url) or 'this address'} only; it is held in memory, never "
-        "in a file, link or export",
+        key_input(name, html_id(f"{field}.key"), url, disabled=not url),
+        hint if url else "enter the address first; the key is sent to this address only",
         to=f"{field}.key",
     )
+
+
+def address_rows(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
+    """HTML rows for the address and the model of an endpoint."""
+    url, key = judge_address(judge), JUDGE.base_url
+    example = _ADDRESS_EXAMPLE if provider_of(judge) == OTHER_ADDRESS else key.rule.placeholder
+    box = text_input(f"{field}.{key}", url, mono=True, placeholder=example)
+    return [
+        _judge_row(field, key, box),
+        form_row(JUDGE.model.rule.label, _model_input(field, judge, name), to=f"{field}.{_MODEL}"),
+    ]
 
 
 def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     url = judge_address(judge)
     variable, vision = JUDGE.api_key_env, JUDGE.vision
+    in_drawer = field.startswith("judge.")
+    # The drawer shows these rows below the tile of another address, above the key.
+    shown_above = in_drawer and provider_of(judge) == OTHER_ADDRESS
     return [
-        _text_row(field, JUDGE.base_url, url, mono=True),
-        form_row(JUDGE.model.rule.label, _model_input(field, judge, name), to=f"{field}.{_MODEL}"),
-        EMPTY if field.startswith("judge.") else key_row(field, name, url),
+        *([] if shown_above else address_rows(judge, field, name)),
+        EMPTY if in_drawer else key_row(field, name, url),
         _host_key_row(judge, field)
         if is_public()
         else _text_row(field, variable, judge_variable(judge), mono=True),

@@ -140,8 +140,23 @@ def _judge_blockers(study: LenientStudy) -> list[Blocker]:
                     {"do": "add judge"})
         ]  # fmt: skip
     return [
-        Blocker(2, f"{judge_name(judge)} has no model", f"choose a model for {judge_name(judge)}.",
-                "Choose the model", {"do": "open judge", "judge": str(place)})
+        blocker
         for place, judge in enumerate(study.judges)
-        if judge_kind(judge) == ENDPOINT and not judge.get(JUDGE.model.name)
-    ]  # fmt: skip
+        if judge_kind(judge) == ENDPOINT
+        for blocker in _endpoint_blockers(judge, str(place))
+    ]
+
+
+def _endpoint_blockers(judge: Mapping[str, Any], place: str) -> list[Blocker]:
+    """Reasons for a missing address and a missing model of the judge at index `place`."""
+    named = any(judge.get(key.name) for key in (JUDGE.name, JUDGE.model))
+    name = judge_name(judge) if named else "the judge"
+    opens = {"do": "open judge", "judge": place}
+    found = []
+    if not judge_address(judge):
+        sentence = f"the address of {name} is missing."
+        found.append(Blocker(2, f"{name} has no address", sentence, "Enter the address", opens))
+    if not judge.get(JUDGE.model.name):
+        sentence = f"choose a model for {name}."
+        found.append(Blocker(2, f"{name} has no model", sentence, "Choose the model", opens))
+    return found

@@ -14,11 +14,14 @@ from components.study.file.lenient_study import FormState, LenientStudy, judge_n
 from components.study.form.judge_cards import test_result
 from components.study.form.judge_settings import (
     EMBEDDED,
-    SIMULATED,
+    OTHER_ADDRESS,
+    address_rows,
+    is_named_after_model,
     judge_address,
     judge_form,
     judge_kind,
     key_row,
+    provider_of,
 )
 from components.study.plan.cost_preview import ForecastByJudge
 from components.study.plan.public_checks import is_public
@@ -37,7 +40,7 @@ PROVIDERS: Final = (
     ("mistral", "Mistral"),
     ("ollama", "Ollama"),
     ("vllm", "vLLM"),
-    ("endpoint", "Other address"),
+    (OTHER_ADDRESS, "Other address"),
 )
 MAX_ROWS: Final = 8
 """Maximum models listed; further models of a provider are in an expandable part."""
@@ -167,12 +170,8 @@ def _model_row(
 
 
 def _providers(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) -> Markup:
-    chosen = _provider_of(judge)
-    tiles = join(
-        _tile(title, _tile_note(name), {"do": "use judge", "judge": place, "template": name},
-              name == chosen)
-        for name, title in PROVIDERS
-    )  # fmt: skip
+    chosen = provider_of(judge)
+    tiles = join(_provider_tile(name, title, place, chosen) for name, title in PROVIDERS)
     return _section(
         "Providers",
         "API keys stay in memory and are never written to a file or link",
@@ -181,16 +180,33 @@ def _providers(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) 
     )
 
 
+def _provider_tile(name: str, title: str, place: int, chosen: str) -> Markup:
+    """HTML tile of a provider. The tile of another address puts the cursor into the address, and
+    keeps an address that is already there."""
+    action = {"do": "use judge", "judge": place, "template": name}
+    if name != OTHER_ADDRESS:
+        return _tile(title, _tile_note(name), action, name == chosen)
+    if chosen == OTHER_ADDRESS:
+        action = {"do": "open judge", "judge": str(place)}
+    field = f"judge.{place}.{JUDGE.base_url}"
+    return _tile(title, _tile_note(name), action, name == chosen, focus=field)
+
+
 def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) -> Markup:
     """HTML of the key field and the list of models of the chosen provider; requesting the list also
-    checks the key."""
+    checks the key. For another address, the fields of address and model come first, and without
+    the address there is no button: the page enables buttons of slow jobs when a job ends."""
     address, name = judge_address(judge), judge_name(judge)
+    key = key_row(f"judge.{place}", name, address)
+    if provider_of(judge) == OTHER_ADDRESS:
+        key = join([*address_rows(judge, f"judge.{place}", name), key])
+    if not address:
+        return fill('<div class="eh-kbox">{}</div>', key)
     found: ModelList | None = tested.get(models_key(address))
     ask = form_button(
         "Check the key and list the models", {"do": "models", "judge": place}, kind="small",
-        errand=True, disabled=not address,
+        errand=True,
     )  # fmt: skip
-    key = key_row(f"judge.{place}", name, address)
     if found is None:
         return fill('<div class="eh-kbox">{}{}</div>', key, ask)
     if found.error:
@@ -210,18 +226,8 @@ def _listed_model(model: str, judge: Mapping[str, Any], place: int) -> Markup:
     aside = f"{price.input:g} / {price.output:g}" if price else ""
     action = {"set": f"judge.{place}.{JUDGE.model}", "to": model}
     current = judge.get(JUDGE.model.name)
-    renames = judge_name(judge) if judge.get(JUDGE.name.name) == current else ""
+    renames = judge_name(judge) if is_named_after_model(judge) else ""
     return _model_row(model, aside, action, current == model, renames)
-
-
-def _provider_of(judge: Mapping[str, Any]) -> str:
-    if judge_kind(judge) in (EMBEDDED, SIMULATED):
-        return ""
-    if named := str(judge.get(JUDGE.provider.name) or ""):
-        return named
-    url = judge_address(judge)
-    known = (name for name, preset in provider_presets().items() if preset.serves(url))
-    return next(known, "endpoint")
 
 
 def _tile_note(name: str) -> str:
@@ -231,13 +237,15 @@ def _tile_note(name: str) -> str:
     return "on this machine" if preset.local else "needs a key"
 
 
-def _tile(title: str, note: str, action: Mapping[str, Any], on: bool) -> Markup:
+def _tile(title: str, note: str, action: Mapping[str, Any], on: bool, *, focus: str = "") -> Markup:
+    """HTML tile that a click chooses; `focus`: field that then gets the focus."""
     made = attributes(
         {
             "type": "button",
             "class": "on" if on else None,
             "aria-pressed": str(on).lower(),
             "data-do": json.dumps(dict(action)),
+            "data-focus-field": focus or None,
         }
     )
     return fill("<button{}><b>{}</b>{}</button>", made, title, note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers
 from components.study.steps.judge_drawer import LOCAL_SERVERS, judge_drawer
 from components.study.steps.more_settings import more_settings
+from judges.money.costs import price_of
 from judges.operations.list_models import LocalServer
 from studies.spec.provider_presets import provider_presets
 from studies.spec.study import DataSpec, Study, parse_study
@@ -204,6 +206,78 @@ def test_a_provider_without_a_model_names_the_model_as_what_is_missing():
     blockers = find_blockers(build_preview(text, HERE))
     assert [one.text for one in blockers] == ["Anthropic has no model"]
     assert blockers[0].action == {"do": "open judge", "judge": "0"}
+
+
+OTHER = {"do": "use judge", "judge": 0, "template": "endpoint"}
+ADDRESS = {"set": "judge.0.base_url", "to": "http://10.0.0.7:9/v1"}
+
+
+def drawer_of(text: str) -> str:
+    view = FormState(panel="judge", judge="0")
+    return judge_drawer(build_preview(text, HERE).lenient_study, view, {})
+
+
+def framed_tile(html: str) -> str:
+    (tile,) = re.findall(r'<button[^>]*class="on"[^>]*><b>([^<]*)</b>', html)
+    return tile
+
+
+def test_another_address_starts_without_anything_of_a_provider_and_sends_no_key():
+    priced = START_YAML.replace(
+        "{name: embedded, model: embedded}",
+        "{name: gpt-4o-mini, model: gpt-4o-mini, provider: openai, price: {input: 1, output: 2}}",
+    )
+    text, _ = done(priced, OTHER)
+    assert read_mapping(text)["judges"] == [{"model": ""}]
+    html = drawer_of(text)
+    assert framed_tile(html) == "Other address"
+    assert "api.openai.com" not in html and "gpt-4o" not in html
+    assert "&quot;do&quot;: &quot;models&quot;" not in html  # no button sends a key
+    (key,) = re.findall(r"<input[^>]*data-key=[^>]*>", html)
+    assert " disabled" in key
+    blockers = find_blockers(build_preview(text, HERE))
+    assert says(blockers[0].sentence, "address", "judge", "missing")
+    assert blockers[0].action == {"do": "open judge", "judge": "0"}
+    assert [one.step for one in blockers] == [2, 2]  # the model is missing too
+
+
+def test_the_box_of_another_address_asks_for_address_model_and_key_in_this_order():
+    html = drawer_of(done(START_YAML, OTHER, ADDRESS)[0])
+    assert framed_tile(html) == "Other address"
+    fields_of_box = ('data-field="judge.0.base_url"', 'data-field="judge.0.model"', "data-key=")
+    check = "&quot;do&quot;: &quot;models&quot;"
+    marks = ('class="on"', *fields_of_box, check, 'data-field="judge.0.name"')
+    places = [html.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert all(html.count(mark) == 1 for mark in marks[1:3])  # not again in the settings
+    assert says(html, "key is sent to http://10.0.0.7:9 only")
+
+
+def test_a_second_click_on_another_address_keeps_the_address():
+    html = drawer_of(done(START_YAML, OTHER, ADDRESS)[0])
+    (tile,) = re.findall(r"<button[^>]*><b>Other address</b>", html)
+    assert "open judge" in tile and 'data-focus-field="judge.0.base_url"' in tile
+
+
+@pytest.mark.parametrize(("typed", "named"), [([], "llama"), (["mine"], "mine")])
+def test_a_judge_at_another_address_is_named_after_its_model_unless_named(typed, named):
+    names = [{"set": "judge.0.name", "to": name} for name in typed]
+    models = [{"set": "judge.0.model", "to": model} for model in ("lla", "llama")]
+    text, _ = done(START_YAML, OTHER, ADDRESS, *names, *models)
+    (judge,) = parse_study(text).judges
+    assert (judge.name, judge.model, judge.price) == (named, "llama", None)
+    assert price_of(judge) is None
+
+
+def test_a_price_stays_at_its_address():
+    price = [{"set": f"judge.0.price.{part}", "to": "2"} for part in ("input", "output")]
+    model = {"set": "judge.0.model", "to": "llama"}
+    text, _ = done(START_YAML, OTHER, model, *price, ADDRESS)
+    assert price_of(parse_study(text).judges[0]) is not None  # typed before the address
+    text, _ = done(text, {"set": "judge.0.base_url", "to": "http://10.0.0.7:9/v2"})
+    assert price_of(parse_study(text).judges[0]) is not None  # the same host
+    text, _ = done(text, {"set": "judge.0.base_url", "to": "http://10.0.0.8:9/v1"})
+    assert price_of(parse_study(text).judges[0]) is None
 
 
 def test_what_the_judge_form_does_not_show_stays_in_the_judge():

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from components.inspect.load_comparison import _render_messages, _stored_prompt
+from components.inspect.load_comparison import _render_messages, stored_prompt
 from judges.engine.public_engine import PublicEngine, RunLimits
 from judges.engine.run import Run
 from judges.judge_errors import PlanError
@@ -321,7 +321,7 @@ def test_what_one_visitor_paid_for_answers_nobody_else(
 
 def _sent_of(store: VisitorStore, study_name: str, ask: Ask) -> Any:
     items = store.items(study_name)
-    prompt = _stored_prompt(store, ask.key)
+    prompt = stored_prompt(store, ask.key)
     return _render_messages(store, store.study(study_name), ask, prompt, items)
 
 

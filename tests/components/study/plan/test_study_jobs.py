@@ -314,3 +314,13 @@ def test_the_models_of_an_endpoint_are_listed_in_the_drawer_and_a_bad_key_is_rep
             assert said in html and key not in html
         assert "<b>judge-b</b>" in html
     assert judge_models(text, Path(), 7, {}, NO_CONSENTS).error
+
+
+def test_the_key_of_a_judge_without_a_model_is_checked_at_its_address():
+    with JudgeServer(models=("judge-a",), api_keys={CANARY}) as server:
+        entry = {"model": "", "base_url": server.base_url}
+        text = put_value(START_YAML, ("judges",), [entry])
+        typed = {"judge": TypedKey(CANARY, origin_of(server.base_url))}
+        assert judge_models(text, Path(), 0, typed, NO_CONSENTS).models == ("judge-a",)
+        nowhere = put_value(text, ("judges",), [{"model": ""}])
+        assert judge_models(nowhere, Path(), 0, typed, NO_CONSENTS).error

@@ -1,0 +1,157 @@
+"""Explanation for a study whose replies contain no usable verdict: their number by status, the
+expected form of a verdict, an example, and the actions that can help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import count, dollars
+from components.html.markup import EMPTY, Markup, attributes, fill, join
+from components.inspect.load_comparison import stored_prompt
+from judges.engine.pending_asks import CostQuote, quote_or_count, retry_statuses
+from judges.rendering.messages import verdict_instruction
+from metrics.estimation.row_selection import people_mask
+from studies.domain import STATUSES, Judgement
+
+MAX_EXAMPLE: Final = 160
+"""Maximum characters of the example reply."""
+SEARCHED_REPLIES: Final = 200
+"""Number of the latest unusable replies among which the example is searched."""
+NO_USABLE_VERDICT: Final = "No reply contains a usable verdict."
+NO_MEASURE_TEXT: Final = "Unusable replies enter no measure."
+PROMPT_ON_STUDY: Final = '#eh-judges [data-do*="show prompt"]'
+"""CSS selector of the prompt's buttons on the Study tab."""
+
+
+class NextStep(NamedTuple):
+    """A row of a panel of next steps: title, text, label and attributes of the button."""
+
+    title: str
+    text: str
+    words: str
+    opens: Mapping[str, object]
+
+
+def step_rows(steps: list[NextStep]) -> Markup:
+    return join(
+        fill(
+            '<div class="eh-todo"><div><b>{}</b><div class="d">{}</div></div>'
+            "<button{}>{}</button></div>",
+            step.title,
+            step.text,
+            attributes({"type": "button", "class": "eh-btn", **step.opens}),
+            step.words,
+        )
+        for step in steps
+    )
+
+
+@dataclass(frozen=True)
+class UnusableReplies:
+    """The replies of the model judges, if there are replies and none is usable."""
+
+    by_status: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_status.values())
+
+    @property
+    def sentence(self) -> str:
+        """Sentence with the number of replies by status; a call that ended in an error has no
+        reply, so calls are counted if there are such calls."""
+        noun = "calls" if self.by_status.get("error") else "replies"
+        verb = "returned" if noun == "calls" else "contains"
+        kinds = ", ".join(
+            f"{count(self.by_status[status])} {status.replace('_', ' ')}"
+            for status in STATUSES
+            if self.by_status.get(status)
+        )
+        if self.total == 1:
+            return f"The only {noun[:-1] if noun == 'calls' else 'reply'} is unusable: {kinds}."
+        return f"None of the {count(self.total)} {noun} {verb} a usable verdict: {kinds}."
+
+
+def find_unusable(filtered: FilteredStudy) -> UnusableReplies | None:
+    """The unusable replies of a study; None if a reply is usable or if there are no replies."""
+    replies = len(filtered.machines)
+    if not replies or filtered.failed < replies:
+        return None
+    found = filtered.machines["status"].astype(str).value_counts()
+    return UnusableReplies({str(status): int(n) for status, n in found.items() if n})
+
+
+def has_votes(filtered: FilteredStudy) -> bool:
+    return bool(people_mask(filtered.frame).any())
+
+
+def explanation_html(filtered: FilteredStudy) -> Markup:
+    """HTML of the form of a verdict that the prompt requests, and of an example of a reply."""
+    example = _find_example(filtered)
+    if example is None:
+        return EMPTY
+    ask = example.ask
+    prompt = stored_prompt(filtered.store, ask.key)
+    wanted = verdict_instruction(prompt, ask.labels) if prompt else ""
+    lines = [(f"Verdict format of the prompt {ask.prompt}", wanted)] if wanted else []
+    came = _shorten(example.reply) or _shorten(example.detail) or "(empty)"
+    lines.append((f"Example of a reply by {ask.judge}", came))
+    return join(fill("<p><b>{}:</b> {}</p>", name, text) for name, text in lines)
+
+
+def _find_example(filtered: FilteredStudy) -> Judgement | None:
+    """The latest unusable reply that passes the filters of judge and prompt; one with text, if
+    possible."""
+    judges, prompts = ({str(v) for v in filtered.machines[c].unique()} for c in ("judge", "prompt"))
+    latest = filtered.store.latest_judgements(filtered.name, SEARCHED_REPLIES, failures_only=True)
+    found = [one for one in latest if one.ask.judge in judges and one.ask.prompt in prompts]
+    return next((one for one in found if one.reply.strip()), found[0] if found else None)
+
+
+def _shorten(text: str) -> str:
+    """The end of a text, where a verdict is expected, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_EXAMPLE else f"… {line[-MAX_EXAMPLE:]}"
+
+
+def repair_steps(
+    filtered: FilteredStudy, unusable: UnusableReplies, *, on_run: bool, may_run: bool = True
+) -> list[NextStep]:
+    """Actions for unusable replies: read them, change the prompt, ask again. `on_run`: whether the
+    rows are on the Run tab, whose button Retry the last row presses; elsewhere it opens that
+    tab."""
+    number = count(unusable.total)
+    read = NextStep(
+        "Read the replies",
+        "each reply with the prompt as sent, and why no verdict was found",
+        f"Open {number}",
+        {"data-select": json.dumps({"status": "failures"})},
+    )
+    again = _quote(filtered)
+    if not again.asks or not may_run:
+        return [read]
+    change = NextStep(
+        "Change the prompt",
+        "a changed prompt makes new calls; these replies stay stored",
+        "Edit prompt",
+        {"data-tab": "study", "data-to": PROMPT_ON_STUDY},
+    )
+    opens = {"data-click": "#eh-retry"} if on_run else {"data-tab": "run"}
+    ask = NextStep(
+        "Ask again",
+        "the same calls with the same prompt; the replies may be unusable again",
+        f"Ask {count(again.asks, 'call')} again, {dollars(again.dollars)}",
+        opens,
+    )
+    return [read, change, ask]
+
+
+def _quote(filtered: FilteredStudy) -> CostQuote:
+    """Number and cost of the calls that the button Retry would make."""
+    store, name = filtered.store, filtered.name
+    again = retry_statuses(store.counts(name))
+    return quote_or_count(store, name, again, pending=False)

@@ -1,0 +1,156 @@
+"""A study whose judge answers every call, but never in the form that the prompt asks for."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.results.overview import tab as overview_tab
+from components.results.overview.run_outcome import run_outcome_html
+from components.results.view.unusable_replies import (
+    MAX_EXAMPLE,
+    PROMPT_ON_STUDY,
+    UnusableReplies,
+    find_unusable,
+    has_votes,
+)
+from components.results.view_drawing import VIEWS, render_panels, study_finding, view_headline
+from components.run.actions_tab import RunActions, show_buttons
+from components.run.live_figures import LiveStudies
+from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
+from judges.engine.engine import Engine
+from judges.engine.pending_asks import FEW_USABLE_SHARE, retry_statuses
+from judges.planning.plan import make_plan, save_plan
+from studies.domain import RETRYABLE_STATUSES, STATUSES, USABLE_STATUSES
+from studies.spec.study import parse_study
+from studies.store.store import Store
+from tests.judge_server import JudgeServer, Reply
+from tests.judges.small_studies import endpoint, run_text, run_through, study_plan
+from tests.page_words import says
+
+BARE = "A <b>& nothing else</b>"
+ITEMS = 10
+MUMBLING = """
+name: mumbling
+data: {source: probe, count: 6, seed: 1}
+contestants: [precise, flawed]
+judges: [{name: mumbler, model: simulated, unreadable_rate: RATE, seed: 1}]
+prompts: [brief-letters]
+"""
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    made = Engine()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def said() -> list[str]:
+    """Replies of the judge; the last one is sent."""
+    return [BARE]
+
+
+@pytest.fixture
+def server(said: list[str]) -> Iterator[JudgeServer]:
+    with JudgeServer(behaviour=lambda _: Reply(said[-1])) as made:
+        yield made
+
+
+@pytest.fixture
+def bare(store: Store, tmp_path: Path, server: JudgeServer) -> FilteredStudy:
+    """Ten pairs in both orders; each of the 20 replies is a bare letter with markup."""
+    plan = study_plan(tmp_path, [endpoint(server.base_url)], ITEMS, orders="both")
+    run_through(plan, store)
+    return FilteredStudy(store, "small")
+
+
+def now(store: Store, engine: Engine, name: str = "small") -> RunFacts:
+    return load_run_facts(store, engine, QuoteCache(store), name)
+
+
+def test_headline_and_overview_give_the_number_by_status(bare):
+    calls = 2 * ITEMS
+    assert says(study_finding(bare.store, "small"), f"None of the {calls}", f"{calls} unreadable")
+    shown = render_panels(bare, overview_tab.NAME, {})
+    for part in ("finding", "unusable", "bias"):
+        assert says(shown[part], f"{calls} unreadable"), part
+    assert says(shown["ranking"], "Not known", "usable")
+    assert not says(shown["ranking"], "needs pairwise")
+    assert not any(says(str(part), "no verdicts yet") for part in shown.values())
+    assert all("unreadable" in view_headline(view, bare)[0] for view in VIEWS.values())
+
+
+def test_what_was_expected_and_an_escaped_example_are_shown(bare):
+    for text in (run_outcome_html(bare.store, "small"), overview_tab.draw_unusable(bare)):
+        assert html.escape(BARE) in text and BARE not in text
+        assert says(html.unescape(text), "visit-reference-free", "Overall, Response X", "A or B")
+
+
+def test_a_long_reply_is_shortened(store, tmp_path):
+    with JudgeServer(behaviour=lambda _: Reply("word " * 500)) as server:
+        run_through(study_plan(tmp_path, [endpoint(server.base_url)], 1), store)
+    text = run_outcome_html(store, "small")
+    assert 20 < text.count("word") <= MAX_EXAMPLE / 5 + 1
+
+
+def test_the_actions_read_change_the_prompt_and_ask_again(bare, engine):
+    price = now(bare.store, engine).failed
+    assert price.asks == 2 * ITEMS and price.dollars
+    on_run, on_results = run_outcome_html(bare.store, "small"), overview_tab.draw_unusable(bare)
+    for text in (on_run, on_results):
+        assert html.escape('{"status": "failures"}') in text
+        assert 'data-tab="study"' in text and html.escape(PROMPT_ON_STUDY) in text
+        assert re.search(rf"Ask {price.asks} calls again, [^<]*\$", text)
+    assert 'data-click="#eh-retry"' in on_run and 'data-tab="vote"' not in on_run
+    assert 'data-click="#eh-retry"' not in on_results and 'data-tab="run"' in on_results
+    retry = show_buttons(now(bare.store, engine))[2]
+    assert retry.visible and retry.value in html.unescape(on_run)
+
+
+def test_asking_again_makes_every_call_once_more(bare, engine, server, said):
+    said.append("Overall, Response A is better.")
+    before = server.bill.totals.calls
+    RunActions(bare.store, engine, LiveStudies(bare.store)).retry("small", "All")
+    run = engine.latest_run("small")
+    assert run is not None and run.wait(30)
+    assert server.bill.totals.calls == before + 2 * ITEMS
+    again = FilteredStudy(bare.store, "small")
+    assert find_unusable(again) is None and overview_tab.draw_unusable(again) is None
+
+
+def test_replies_are_not_repeated_while_many_are_usable_or_calls_are_missing():
+    every = frozenset(STATUSES) - USABLE_STATUSES
+    many = int(100 * FEW_USABLE_SHARE)
+    assert retry_statuses({"ok": many, "unreadable": 100 - many}) == RETRYABLE_STATUSES
+    assert retry_statuses({"ok": many - 1, "unreadable": 101 - many}) == every
+    assert retry_statuses({"unreadable": 5, "pending": 5}) == RETRYABLE_STATUSES
+    assert retry_statuses({}) == RETRYABLE_STATUSES
+
+
+def test_one_usable_reply_leaves_headline_and_steps_as_they_were(store, engine):
+    run_text(store, MUMBLING.replace("RATE", "0.25"))
+    some = FilteredStudy(store, "mumbling")
+    assert 0 < some.failed < len(some.machines)
+    assert find_unusable(some) is None
+    assert study_finding(store, "mumbling") == overview_tab.finding(some)[0]
+    assert not now(store, engine, "mumbling").repeats_replies
+
+
+def test_calls_are_counted_if_some_ended_without_a_reply():
+    mixed = UnusableReplies({"error": 2, "unreadable": 3}).sentence
+    assert says(mixed, "5 calls", "3 unreadable", "2 error") and "replies" not in mixed
+    assert says(UnusableReplies({"too_long": 1}).sentence, "only reply", "1 too long")
+
+
+def test_a_study_without_replies_is_not_called_unusable(store):
+    plan = make_plan(parse_study(MUMBLING.replace("RATE", "1"), "test", Path()))
+    save_plan(plan, store)
+    empty = FilteredStudy(store, "mumbling")
+    assert find_unusable(empty) is None and not has_votes(empty)
