@@ -263,8 +263,8 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     who = f"{best.judge}, {short_prompt(best.prompt)}"
     corrected = best.corrected
     right = best.accuracy
-    levels = {RANDOM_GRADE.get(options) for options in best.options}
-    chance = f"; chance {number(*levels, 2)}" if len(levels) == 1 and None not in levels else ""
+    level = RANDOM_GRADE.get(best.options[0]) if len(set(best.options)) == 1 else None
+    chance = "" if level is None else f"; chance {number(level, 2)}"
     note = f"{who} {_bounds_text(best.grade)}{chance}"
     return [
         Kpi("Highest grade", number(best.grade.value, 2), note=note),

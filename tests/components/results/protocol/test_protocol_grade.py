@@ -13,6 +13,7 @@ from components.results.protocol import blocks as protocol_view
 from components.results.protocol.grade import grade_panel as protocol_grade
 from components.results.protocol.grade import reading_rules as protocol_reading
 from components.results.protocol.grade import unrelated_option as protocol_unrelated
+from metrics.protocols.grade_score import RANDOM_GRADE
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
 from tests.page_words import says
@@ -103,6 +104,10 @@ def test_steady_judges_have_a_grade_of_one_right_or_wrong(scene):
 )  # fmt: skip
 def test_chance_scores_are_those_of_the_tables(measure, options, value):
     assert protocol_grade.chance_score(measure, options) == pytest.approx(value, abs=1e-6)
+
+
+def test_the_highest_grade_stands_beside_chance(scene):
+    assert says(protocol_view.show_kpis(scene), "Highest grade", f"chance {RANDOM_GRADE[3]:.2f}")
 
 
 def test_an_unknown_chance_score_is_none():
