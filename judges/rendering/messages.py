@@ -122,7 +122,6 @@ def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
     return "\n\n".join(f"Option {label}\n{text}" for label, text in shown)
 
 
-@lru_cache(maxsize=1024)
 def verdict_instruction(prompt: Prompt, labels: tuple[str, ...]) -> str:
     """Return the instruction on the form of the verdict, for a call with these labels; "" if the
     prompt asks for no verdict."""
@@ -131,6 +130,7 @@ def verdict_instruction(prompt: Prompt, labels: tuple[str, ...]) -> str:
     )
 
 
+@lru_cache(maxsize=1024)
 def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str:
     form = find_format(verdict)
     closing = form.closing_prefilled if prefilled else form.closing
