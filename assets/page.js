@@ -714,7 +714,6 @@
   };
   evenhand.openWhenShown = (tab, study) => {
     arriving = tab;
-    followedStudy = null;   // the run stores calls: the plan in the form is drawn again
     if (study === shownStudy) document.querySelector("#eh-show-run")?.click();   // the same study: only its run is new
     setTimeout(() => { if (arriving) arrive(tab); }, 20000);
   };
