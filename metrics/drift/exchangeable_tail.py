@@ -20,11 +20,10 @@ Bag = Mapping[int, int]
 
 
 def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
-    """Return the probability of a sum of scores at most as high as tonight's, if no night differs
-    from the others.
+    """Return the p-value of tonight: the probability of a sum of scores as low as tonight's or
+    lower, if each item's score is drawn at random from its nights.
 
-    `tonight[i]` is one of the scores in `bags[i]`. Low scores are bad. The p-value is conservative:
-    sums equal to tonight's count in full.
+    `bags[i]` has the scores of item i on all nights, `tonight[i]` its score tonight. High is good.
     """
     varied = [(bag, score) for bag, score in zip(bags, tonight, strict=True) if len(bag) > 1]
     if not varied:
@@ -42,8 +41,8 @@ def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
 def _add_draw(
     weights: npt.NDArray[np.float64], bag: Bag, low: int, unit: int
 ) -> npt.NDArray[np.float64]:
-    """Add a random score from `bag` to a sum of scores with the distribution `weights`; return the
-    new distribution. Entry i is the probability of a sum i·`unit` above the lowest possible sum."""
+    """Return the distribution of a sum of scores after adding a random score from `bag`; `weights`
+    is the distribution before. Entry i is the probability of the lowest possible sum + i·`unit`."""
     nights = sum(bag.values())
     longest = (max(bag) - low) // unit
     found = np.zeros(len(weights) + longest)
