@@ -37,14 +37,15 @@ MAX_BOOTSTRAP_FAMILY = 400
 """Largest family (pairs of cells times measures) whose critical value is estimated by bootstrap;
 larger families use Bonferroni's critical value."""
 MIN_DISCORDANT = 10
-"""The t interval of a difference of shares is reliable if at least this many units (verdicts or
-comparisons) differ between the two cells."""
+"""Number of units (verdicts or comparisons) that must differ between the two cells for the t
+interval of a difference of shares to be reliable; with fewer it is widened (`_widen_to_score`)."""
 
 
 @dataclass(frozen=True)
 class Contrast:
     """Difference left − right of a measure between two cells, on the items that both cells have.
-    `adjusted` has the interval that holds simultaneously for all contrasts of the family."""
+    `raw` has the interval of this difference alone, `adjusted` the interval that holds for all
+    contrasts of the family at once."""
 
     measure: str
     left: CellKey
@@ -56,7 +57,7 @@ class Contrast:
 
 
 class PairedMeasure(Protocol):
-    """Attributes that a measure must have for its paired differences to be computed."""
+    """Interface of a measure whose paired differences can be computed."""
 
     @property
     def name(self) -> str: ...
@@ -69,8 +70,8 @@ class PairedMeasure(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PairedTotals:
-    """Item totals of a measure for two cells, in adjacent columns, on the items that both cells
-    have."""
+    """Item totals of a measure in two cells, on the items that both cells have. In `sums`, the left
+    half of the columns belongs to the left cell, the right half to the right cell."""
 
     measure: PairedMeasure
     left: CellKey
@@ -79,12 +80,12 @@ class PairedTotals:
     sums: Floats
     side: Statistic
     step: float = 1.0
-    """Size of the difference in a unit (verdict or comparison) that differs between the two cells:
-    1 if units are right or wrong, less for fractional credits."""
+    """Typical difference between the two cells in a unit (verdict or comparison) on which they
+    differ: 1 if a unit is right or wrong, less if it has a fractional credit."""
 
     def statistic(self, totals: Floats) -> Floats:
-        """Compute the measure in the left cell minus the measure in the right cell; the first half
-        of `totals` belongs to the left cell, the second to the right."""
+        """Compute the measure in the left cell minus the measure in the right cell, from totals
+        with the columns of `sums`."""
         width = totals.shape[-1] // 2
         return self.side(totals[..., :width]) - self.side(totals[..., width:])
 
@@ -107,9 +108,9 @@ def paired_contrasts(
     """Estimate the differences of every measure between cells of `by`, on the items both cells
     have.
 
-    `pairs` lists the cells to compare (default: all pairs); all pairs times all measures form the
-    family of the adjustment. Differences are paired, and resampled, by item. If the pairs were
-    chosen from a larger family, `critical` is that family's normal quantile (`max_t_of_all_pairs`).
+    `pairs` lists the cells to compare (default: all pairs). All differences, of every pair and
+    every measure, form one family. If the pairs were selected from a larger family because of their
+    values, `critical` is the quantile of that family (`max_t_of_all_pairs`).
     """
     evidence = GroupedFrame(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
@@ -124,11 +125,12 @@ def max_t_of_all_pairs(
     cells: Sequence[CellKey] | None = None,
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> float:
-    """Estimate the 95 % quantile of the largest |z| over all pairs of cells and all measures.
+    """Estimate the 95 % quantile of the largest |z| over all pairs of `cells` (default: all cells)
+    and all measures.
 
-    This quantile widens the interval of two cells that were chosen because of their values, such as
-    the highest and the lowest. `cells` limits the cells (default: all). Families of more than
-    MAX_BOOTSTRAP_FAMILY members use Bonferroni's quantile instead.
+    With this critical value, the interval stays valid for two cells that were selected because of
+    their values, such as the highest and the lowest. Families of more than MAX_BOOTSTRAP_FAMILY
+    differences use Bonferroni's quantile.
     """
     evidence = GroupedFrame(frame, by)
     known = [cell for cell in evidence.cells if cells is None or cell in cells]
@@ -149,8 +151,8 @@ def contrast_families(
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> list[list[Contrast]]:
-    """Estimate paired differences for several lists of pairs; each list is adjusted as a separate
-    family. A family contains all measures for all its pairs."""
+    """Estimate paired differences for several lists of pairs of cells (`groups`). Each list forms a
+    family, with all measures; the result has one list of contrasts for each."""
     return _estimate_families(GroupedFrame(frame, by), measures, rng, groups, rounds)
 
 
@@ -225,8 +227,9 @@ def _raw_difference(one: PairedTotals) -> Estimate:
 
 
 def _side_effect(one: PairedTotals) -> float:
-    """Largest change of the difference left − right if all verdicts (or other units) of one of the
-    two cells had another outcome; it sets the width of the interval when nothing varies."""
+    """Return how much the difference left − right would change if every verdict (or other unit) in
+    one cell had the opposite outcome: the larger change of the two cells. It sets the width of the
+    interval if leaving out items changes nothing."""
     width = one.sums.shape[1] // 2
     totals = one.sums.sum(axis=0)
     sides = totals[:width], totals[width:]
@@ -234,12 +237,10 @@ def _side_effect(one: PairedTotals) -> float:
 
 
 def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
-    """Widen a t interval to Tango's score interval if few units (such as verdicts) differ between
-    the two cells.
+    """Widen a t interval to Tango's score interval if fewer than MIN_DISCORDANT units (such as
+    verdicts) differ between the two cells, or if all items have the same difference.
 
-    The standard error is then too small, because a sample of this size may miss rare differences.
-    The score interval uses the number of independent units that would give the observed standard
-    error, or the number of items if all items have the same difference.
+    The standard error is then too small, because a sample of this size can miss rare differences.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -259,8 +260,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
 
 def _discordant_share(one: PairedTotals) -> float:
-    """Mean over items of the absolute difference between the two compared cells' means on the item;
-    items are weighted by their number of values."""
+    """Return the mean over items of |mean in the left cell − mean in the right cell|; items count
+    by their number of values."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])
@@ -269,9 +270,9 @@ def _discordant_share(one: PairedTotals) -> float:
 
 
 def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
-    """Return the number of independent units (such as verdicts), each in both cells, that would
-    give the observed standard error, at most the number of units. If nothing varies, or if each
-    item has one unit, this is the number of items."""
+    """Return the sample size for Tango's interval: the number of independent units (such as
+    verdicts) that would give the observed standard error. It is the number of items if the items do
+    not differ, or if each item has one unit."""
     error = jackknife_error(one.sums, one.statistic)
     variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:
@@ -281,8 +282,8 @@ def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> fl
 
 
 def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds: int) -> float:
-    """Critical value of the max-t adjustment of a family; every bootstrap round draws the same
-    items for all differences of the family."""
+    """Return the critical value with which the intervals of a family hold together (max-t). A
+    bootstrap round draws the same items for all differences, so their dependence is preserved."""
     union = np.unique(np.concatenate([one.items for one in family]))
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):

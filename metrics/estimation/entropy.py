@@ -27,19 +27,19 @@ def entropy(counts: ArrayLike) -> Floats:
 
 
 def normalised_entropy(counts: ArrayLike) -> Floats:
-    """Maximum-likelihood entropy divided by log N, with N bins (slots); nan for N = 1. 1 means that
-    all slots were chosen equally often."""
+    """Maximum-likelihood entropy of the counts of N bins (slots), divided by log N: 1 if all are
+    equal, 0 if only one is not 0; nan for N = 1."""
     bins = np.shape(counts)[-1]
     return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
 
 
 def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Split the entropy of the verdict, in bits, into H(V) = E[H(V | order)] + I(V; order).
+    """Split the entropy of the outcomes of a comparison, in bits: "total" = "noise" + "order".
 
-    V is the winner of one comparison over its orders and repeats (a tie is an outcome); I(V; order)
-    is the part due to the order. Only comparisons read in all orders, with at least two repeats in
-    each, are counted; the result is their mean, clustered by item. The estimates are of maximum
-    likelihood: with few repeats the part due to the order is biased upward.
+    "total" is the entropy over all orders and repeats, "noise" the mean entropy within one order,
+    "order" their difference, which is due to the order. An outcome is the winner or a tie. The
+    values are means over the comparisons with at least two repeats in each order; with few repeats,
+    "order" is biased upward.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -58,8 +58,8 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _entropy_parts(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
-    """Return, for each comparison, the entropy H(V) of its outcome V in bits, its mean entropy
-    within an order E[H(V | order)], and its item code."""
+    """Return, for each comparison: the entropy of its outcomes over all orders in bits, its mean
+    entropy within one order, and its item code."""
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     names = row_selection.contestants(rows) if len(rows) else []

@@ -1,7 +1,7 @@
-"""Dense integer codes for groups of rows, by counting tables instead of hashing.
+"""Integer codes for groups of rows, numbered without gaps, by counting tables instead of hashing.
 
 Five million rows can form as many different groups. Hashing takes ten times the memory of the rows;
-a counting table with an entry for every possible combination takes half the memory of the rows.
+a counting table with an entry for every possible combination takes half their memory.
 """
 
 from __future__ import annotations
@@ -19,20 +19,16 @@ Codes = NDArray[np.integer[Any]]
 
 
 def categories_and_codes(column: pd.Series) -> tuple[list[Any], Codes]:
-    """Return the distinct values of a column and the index of each row's value among them, -1 for a
-    missing value; the codes of a categorical column are not copied."""
+    """Return the distinct values of a column, and for each row the index of its value among them
+    (−1 for a missing value)."""
     known = isinstance(column.dtype, pd.CategoricalDtype)
     values = column.array if known else column.astype("category").array
     return values.categories.tolist(), values.codes
 
 
 def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
-    """Return a column's codes, the offset that makes them non-negative, and the number of possible
-    codes.
-
-    A missing value has a code of its own. The codes of a categorical column are not copied, as
-    pandas already stores them in the smallest integer type.
-    """
+    """Return the code of each row's value, the number to add so that no code is negative, and the
+    number of possible codes. A missing value has a code of its own."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return column.array.codes, 1, len(dtype.categories) + 1
@@ -41,8 +37,8 @@ def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
 
 
 def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]:
-    """Return one code for each row's combination of values, and the number of possible codes. The
-    codes are not dense: some possible codes do not occur."""
+    """Return a code for each row, equal if the rows have equal values in all `columns`; and an
+    upper limit of the codes (all are below it, but not all numbers below it occur)."""
     found = sorted((narrow_codes(column) for column in columns), key=lambda one: one[2])
     key: Codes = np.zeros(rows, np.int32)
     size = 1
@@ -86,6 +82,6 @@ def unique_codes(key: Ints) -> tuple[Ints, Ints]:
 
 
 def _max_table_size(rows: int) -> int:
-    """Largest useful counting table for this number of rows; beyond this size, hashing takes less
-    memory."""
+    """Number of entries up to which a counting table for this number of rows is used; a larger
+    table would take more memory than hashing."""
     return 4 * rows + 1000

@@ -1,7 +1,7 @@
-"""Item totals of several measures, counted once and then filtered and pooled.
+"""Item totals of several measures, counted once for each cell and then filtered or pooled.
 
-A measure is a statistic of item totals, so filtering by judge or category needs no second pass over
-the rows: the totals of the remaining cells are sufficient.
+A measure is computed from the totals of items, so filtering by judge or category needs no second
+pass over the rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metrics.estimation.measures import (
 from studies.domain import Estimate
 
 _ORDER_COLUMNS: Final = ("status", "noise", "pick", "orders")
-"""Columns that determine in which orders the verdicts of a cell were requested."""
+"""Columns from which the flags of a cell are computed: judged in one order only, order unknown."""
 BLOCK_ROWS: Final = 500_000
 """Number of rows counted at once. A larger frame is counted in blocks of items, because counting
 all rows at once would take ten times the memory of the frame."""
@@ -46,12 +46,12 @@ class _MeasureTotals:
 
 
 class MeasureCube:
-    """Item totals of several measures in every cell of a frame, where a cell is a combination of
-    the columns `by`.
+    """Item totals of several measures in every cell of a frame; a cell is a combination of values
+    in the columns `by`.
 
-    Estimates equal those of `Measure.by_cell` on the filtered frame if the filter keeps or drops
-    whole cells. Pooled over several cells, an estimate is the measure of all their rows; only the
-    note "judged in one order only" is decided cell by cell.
+    The estimates equal those of the measure on the frame's rows after the same filter. Only the
+    note "judged in one order only" can differ if cells are pooled, because it is decided cell by
+    cell.
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
@@ -64,10 +64,11 @@ class MeasureCube:
         del self._flags  # frees memory: the flags are computed
 
     def coarser(self, frame: pd.DataFrame, by: Sequence[str]) -> MeasureCube:
-        """Return the cube of the same frame and measures in the coarser cells `by`.
+        """Return the cube of the same frame and measures with larger cells: `by` names some of this
+        cube's columns.
 
-        A large frame is not counted again: the totals of its cells are added up, if every cell was
-        judged in as many orders as the coarser cell that contains it.
+        For a large frame the totals of this cube are added up, if that gives the same result as
+        counting the frame again.
         """
         measures = [totals.measure for totals in self._totals.values()]
         if not exceeds_block(frame):
@@ -87,8 +88,8 @@ class MeasureCube:
         return made
 
     def _read_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
-        """Set the cube's cells, and the flags of each cell (judged in one order only, order
-        unknown), from a frame; return the frame grouped by cell."""
+        """Set the cube's cells and two flags of each cell (judged in one order only; order
+        unknown); return the frame grouped by cell."""
         evidence = GroupedFrame(frame, by)
         self._flags = evidence
         if exceeds_block(frame):
@@ -117,8 +118,8 @@ class MeasureCube:
         return found if found or by else {(): self._empty_estimate(name)}
 
     def _estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, and cache the result. A filter keeps
-        or drops whole combinations, so later filters only select from this result."""
+        """Estimate one measure for every combination of `by`, without a filter, and cache the
+        result."""
         key = (name, by)
         if key not in self._estimate_cache:
             self._estimate_cache[key] = self._compute_estimates(name, by)
@@ -163,8 +164,8 @@ class MeasureCube:
     def _group_cells(
         self, by: Sequence[str], where: Mapping[str, str]
     ) -> tuple[Ints, list[CellKey]]:
-        """Return the group of every cell (−1: excluded by the filter) and the groups in order of
-        appearance."""
+        """Return the number of the group that each cell belongs to (−1 if `where` excludes the
+        cell), and the groups, which are combinations of values in the columns `by`."""
         places = [self.by.index(name) for name in by]
         wanted = [(self.by.index(name), value) for name, value in where.items()]
         groups: dict[CellKey, int] = {} if by else {(): 0}
@@ -175,7 +176,7 @@ class MeasureCube:
         return code, list(groups)
 
     def _lacking_order(self, code: Ints, groups: int) -> Mask:
-        """Mask of the groups in which no cell records the shown order."""
+        """Mask of the groups of cells in which every cell is of unknown order."""
         inside = code >= 0
         orderless = self._orderless[: len(code)][inside]
         lacking = np.bincount(code[inside][orderless], minlength=max(groups, 1))
@@ -206,8 +207,9 @@ def exceeds_block(frame: pd.DataFrame) -> bool:
 
 
 class _ItemBlock(GroupedFrame):
-    """Some items of a frame. Cells and their flags (judged in one order only, order unknown) are
-    those of the whole frame, so that the totals of all blocks can be joined."""
+    """Rows of some items of a frame. The list of cells, and the two flags of each cell (judged in
+    one order only; order unknown), are those of the whole frame, so that totals of blocks can be
+    joined."""
 
     def __init__(self, whole: GroupedFrame, rows: Mask, flags: GroupedFrame) -> None:
         self.cells, self.count = whole.cells, whole.count
@@ -258,8 +260,8 @@ def _merge_blocks(parts: list[_MeasureTotals], items: int) -> _MeasureTotals:
 
 
 def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Ints, Floats]:
-    """Add up the totals of each (cell, item); returns cell and item of each sum and the sums,
-    sorted by cell."""
+    """Add up the totals with equal (cell, item); return cell, item and totals of each sum, sorted
+    by cell."""
     items = int(item.max(initial=0)) + 1
     present, code = unique_codes(cell * items + item)
     added = [np.bincount(code, column, minlength=len(present)) for column in sums.T]
@@ -267,7 +269,8 @@ def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Ints, Float
 
 
 def _pool_totals(totals: _MeasureTotals, code: Ints) -> _MeasureTotals:
-    """Add up totals over cells; `code` is the coarser cell of each cell."""
+    """Add up the totals of cells that form a larger cell; `code` is the larger cell of each
+    cell."""
     cell, item, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
     return replace(totals, cell=cell, item=item, sums=sums)
 

@@ -1,8 +1,7 @@
 """Kind of each prompt (scoring, five-level), inferred from its verdicts.
 
-A frame has verdicts but no prompt texts, and a study can mix protocols. The kind decides what a row
-counts as: an unreadable reply to a scoring prompt is not a missing verdict on a pair, and a
-three-level verdict is not a five-level one.
+A frame has no prompt texts. The kind is needed because an unreadable reply to a scoring prompt is
+not a missing verdict on a pair, and verdicts of five levels have tables of their own.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from studies.frames.frame import NO_PICK
 
 SCORING_PREFIXES: Final = ("creation-factuality",)
 FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
-"""Name prefixes of the built-in five-level prompts; SCORING_PREFIXES are those of the scoring
-prompts. Prompts with these prefixes are recognised by name, even without a verdict."""
+"""Beginnings of the names of built-in five-level prompts (SCORING_PREFIXES: of scoring prompts),
+which are recognised by name even without a verdict."""
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of all rows of prompts that score each answer and pick none. Rows of unreadable replies
-    are included."""
+    """Mask of the rows of prompts that score each answer but pick none, unreadable replies
+    included."""
     shown = (frame["options"] > 1).to_numpy() & row_selection.evidence_mask(frame)
     unpicked = (frame["pick"] == NO_PICK).to_numpy()
     kinds = _PromptCodes(frame)

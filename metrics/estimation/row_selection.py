@@ -24,14 +24,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 OutcomeKind = Literal["verdict", "probability"]
-"""Way in which a verdict counts: as win, loss or tie, or as fractions by its label probabilities.
-Fractions have no binomial variance: their variance is always estimated from the items."""
+"""How a verdict counts: "verdict": as a win, loss or tie; "probability": each answer gets its label
+probability as a fraction of a win."""
 
 COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """Columns that identify a comparison: some answers to one item, by one judge with one prompt."""
 
 PERSON_COLUMN: Final = "person"
-"""Column with the person of each row, if people are pooled as one judge (`pool_people`)."""
+"""Column with the person of each row in frames where all people count as one judge
+(`pool_people`)."""
 
 ORDER_KEY: Final = (*COMPARISON_KEY, "shown")
 """Columns that identify one order of one comparison; rows with equal values in these columns are
@@ -42,8 +43,8 @@ NO_SLOT: Final = -2
 
 
 def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
-    """Select rows by a Boolean mask with one entry per row. A mask that is true everywhere returns
-    a shallow copy: a full copy of five million rows would take half a gigabyte."""
+    """Select rows by a Boolean mask. If all rows are selected the result shares the frame's data,
+    because copying five million rows would take half a gigabyte."""
     selected = np.asarray(mask, np.bool_)
     return frame.copy(deep=False) if selected.all() else frame.loc[selected]
 
@@ -128,7 +129,8 @@ def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> p
 
 
 def pool_people(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Give all rows the judge `name`, and store their former judges in the column `person`."""
+    """Return the rows with `name` as the judge of all, and the former judges in the column
+    `person`."""
     codes = np.zeros(len(frame), np.int8)
     pooled = pd.Categorical.from_codes(codes, pd.Index([name], dtype="str"))
     return frame.assign(judge=pooled, **{PERSON_COLUMN: frame["judge"]})
@@ -154,11 +156,10 @@ def add_item_column(
 
 
 def probability_points(frame: pd.DataFrame) -> Floats:
-    """Points of each slot from the label probabilities of a verdict; a tie's probability is shared
-    out evenly.
+    """Return the points of each answer from the label probabilities, as [row, slot]: the
+    probability of its slot, plus an equal part of the probability of a tie.
 
-    Shape (rows, largest number of slots); nan without label probabilities. The probability of a tie
-    is 1 minus the sum over the slots.
+    The probability of a tie is 1 minus the sum over the slots. nan without label probabilities.
     """
     width = int(frame["options"].max()) if len(frame) else 0
     columns = [f"p_{slot}" for slot in range(width)]
@@ -173,27 +174,24 @@ def probability_points(frame: pd.DataFrame) -> Floats:
 
 
 def used_categories(column: pd.Series) -> list[Any]:
-    """Values that occur in a column of categories, in the order of the categories.
-
-    Counting the codes is faster than `unique`, which sorts or hashes all rows.
-    """
+    """Values that occur in a column, in the order of its categories."""
     names, codes = categories_and_codes(column)
     counts = np.bincount(np.add(codes, 1, dtype=np.int64), minlength=len(names) + 1)
     return [names[place] for place in np.flatnonzero(counts[1:])]
 
 
 def column_codes(column: pd.Series) -> tuple[Ints, int]:
-    """Integer codes of a column and the number of possible codes; a missing value has its own
-    code."""
+    """Return the integer code of each row's value, and the number of possible codes; a missing
+    value has a code of its own."""
     codes, shift, count = narrow_codes(column)
     return np.add(codes, shift, dtype=np.int64), count
 
 
 def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]:
-    """Dense codes 0…n−1 of each row's combination of `columns`, in order of appearance, and n.
+    """Number the combinations of values in `columns` from 0, in order of appearance; return the
+    number of each row's combination, and how many combinations there are.
 
-    With people pooled as one judge, comparisons still differ by person: two people who disagree
-    must not look like one person who changed the verdict.
+    If people are pooled as one judge, the comparisons of different people stay different.
     """
     by_person = {"judge", "comparison"} <= set(columns) and PERSON_COLUMN in frame
     names = (*columns, PERSON_COLUMN) if by_person else columns
@@ -256,14 +254,15 @@ def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
 
 
 def first_rows(group: Ints, groups: int) -> Ints:
-    """Row number of the first row of each group; group codes are dense."""
+    """Row number of the first row of each of `groups` groups; `group` is the group of each row."""
     first = np.zeros(groups, np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     return first
 
 
 def complete_set_mask(rows: pd.DataFrame) -> Mask:
-    """Mask of the rows of comparisons whose planned orders (two or more) were all read."""
+    """Mask of the rows that belong to complete order sets: comparisons planned in two or more
+    orders, with a readable verdict in each."""
     comparison, count = group_codes(rows, COMPARISON_KEY)
     order, orders = group_codes(rows, ORDER_KEY)
     read = np.bincount(comparison[first_rows(order, orders)], minlength=count)
@@ -272,7 +271,7 @@ def complete_set_mask(rows: pd.DataFrame) -> Mask:
 
 
 def select_complete_sets(frame: pd.DataFrame) -> pd.DataFrame:
-    """Picks of complete order sets: comparisons in which every planned order was read."""
+    """Readable picks of complete order sets (see `complete_set_mask`)."""
     rows = select_picks(frame)
     return select_rows(rows, complete_set_mask(rows))
 
@@ -285,15 +284,15 @@ def contestants(frame: pd.DataFrame) -> list[str]:
 
 
 def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
-    """Contestant in each slot as an index into `names`, [row, slot]; NO_SLOT where a row has fewer
-    slots."""
+    """Return the contestants shown in each row, as [row, slot] of indices into `names`; NO_SLOT
+    where a row has fewer slots."""
     codes, table = _slot_table(frame, names)
     return table[codes]
 
 
 def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
-    """Return the code of each row's order of answers, and the contestants of each order as [order,
-    slot]."""
+    """Return the number of each row's list of contestants in the order shown, and the table of
+    these lists: [list, slot] of indices into `names`."""
     shown, codes = categories_and_codes(frame["shown"])
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0

@@ -16,7 +16,8 @@ from studies.domain import Estimate
 
 ELO_PER_LOGIT: Final = 400 / math.log(10)
 E_VALUE_THRESHOLD: Final = 20
-"""Stopping at an e-value of 20 has at most a 5 % error, however often it is checked."""
+"""e-value at which a difference is significant: without a difference, at most 5 % of studies ever
+reach 20, however often they are checked."""
 
 
 def _normal_quantile(probability: float) -> float:
@@ -24,10 +25,10 @@ def _normal_quantile(probability: float) -> float:
 
 
 def design_effect(per_item: float, correlation: float) -> float:
-    """Design effect 1 + (m−1)ρ, at least 0, of m = `per_item` verdicts per item with correlation ρ.
+    """Return the design effect 1 + (m−1)ρ, at least 0, for m = `per_item` verdicts per item that
+    correlate by ρ.
 
-    The verdicts of an item are those in both orders, on all pairs, by all judges. A negative ρ
-    (effects of the two orders that cancel) gives a design effect below 1.
+    A negative ρ (effects of the two orders that cancel) gives a design effect below 1.
     """
     return max(1 + (per_item - 1) * correlation, 0.0)
 
@@ -57,10 +58,11 @@ def battles_needed(
     deff: float = 1.0,
     tie_rate: float = 0.0,
 ) -> int | None:
-    """Number of battles needed to distinguish a true decisive win share from ½; None at exactly ½.
+    """Number of battles, ties included, needed to distinguish a true share of decisive wins from ½
+    with the given power; None for a share of exactly ½, or if all battles are ties.
 
-    Decisive battles: ((z_{α/2}/2 + z_β·√(pq))/(p − ½))², with p the win share and q = 1 − p. This
-    is multiplied by the design effect and divided by the share of decisive battles.
+    It is ((z_{α/2}/2 + z_β·√(p(1 − p)))/(p − ½))² for the share p, multiplied by the design effect
+    and divided by the share of decisive battles.
     """
     if share == 0.5 or tie_rate >= 1:
         return None
@@ -71,8 +73,8 @@ def battles_needed(
 
 
 def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """Smallest share above ½ that n independent decisive battles distinguish from ½. The inverse of
-    `battles_needed`; None if even a share of 1 needs more battles."""
+    """Smallest share above ½ that n independent decisive battles distinguish from ½; None if n
+    battles are too few even for a share of 1."""
 
     def excess(share: float) -> float:
         half = _normal_quantile(1 - alpha / 2) / 2
@@ -89,13 +91,11 @@ def _round_up(n: float) -> int:
 def half_width_after(
     estimate: Estimate, more: int, correlation: float | None = None
 ) -> float | None:
-    """Expected half-width of an estimate after `more` further verdicts like the present ones.
+    """Expected half-width of an estimate's interval after `more` further verdicts.
 
-    By default the further verdicts are on new items, with as many verdicts per item as now: the
-    half-width shrinks by √(n/(n + more)) and by Student's t for the larger number of items. With a
-    `correlation` ρ the further verdicts are on the *same* items (m verdicts each): the variance is
-    proportional to (1 + (m−1)ρ)/n and stays above ρ divided by the number of items, so further
-    repeats help less and less.
+    By default these are on new items, with as many verdicts per item as now. With a `correlation`
+    (of verdicts on one item) they are on the *same* items: the half-width then shrinks less and
+    less, as the number of items stays the same.
     """
     if estimate.low is None or estimate.high is None or estimate.n == 0:
         return None
@@ -113,28 +113,26 @@ def half_width_after(
 
 
 def e_value(wins: int, n: int) -> float:
-    """E-value against a win share of ½ that may be checked after every battle
+    """E-value against a win share of ½, which may be checked after every vote
     (Krichevsky–Trofimov).
 
-    B(w + ½, n − w + ½)/B(½, ½)·2ⁿ, with w wins in n battles and B the beta function. At 20 the test
-    may be stopped. Each item must count once, with both orders merged.
+    It is B(w + ½, n − w + ½)/B(½, ½)·2ⁿ, with w wins in n votes and B the beta function; from 20 on
+    the share is significant. Each item must have one vote only.
     """
     log = betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5) + n * math.log(2)
     return math.exp(min(float(log), 700.0))
 
 
 MAX_BATTLES: Final = 10_000_000
-"""Largest number of battles that is reported; models that need more are practically equal."""
+"""Largest number of battles that is reported; if more are needed, None is returned."""
 
 
 def battles_to_separate(gap: Estimate, power: float = 0.8) -> int | None:
-    """Number of further verdicts until the interval of a rating gap excludes zero.
+    """Number of further verdicts until the interval of a rating gap excludes zero with probability
+    `power`, if the present estimate of the gap is right.
 
-    Assumes that the interval shrinks with 1/√n, as items, indirect comparisons and ties keep their
-    proportions. Total verdicts: n' = n·(h·(1 + z_β/z)/gap)², with h the half-width now and z the
-    normal quantile of the interval (1.96 at 95 %); `power` is the probability that the interval
-    then excludes zero. Returns 0 if the gap is already significant; None without an interval, at a
-    gap of zero, or beyond MAX_BATTLES.
+    The half-width is assumed to shrink with 1/√n. Returns 0 if the gap is significant now; None
+    without an interval, for a gap of zero, or if more than MAX_BATTLES are needed.
     """
     if (gap.low is not None and gap.low > 0) or (gap.high is not None and gap.high < 0):
         return 0
