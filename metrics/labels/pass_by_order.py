@@ -1,8 +1,7 @@
 """Pass rates by the option listed first: pass or fail.
 
-Only answers judged in both orders count, with the mean of their repeats in each order, so that
-the difference of the two rates is the mean of the differences by answer. Noise-floor repeats are
-left out.
+Only answers judged in both orders of the options count, so both rates are of the same answers.
+Repeats in one order are averaged; noise-floor repeats are left out.
 """
 
 from __future__ import annotations
@@ -52,8 +51,9 @@ def pass_by_order_groups(
 
 
 def _answers(frame: pd.DataFrame, cell: Cell) -> pd.DataFrame:
-    """Return one row per answer (and order of criteria) judged in both orders: item, contestant,
-    category, and the mean score in each order."""
+    """Return one row per answer judged with pass first and with fail first (for each order of
+    criteria): item, contestant, category, and the columns `pass_first` and `fail_first` with the
+    mean score."""
     rows = row_selection.select_rows(frame, pass_fail_rows(frame))
     table = point_table(rows)
     table = table.assign(category=rows["category"].astype(str).to_numpy()[table["row"]])
@@ -80,9 +80,9 @@ def _estimate_rates(answers: pd.DataFrame) -> PassByOrder:
 
 
 def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section of pass rates by order, as judge -> prompt -> estimates, for
-    judges and prompts that judged an answer in both orders; with the estimates by contestant and by
-    category if there are several."""
+    """Build the summary's section of pass rates by order, as judge -> prompt -> estimates, also by
+    contestant and by category if there are several. Left out: judges and prompts that judged no
+    answer in both orders."""
     rows = row_selection.select_rows(frame, pass_fail_rows(frame))
     nested: dict[str, Any] = {}
     for judge, prompt in _cells(rows):

@@ -1,7 +1,7 @@
 """Ranking of models by verdicts on single answers: pass rate (observed and true) or mean score.
 
-Differences of two models are paired by item. The rank of a model is a range: all ranks that the
-intervals of all differences together allow (Bonferroni).
+Differences between observed values are paired by item. A model's rank is a range: the ranks that
+the intervals of all differences allow, adjusted together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class RankedModel:
     true_rate: Estimate | None
     """Pass rate corrected for the judge's errors; None for scores."""
     lead: Estimate | None
-    """First model minus this model, in the value that the models are ranked by
+    """Lead of the first model over this one, in the value by which models are ranked
     (`PointRanking.basis`); None for the first model."""
     ranks: tuple[int, int]
-    """Best and worst rank that the intervals of all differences allow."""
+    """Best and worst rank of this model that the intervals of all differences allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class PointRanking:
     basis: Basis
     models: tuple[RankedModel, ...]
     may_reverse: bool = False
-    """Whether the judge's error rates differ between models, so that a correction needs labels of
-    each model."""
+    """Whether the judge's error rates differ significantly between models; each model's pass rate
+    is then corrected with its own labels only."""
 
 
 def point_rankings(frame: pd.DataFrame) -> dict[Cell, PointRanking]:
@@ -114,7 +114,8 @@ def _pass_ranking(
 def _shared_correction(
     rows: Mapping[str, PassFailRows], whole: PassFailResult
 ) -> dict[str, Estimate]:
-    """Correct each model's verdicts with the labels of all models together."""
+    """Estimate each model's true pass rate; the judge's errors are estimated from the labels of all
+    models together."""
     reason = refusal_reason(whole.rates)
     labelled = [one.labelled for one in rows.values()]
     together = PassFailRows(
@@ -125,8 +126,8 @@ def _shared_correction(
 
 
 def _corrected(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
-    """Estimate the true pass rate of one model from its labels, and from its unlabelled verdicts
-    corrected with the labels of all models. `reason`, if not empty, says why a correction is
+    """Estimate the true pass rate of one model: its labels where it has any, its other verdicts
+    corrected for the judge's errors on `labelled`. No value if `reason` says why that is
     impossible."""
     unlabelled = own.usable.select(own.usable.label == UNKNOWN)
     rates = pass_fail_rates(own)
@@ -176,11 +177,8 @@ def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
 
 
 def _independent_gap(one: Estimate, other: Estimate) -> Estimate:
-    """Estimate the difference of two corrected rates; the squared distances to their limits add up
-    (Donner and Zou 2012).
-
-    Items and labels that both rates share are ignored, so the interval is rather too wide.
-    """
+    """Estimate the difference of two corrected rates as if they were independent (Donner and Zou
+    2012). They share items and labels, so the interval is rather too wide."""
     if one.value is None or other.value is None:
         return unknown_estimate("no corrected pass rate")
     value = one.value - other.value
@@ -200,7 +198,8 @@ def _ranked(
     gaps: Gaps,
     true: Mapping[str, Estimate] | None = None,
 ) -> tuple[RankedModel, ...]:
-    """Sort the models by the estimates `by`, and add each model's lead and range of ranks."""
+    """Sort the models by the estimates `by`, the best first, and add each model's value, lead and
+    range of ranks."""
     order = sorted(by, key=lambda who: (-(by[who].value or 0.0), who))
     wide = {pair: simultaneous_interval(gap, max(len(gaps), 1)) for pair, gap in gaps.items()}
     return tuple(
@@ -216,8 +215,7 @@ def _ranked(
 
 
 def _gap(gaps: Gaps, one: str, other: str) -> Estimate:
-    """Return the value of model `one` minus the value of model `other`, whichever order `gaps`
-    lists them in."""
+    """Return the value of model `one` minus that of `other`; `gaps` has it, or its negative."""
     if (one, other) in gaps:
         return gaps[one, other]
     found = gaps[other, one]
@@ -236,8 +234,9 @@ def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
 
 
 def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section on rankings: judge -> prompt -> the value that models are ranked
-    by, whether error rates differ between models, and the models, the best first.
+    """Build the summary's section on rankings, as judge -> prompt -> {"basis": value by which
+    models are ranked, "errors_differ": whether error rates differ between models, "models": model
+    -> values, the best first}.
 
     Judges and prompts with verdicts on one model only are left out.
     """

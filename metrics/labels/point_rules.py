@@ -1,8 +1,8 @@
 """Remedies for verdicts on single answers, computed from stored verdicts and labels.
 
-A rule combines the stored verdicts on one answer. A pass/fail verdict has a credit (right 1,
-undecided ½, wrong 0); a score has a loss, its distance to the label. Every rule is compared with
-the rule "one call" (the verdict of a single call) on the same answers, paired by item.
+A remedy is a rule that combines the stored verdicts on one answer. A combined pass/fail verdict
+earns a credit (right 1, undecided ½, wrong 0); a combined score has a loss, its distance to the
+label. Every rule is compared, on the same answers, with the rule "one call": a single verdict.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from studies.domain import Estimate
 
 SEED: Final = 7
 MIN_REPEATS: Final = 3
-"""Smallest number of calls in one arrangement for which a majority of repeats is computed."""
+"""The rule "repeats" uses only answers with at least this many calls in one arrangement."""
 MIN_VALUES: Final = 3
-"""Smallest number of different pass probabilities for which a threshold other than ½ is tried."""
+"""The rule "threshold" is computed only if the pass probabilities have at least this many different
+values."""
 MAX_THRESHOLDS: Final = 50
 MIN_COMPLETE: Final = 0.5
-"""Share of the labelled answers that must have all arrangements; else the rules over arrangements
-are not computed."""
+"""If a smaller share of the labelled answers was judged in all arrangements, the rules that combine
+arrangements are not computed."""
 SINGLE: Final = "single"
 Kind = Literal["pass", "score"]
 MISSING: Final[Mapping[str, str]] = {
@@ -47,9 +48,9 @@ MISSING: Final[Mapping[str, str]] = {
 class PointRule:
     """Estimates of one rule (remedy for verdicts on single answers).
 
-    `value` is the agreement with labels, or the mean distance of scores to the labels. `gain` is
-    the improvement over one call (positive is better); `adjusted` is the same gain with an interval
-    that holds for all rules together. `gain` and `adjusted` are None for the rule "one call".
+    `value` is the agreement with labels (mean credit), or for scores the mean distance to the
+    labels. `gain` is the improvement over one call (positive is better), `adjusted` the same gain
+    with an interval that holds for all rules together; both are None for the rule "one call".
     """
 
     id: str
@@ -71,8 +72,8 @@ class PointAdvice:
 
 @dataclass(frozen=True, slots=True)
 class PointRemedies:
-    """Results of the rules for one judge with one prompt on labelled answers; the first rule is
-    "one call"."""
+    """How well each rule does with the verdicts of one judge and prompt on labelled answers; the
+    first rule is "one call". `advice` is the recommended rule, None if no rule helps."""
 
     kind: Kind
     rules: tuple[PointRule, ...]
@@ -82,7 +83,7 @@ class PointRemedies:
 
 
 def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
-    """Compare the rules for each judge and prompt with labelled answers."""
+    """Estimate all rules for each judge and prompt with labelled answers."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)
@@ -97,8 +98,8 @@ def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
 
 
 class _CellVerdicts:
-    """Verdicts of one judge and prompt on labelled answers, as one table row per answer and
-    arrangement."""
+    """Verdicts of one judge and prompt on labelled answers; the table `cells` has one row per
+    answer and arrangement."""
 
     def __init__(self, own: pd.DataFrame, kind: Kind) -> None:
         self.kind = kind
@@ -119,10 +120,10 @@ class _CellVerdicts:
         self.cells = self._complete(cells)
 
     def _complete(self, cells: pd.DataFrame) -> pd.DataFrame:
-        """Return only the answers that were judged in every arrangement, if these are at least the
-        share MIN_COMPLETE of all answers.
+        """Return the rows of the answers that were judged in every arrangement.
 
-        Otherwise arrangements cannot be combined: all answers are returned, and `orders` becomes 1.
+        If these are less than the share MIN_COMPLETE of all answers, all rows are returned, and
+        `orders` is set to 1: arrangements are then not combined.
         """
         sizes = cells.groupby(list(ANSWER))["score"].transform("size")
         whole = (sizes == self.orders).to_numpy()
@@ -146,7 +147,7 @@ class _CellVerdicts:
 
     @property
     def answers(self) -> pd.DataFrame:
-        """Return one row for each answer, with the means over its arrangements."""
+        """One row for each answer, with the means of `cells` over its arrangements."""
         columns = ["score", "expected", "label", "loss", "expected_loss"]
         return self.cells.groupby(list(ANSWER))[columns].mean()
 
@@ -211,11 +212,11 @@ def _rule(
 
 
 def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
-    """Return the number of calls per answer, and by answer: the loss of the combined repeats, the
-    mean loss of one call, and the item.
+    """Return the mean number of calls per answer, and three arrays by answer: the loss of the
+    combined repeats, the mean loss of one call, and the item.
 
-    Only answers judged at least MIN_REPEATS times in one arrangement count; None without such
-    answers.
+    Only answers with at least MIN_REPEATS calls in one arrangement are used; None if they are from
+    fewer than two items.
     """
     rows = verdicts.rows.assign(loss=verdicts.loss(verdicts.rows["score"], verdicts.rows["label"]))
     grouped = rows.groupby([*ANSWER, "options", "criteria"])
@@ -242,13 +243,11 @@ def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints
 def _held_out_losses(
     verdicts: _CellVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
 ) -> Floats | None:
-    """Return the mean loss of each answer with a pass threshold (for scores: a constant shift)
-    chosen on other items.
+    """Return the loss of each answer with a pass threshold (for scores: a constant added to all
+    scores) that was fitted on other items; mean over several random halves of the items.
 
-    The threshold is chosen on one half of the items and applied to the other half, and vice versa,
-    for several random halves. None with fewer than four items, or fewer than MIN_VALUES different
-    pass probabilities. These are shares of passes or, with `probable`, come from the probabilities
-    of the options.
+    The pass probability is the share of passes or, with `probable`, comes from the probabilities of
+    the options. None with fewer than four items, or too few different values (MIN_VALUES).
     """
     units, code = np.unique(item, return_inverse=True)
     if len(units) < 4:
@@ -276,8 +275,8 @@ def _held_out_losses(
 
 
 def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
-    """Return the mean loss of each answer, with the parameter fitted on random halves that do not
-    contain the answer; `loss` takes the mask of the half to fit on."""
+    """Return the mean loss of each answer over the random halves that do not contain it. `loss`
+    takes the mask of a half, fits the rule on this half and returns the losses of all answers."""
     total, count = np.zeros(halves.shape[1]), np.zeros(halves.shape[1])
     for half in halves:
         for fit in (half, ~half):
@@ -289,8 +288,8 @@ def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
 def _advice(
     losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule]
 ) -> PointAdvice | None:
-    """Return the cheapest rule with a significant gain on held-out items; None if no adjusted gain
-    is significant."""
+    """Return the cheapest rule with a significant gain on held-out items; None if there is none, or
+    if no rule's adjusted gain is significant."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
         for one in rules
@@ -311,8 +310,9 @@ def _advice(
 
 
 def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section on remedies for verdicts on single answers: judge -> prompt ->
-    the rules, the rules that the stored verdicts cannot test, and the recommended rule."""
+    """Build the summary's section on remedies for verdicts on single answers, as judge -> prompt ->
+    {"rules": estimates, "missing": rules that cannot be computed, "recommendation": rule or
+    null}."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in point_remedies(frame).items():
         name = "agreement" if found.kind == "pass" else "mae"

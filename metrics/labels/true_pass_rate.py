@@ -1,9 +1,9 @@
 """True pass rate: the share of good answers, corrected for the judge's errors.
 
-Rogan and Gladen (1978): (observed + specificity − 1) / J on verdicts without a label, where J is
-sensitivity + specificity − 1. Sensitivity and specificity are estimated on labelled verdicts. For a
-labelled answer the label itself counts. The correction assumes that the judge errs equally often on
-labelled and on unlabelled answers of the same quality.
+A labelled answer counts by its label. On the other answers, the observed pass rate is corrected to
+(observed + specificity − 1)/J, with J = sensitivity + specificity − 1 (Rogan and Gladen 1978);
+sensitivity and specificity are those on labelled answers. This assumes that the judge errs equally
+often on labelled and on unlabelled answers of the same quality.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ MIN_YOUDEN: Final = 0.2
 """Smallest J for which verdicts are corrected; dividing by a smaller J makes the estimate
 unstable."""
 MIN_YOUDEN_LIMIT: Final = 0.06
-"""Smallest lower limit of J for which verdicts are corrected. With a limit of 0, up to 16 % of
-judges with a true J of 0.1 would be corrected; with this limit at most 10 % are
+"""Verdicts are corrected only if the lower limit of J is above this value. With 0 instead, up to 16
+% of judges with a true J of 0.1 would be corrected; with this value at most 10 %
 (docs/coverage.md)."""
 CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
 POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
@@ -48,10 +48,11 @@ NO_VERDICTS_NOTE: Final = "no verdicts"
 
 
 def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Estimate:
-    """Estimate the share of good answers among all judged ones, from labels and corrected verdicts.
+    """Estimate the share of good answers among all judged answers, from labels and corrected
+    verdicts.
 
-    Returns no value, with the reason as note, if there are verdicts to correct and Youden's index J
-    is below MIN_YOUDEN or its lower limit below MIN_YOUDEN_LIMIT.
+    If a correction is needed but impossible (see `refusal_reason`) there is no value, and the note
+    gives the reason.
     """
     rates = rates or pass_fail_rates(rows)
     usable = rows.usable
@@ -71,7 +72,8 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
 
 
 def refusal_reason(rates: PassFailRates) -> str:
-    """Return the reason why verdicts cannot be corrected, or an empty text."""
+    """Return why the verdicts cannot be corrected (J unknown, or below MIN_YOUDEN, or its lower
+    limit not above MIN_YOUDEN_LIMIT), or an empty text."""
     youden = rates.youden
     if youden.value is None:
         return f"no correction: {youden.note}"
@@ -89,11 +91,11 @@ def refusal_reason(rates: PassFailRates) -> str:
 
 
 def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Estimate:
-    """Rogan–Gladen estimate on unlabelled verdicts, with the limits of Lang and Reiczigel (2014).
+    """Estimate the share of good answers among `unlabelled` verdicts by Rogan and Gladen's
+    correction, with sensitivity and specificity from `labelled`.
 
-    These limits add pseudo-counts to the three shares (passes, sensitivity, specificity) and shift
-    the centre, which keeps their coverage for few labels. Sample sizes are effective ones,
-    clustered by item.
+    The limits are those of Lang and Reiczigel (2014), which stay valid with few labels; sample
+    sizes are effective ones, clustered by item.
     """
     observed, n = _share_and_size(unlabelled.verdict == PASS, unlabelled.item)
     good, bad = labelled.label == PASS, labelled.label == FAIL
@@ -161,9 +163,8 @@ def clip_share(estimate: Estimate) -> Estimate:
 def power_tuned_rate(rows: PassFailRows) -> Estimate:
     """Prediction-powered estimate (PPI++) of the share of good answers.
 
-    It is the share of good labels plus a weighted difference: pass rate on unlabelled minus pass
-    rate on labelled answers. The estimate is valid for any judge, but the labelled answers must be
-    a random sample of all answers.
+    It is the share of good answers by the labels, plus weight·(pass rate on unlabelled − pass rate
+    on labelled answers). It is valid for any judge if the labelled answers are a random sample.
     """
     usable = rows.usable
     known = usable.label != UNKNOWN
@@ -190,11 +191,8 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
 
 
 def _wilson_limits(value: float, variance: float, labels: int) -> tuple[float, float]:
-    """Wilson limits of a share with a known variance, at the sample size that gives this variance.
-
-    Normal limits cover too rarely for a small share and few labels. If the variance is zero, the
-    sample size is the number of labels.
-    """
+    """Wilson limits of a share, at the sample size for which a share has this variance; if the
+    variance is zero, at the number of labels."""
     share = min(1.0, max(0.0, value))
     spread = share * (1 - share)
     size = spread / variance if spread > 0 and variance > 0 else float(labels)

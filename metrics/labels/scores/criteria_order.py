@@ -27,13 +27,14 @@ class CriteriaOrder:
 
     overall: OrderEffect
     first: Estimate
-    """Level of a criterion listed first − level of the same criterion at other places."""
+    """Level of criteria when listed first − level of the same criteria at other places."""
     by_place: Mapping[str, tuple[Estimate, ...]]
-    """Criterion -> for each place: its level there − its level at other places, same answers."""
+    """Criterion -> for each place, its level there minus its level at other places."""
 
 
 def criteria_order_effects(frame: pd.DataFrame) -> dict[Cell, CriteriaOrder]:
-    """Estimate the effects of the criteria's order for each judge and rubric with two orders."""
+    """Estimate the effects of the criteria's order for each judge and prompt with several
+    orders."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)
@@ -72,8 +73,8 @@ def _criteria_order(overall: OrderEffect, levels: pd.DataFrame) -> CriteriaOrder
 
 
 def _place_gap(levels: pd.DataFrame, place: int) -> Estimate:
-    """Estimate the mean level of criteria at a place minus their mean level at other places, paired
-    by answer, order of the options and criterion."""
+    """Estimate the level of a criterion at this place minus its level at other places, on the same
+    answers with the same order of options; mean over all criteria in `levels`."""
     here = (levels["place"] == place).rename("here")
     means = levels.groupby([*ANSWER, "options", "criterion", here])["score"].mean().unstack()
     if True not in means or False not in means:

@@ -16,8 +16,7 @@ from metrics.labels.point_table import ANSWER, NO_CRITERION, chosen_options, poi
 from studies.domain import Estimate
 
 MAX_VALUES: Final = 25
-"""Largest number of different values whose shares are computed; with more, scores count as
-continuous."""
+"""With more different values, the share of each value is not computed."""
 _SAME_SCORE: Final = 1e-6
 _ARRANGEMENT: Final = ("options", "criteria")
 
@@ -40,11 +39,11 @@ class ArrangementScores:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedScores:
-    """Expected scores of verdicts with probabilities of the options."""
+    """Expected scores of verdicts that have probabilities of the options: mean and spread."""
 
     mean: Estimate
     spread: Estimate
-    """Mean over verdicts of the standard deviation of the score under these probabilities."""
+    """Mean standard deviation of a verdict's score under its probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +51,11 @@ class ScoreDistribution:
     """Scores of one judge with one prompt, by arrangement."""
 
     values: tuple[float, ...]
-    """All values that were given, in ascending order; empty above MAX_VALUES."""
+    """All values that were given, in ascending order; empty if there are more than MAX_VALUES."""
     arrangements: tuple[ArrangementScores, ...]
     mean: Estimate
     effective_values: float
-    """exp(entropy) of the values: the number of equally frequent values with this entropy."""
+    """exp(entropy) of the values: so many equally frequent values have the same entropy."""
     expected: ExpectedScores | None = None
     """Scores expected from the probabilities of the options; None if no probabilities were read."""
     expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
@@ -68,9 +67,9 @@ class PointRepeats:
     """Variation of repeated verdicts on one answer in the same arrangement."""
 
     deviation: Estimate
-    """Mean over answers of the standard deviation of an answer's scores."""
+    """Standard deviation of the scores of one answer in one arrangement, averaged."""
     several: Estimate
-    """Share of answers whose repeats have more than one score."""
+    """Share of answers (in one arrangement) whose repeats do not all have the same score."""
 
 
 def score_distributions(frame: pd.DataFrame) -> dict[Cell, ScoreDistribution]:
