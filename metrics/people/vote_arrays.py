@@ -30,17 +30,18 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""If a person voted on at least this many comparisons that have three or more votes, the person is
-compared with the others on these comparisons only."""
+"""A person with at least this many comparisons that three or more people voted on is compared with
+the others on these comparisons only."""
 
 
 @dataclass(frozen=True, eq=False)
 class PeerAgreement:
-    """Agreement of each person with the other people, and of the other people with each other.
+    """Agreement of each person with the others, and of the others with each other, as sums by
+    person.
 
-    For each person, `own` is the sum over `n` comparisons of the share of others who agree with the
-    person; `rest` is the sum over `m` comparisons of the share of pairs of others who agree.
-    `pairs` is the number of disjoint pairs of others: the independent observations behind `rest`.
+    `own` sums, over `n` comparisons, the share of the others who agree with the person. `rest`
+    sums, over `m` comparisons, the share of pairs of others who agree with each other; these
+    contain `pairs` pairs without a common voter, which are independent.
     """
 
     own: Floats
@@ -51,7 +52,7 @@ class PeerAgreement:
 
 
 class VotesByPerson:
-    """The votes of a frame grouped by person; person codes 0…n−1 follow the sorted names."""
+    """The votes of a frame grouped by person. Person code k is the k-th of the sorted names."""
 
     def __init__(self, picked: pd.DataFrame) -> None:
         rows = row_selection.select_rows(picked, row_selection.people_mask(picked))
@@ -67,8 +68,8 @@ class VotesByPerson:
         self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
 
     def share(self, values: Floats, selected: row_selection.Mask, note: str) -> list[Estimate]:
-        """Estimate each person's mean of `values` over the selected votes, clustered by item.
-        `note` is used for a person without such votes."""
+        """Estimate each person's mean of `values` (one per vote) over the selected votes, clustered
+        by item. `note` is the reason given for a person without such votes."""
         return self._share(values[selected], self.who[selected], self.item[selected], note)
 
     def _share(self, values: Floats, who: Ints, item: Ints, note: str) -> list[Estimate]:
@@ -114,8 +115,8 @@ class VotesByPerson:
 
     @cached_property
     def chance(self) -> Floats:
-        """Expected share of first picks by chance, for each person: the mean of 1/N over votes on N
-        answers."""
+        """Share of first picks of each person if all positions were picked at random: the mean of
+        1/N, with N answers shown."""
         return self.mean_of(1 / self.options, self.decisive_known_order)
 
     @cached_property
@@ -146,16 +147,16 @@ class VotesByPerson:
 
     @cached_property
     def one_vote(self) -> Ints:
-        """Row numbers, in `rows`, of the votes in `votes` (a person's first vote on a case)."""
+        """Row numbers in `rows` of each person's first vote on each case: the votes in `votes`."""
         group, groups = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         return row_selection.first_rows(group, groups)
 
     @cached_property
     def side_shares(self) -> tuple[Floats, Floats]:
-        """Return two shares for each vote in `votes`: the share of the other voters on the case who
-        agree with the vote, and the share of pairs of other voters who agree with each other.
+        """Return, for each vote in `votes`, the share of the other voters on the case who agree
+        with it, and the share of pairs of the other voters who agree with each other.
 
-        The first share is nan without other voters, the second with fewer than two.
+        The first share is nan if there is no other voter, the second if there are fewer than two.
         """
         counts = count_votes(self.votes)
         n = counts.sum(axis=1)[self.votes.case]
@@ -173,9 +174,10 @@ class VotesByPerson:
     def peer_agreement(self) -> PeerAgreement:
         """Agreement of each person with the others, and of the others with each other.
 
-        Both agreements are computed on the same comparisons, so that difficult comparisons lower
-        both. If a person has fewer than MIN_SAME_CASES comparisons with at least three votes, the
-        others' agreement on all other comparisons is added.
+        Both are computed on the comparisons with at least three votes, so that difficult
+        comparisons lower both. A person with fewer than MIN_SAME_CASES of these is compared on all
+        comparisons with another voter, and the others' agreement on comparisons without this person
+        counts too.
         """
         own, rest = self.side_shares
         votes, people = self.votes, len(self.names)
@@ -203,8 +205,8 @@ class VotesByPerson:
 
     @cached_property
     def rest(self) -> list[float | None]:
-        """Mean agreement of the other people with each other, for each person; None without
-        comparisons that two other people judged."""
+        """For each person, the mean agreement of the others with each other (`peer_agreement`);
+        None if no two others voted on the same comparison."""
         return [
             float(t / m) if m else None
             for t, m in zip(self.peer_agreement.rest, self.peer_agreement.m, strict=True)
@@ -238,11 +240,11 @@ class VotesByPerson:
 
     @cached_property
     def expected_first(self) -> Floats:
-        """For each vote, the share of other people's decisive votes on the same answers that choose
-        the answer shown first in this vote.
+        """For each vote, the expected probability of picking the answer shown first: its share of
+        the other people's decisive votes on the same answers, or 1/N (N answers) if there are none.
 
-        It is 1/N (N answers) if no other person voted decisively. This share is the reference for
-        position bias, as preferring the first answer is no bias if that answer is better.
+        First picks are position bias only above this share, as the first answer may be the better
+        one.
         """
         votes = self.votes
         counts = count_votes(votes)
@@ -256,8 +258,8 @@ class VotesByPerson:
         return np.where(np.isfinite(share), share, 1 / self.options)
 
     def _index_of_first(self) -> Ints:
-        """Return, for each row, the index that the model shown first has among the sorted names of
-        the models shown."""
+        """Return, for each row, the position of the model shown first among the alphabetically
+        sorted models of the row."""
         names = row_selection.contestants(self.rows)
         placed = row_selection.slot_contestants(self.rows, names)
         below = (placed >= 0) & (placed < placed[:, :1])
@@ -265,7 +267,7 @@ class VotesByPerson:
 
 
 def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
-    """Rescale a share of first picks to bias = (share − chance)/(1 − chance)."""
+    """Rescale a share of first picks to (share − chance)/(1 − chance): 0 at chance, 1 at most."""
     if share.value is None:
         return replace(share, unit="bias")
 

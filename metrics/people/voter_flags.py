@@ -18,19 +18,19 @@ from metrics.people.vote_arrays import VotesByPerson
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
 
 MIN_VOTES: Final = 10
-"""Smallest number of votes for a flag's rule to be applied to a voter; the rule `unsteady` needs
-MIN_REPEATED comparisons seen twice instead."""
+"""A rule is applied to voters with at least this many votes; the rule `unsteady` to those with
+MIN_REPEATED comparisons seen twice."""
 MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""Level of the tests for flags, after Holm's adjustment over all people with enough votes for the
-rule."""
+"""Level of a rule's tests, after Holm's adjustment over all people that the rule is applied to."""
 MIN_GAP: Final = 0.15
 """A voter is flagged for lower agreement or consistency than the others only if the difference is
-at least this large, besides significant: with many votes small differences are significant."""
+significant and at least this large."""
 MIN_LEAN: Final = 0.25
-"""Minimum difference between a voter's share of first picks and the expected share for a flag."""
+"""A voter is flagged for preferring a position only if the share of first picks differs from the
+expected share by at least this much."""
 MAX_READING_SPEED: Final = 100.0
-"""Characters per second, about 1,000 words per minute: faster than reading."""
+"""Characters per second, about 1,000 words per minute; a faster vote counts as too fast."""
 MIN_SECONDS: Final = 1.0
 """Seconds below which a vote counts as too fast, if the length of the answers is unknown."""
 
@@ -59,11 +59,11 @@ def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
 
 
 def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who agree with the others less than the others agree with each other.
+    """Flag people who agree with the others less than the others agree with each other (Fisher's
+    exact test).
 
-    The test is Fisher's exact test. Each comparison counts once for the person, however many others
-    voted on it, and once for every disjoint pair of the others. Counts are rounded in the person's
-    favour, so the test is conservative.
+    A comparison counts once for the person, and once for each pair of others without a common
+    voter. Counts are rounded in the person's favour.
     """
     peers = people.peer_agreement
     lines = [
@@ -126,10 +126,10 @@ def _significant_flag(
 
 
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who prefer a position: exact binomial test of their share of first picks.
+    """Flag people who prefer a position (exact binomial test of their share of first picks).
 
-    The share is tested against the share expected from the others' votes, or against chance if
-    chance is nearer to the person's share.
+    The share is tested against the share expected from the others' votes or against chance,
+    whichever is nearer to it.
     """
     hits, n = (
         people.count(people.decisive_known_order & (people.pick == 0)),
@@ -146,8 +146,8 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
 
 @dataclass(frozen=True, slots=True)
 class _SidePicks:
-    """Number of a person's picks of the first answer in n votes, and the shares of such picks
-    expected from the others' votes and by chance."""
+    """Picks of the first answer by one person: their number in `n` votes, their share `expected`
+    from the others' votes, and their share by `chance`."""
 
     first: int
     n: int
