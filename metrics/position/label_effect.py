@@ -25,17 +25,15 @@ from studies.frames.frame import SEP
 
 NOT_CROSSED_NOTE = "labels were not crossed: position and label cannot be separated"
 MIN_PROBABILITY = 1e-6
-"""Distance from 0 and 1 at which probabilities are clipped, so that logits stay finite."""
+"""Probabilities nearer to 0 or 1 are clipped to this distance, so that logits stay finite."""
 
 
 def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate position and label effect: the share of the first slot, and of the label that sorts
-    first ("A").
+    """Estimate the position effect "slot" (share of picks of the first slot) and the label effect
+    "label" (share of picks of the label "A"), each separated from the other; 0.5 is no effect.
 
-    f is the first-slot share under plain labels (A, B) and g under swapped ones (B, A). Then slot =
-    (f + g)/2 and label = (f + 1 − g)/2, so neither depends on how many verdicts had which labels.
-    Only decisive verdicts on pairs read in all their orders count. Without an effect both shares
-    are 0.5.
+    With f the first-slot share where the labels are A, B and g where they are B, A: slot = (f +
+    g)/2 and label = (f + 1 − g)/2. Only decisive verdicts on pairs read in all their orders count.
     """
     rows = row_selection.select_pairs(GroupedFrame(frame).balanced_picks)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
@@ -58,7 +56,7 @@ def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _swapped_labels_mask(rows: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows whose first slot has the label that sorts second."""
+    """Mask of the rows whose labels are swapped: B for the first slot, A for the second."""
     labels = rows["labels"].astype("category")
     names = [str(name).split(SEP) for name in labels.cat.categories]
     swapped = np.array([len(name) > 1 and name[0] > name[1] for name in names], bool)
@@ -91,8 +89,8 @@ def _label_tally(statistic: Statistic) -> Callable[[GroupedFrame], MeasureTally]
 
 
 def _effect_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Estimate a position or label effect with a jackknife interval; unknown if labels were
-    assigned in one way only, because the two effects cannot be separated then."""
+    """Estimate a position or label effect with a jackknife interval; unknown unless labels were
+    crossed, because the two effects cannot be separated otherwise."""
     plain, swapped, n = (float(sums[:, column].sum()) for column in (1, 3, 4))
     if not plain or not swapped:
         return unknown_estimate(NOT_CROSSED_NOTE, measure.unit)
@@ -119,17 +117,16 @@ LABEL_EFFECT = Measure(
     NOT_CROSSED_NOTE,
     interval=_effect_interval,
 )
-"""Position effect (SLOT_EFFECT) and label effect (LABEL_EFFECT) of `slot_and_label_effects`, as
-measures that can be estimated in each cell."""
+"""SLOT_EFFECT and LABEL_EFFECT: the effects of `slot_and_label_effects` as measures."""
 
 
 def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compute content and position terms, in logits, of each pair with label probabilities in both
-    orders.
+    """Return one row for each pair with label probabilities in both orders, with its `content` and
+    `position` terms in logits.
 
-    ℓ₁ and ℓ₂ are logit P(answer shown first wins) in the two orders: content = (ℓ₁ − ℓ₂)/2 (in
-    favour of the contestant that sorts first), position = (ℓ₁ + ℓ₂)/2. Repeats are averaged within
-    their order.
+    ℓ₁ is logit P(answer shown first wins) in the order that shows the alphabetically first
+    contestant first, ℓ₂ that in the other order; content = (ℓ₁ − ℓ₂)/2, position = (ℓ₁ + ℓ₂)/2.
+    Repeats are averaged.
     """
     rows = row_selection.select_pairs(row_selection.select_readable(frame))
     if "p_0" not in rows or "p_1" not in rows:
@@ -161,8 +158,8 @@ def _group_means(
 
 
 def probability_split(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate, from the probabilities in both orders, the mean position term (positive: toward the
-    first position) and the mean absolute content term, in logits."""
+    """Estimate, in logits, the mean "position" term (positive: toward the first slot) and the mean
+    absolute "content" term of `probability_table`."""
     table = probability_table(frame)
     item = row_selection.item_codes(table)
     note = "" if len(table) else "no label probabilities in both orders"

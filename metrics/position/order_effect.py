@@ -1,8 +1,8 @@
 """Order effect corrected for noise: disagreement between orders above the disagreement of repeats.
 
 Flips between two orders have two causes: the order, and the noise of a judge that varies from call
-to call. Both disagreements are computed from single replies, which puts them on one scale; the most
-frequent verdict of several repeats flips less often and would hide an effect.
+to call. Each disagreement is the share of pairs of single replies that differ, so that the two can
+be subtracted.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ NO_REPEATED_SETS_NOTE: Final = (
 
 
 def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Compute the difference D for each comparison read in all its orders and repeated in at least
-    one.
+    """Compute the order effect D of each comparison that was read in all its orders and has repeats
+    in at least one.
 
-    D = disagreement of two replies in different orders − mean disagreement of two replies in the
-    same order, over all pairs of single replies. Its mean is ½·E‖p₁ − p₂‖² for two orders with
-    choice probabilities p₁ and p₂, hence 0 without an order effect.
+    D = (share of pairs of replies in different orders that differ) − (the same for replies in one
+    order). For two orders with choice probabilities p₁ and p₂ its mean is ½·‖p₁ − p₂‖², hence 0
+    without an order effect.
     """
     frame = evidence.frame
     usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
@@ -47,7 +47,8 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
-    """Count the replies for a tie and for each contestant, in each order of each comparison."""
+    """Count the replies for each choice, as [order of a comparison, choice]: column 0 for ties,
+    then the contestants of the comparison in alphabetical order."""
     if len(rows) == 0:
         return np.zeros((0, 1))
     names = row_selection.contestants(rows)
@@ -60,8 +61,8 @@ def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
 
 
 def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[Floats, Ints]:
-    """Return, for each comparison, the mean disagreement of repeats in the same order, and the
-    number of its orders with repeats."""
+    """Return, for each comparison, the share of pairs of repeats in one order that differ (mean
+    over the orders with repeats), and the number of these orders."""
     total = counts.sum(axis=1)
     several = total > 1
     agreeing = (counts * (counts - 1)).sum(axis=1)[several]
@@ -72,8 +73,8 @@ def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[
 
 
 def _between_orders(counts: Floats, comparison: Ints, comparisons: int) -> Floats:
-    """Mean disagreement of two replies in different orders, over all pairs of orders of a
-    comparison."""
+    """Return, for each comparison, the share of pairs of replies in different orders that differ
+    (mean over all pairs of orders)."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     summed = np.stack(
         [np.bincount(comparison, column, minlength=comparisons) for column in share.T], axis=1

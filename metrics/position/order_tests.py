@@ -22,16 +22,16 @@ from metrics.position.position_tallies import two_order_sets
 from studies.frames.frame import TIE
 
 MAX_EXACT_STATES: Final = 100_000
-"""Maximum number of histograms (possible slot counts) in the exact permutation test; with more,
-random draws are used."""
+"""The permutation test is exact if there are at most this many possible slot counts; with more,
+permutations are drawn at random."""
 
 MAX_EXACT_FLIPS: Final = 10_000
 """Maximum number of flips for which the sign test by items is exact; with more, a normal
 approximation is used."""
 
 MAX_LISTED_ORDERS: Final = 6
-"""Maximum number of orders in an order set for which all permutations (6!) are listed; with more,
-random permutations are drawn."""
+"""The permutation test is exact only if an order set has at most this many orders (6! permutations
+are listed); with more, permutations are drawn at random."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,12 @@ def sign_test(primacy: int, recency: int) -> OrderTest:
 
 
 def item_sign_test(leans: ArrayLike) -> OrderTest:
-    """Sign test by items: under the null hypothesis all flips of one item change direction
-    together.
+    """Sign test by items: without a position effect, an item's flips are equally likely to go the
+    other way, all together (they are not independent).
 
-    `leans` has, for each item, L_i = flips toward first minus flips toward second. p = P(|Σ
-    ε_i·L_i| ≥ |Σ L_i|) over random signs ε_i: exact up to MAX_EXACT_FLIPS flips, normal
-    approximation beyond. With one flip per item it equals the sign test; several flips of one item
-    are not independent.
+    `leans` has, for each item, L_i = flips toward the first slot minus flips toward the second. p =
+    P(|Σ ±L_i| ≥ |Σ L_i|) over random signs: exact up to MAX_EXACT_FLIPS flips, else a normal
+    approximation. With one flip per item it equals `sign_test`.
     """
     lean = np.asarray(leans, np.int64)
     lean = lean[lean != 0]
@@ -83,7 +82,7 @@ def item_sign_test(leans: ArrayLike) -> OrderTest:
 
 
 def _signed_sum_distribution(sizes: Ints) -> Floats:
-    """Probabilities P(Σ ε_i·size_i = s) for s = −S … S, with random signs ε_i and S = Σ size_i."""
+    """Probabilities that Σ ±size_i, with random signs, is −S, …, S, where S = Σ size_i."""
     mass: Floats = np.ones(1)
     values, counts = np.unique(sizes, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
@@ -116,10 +115,10 @@ def _chi_square_result(name: str, value: float, df: int, n: int) -> OrderTest:
 
 
 def stuart_maxwell_test(table: ArrayLike) -> OrderTest:
-    """Stuart–Maxwell test of marginal homogeneity of a k×k table: d' S⁻¹ d.
+    """Stuart–Maxwell test that row and column totals of a k×k table are equal: d' S⁻¹ d, with d
+    their differences and S the covariance matrix of d.
 
-    d is the vector of differences between row and column totals, S its covariance matrix; k − 1
-    degrees of freedom, fewer if a category is empty.
+    It has k − 1 degrees of freedom, fewer if a category is empty.
     """
     counts = np.asarray(table, np.float64)
     d = (counts.sum(axis=1) - counts.sum(axis=0))[:-1]
@@ -155,8 +154,8 @@ def _chi_square_distance(histograms: Floats) -> Floats:
 
 
 def both_orders_table(frame: pd.DataFrame) -> Ints:
-    """Count pairs by outcome (x wins, tie, y wins) with x shown first (rows) and with y shown first
-    (columns); x is the contestant that sorts first."""
+    """Count pairs as a 3 × 3 table of outcomes: rows with x shown first, columns with y shown
+    first, each "x wins, tie, y wins"; x and y are the contestants in alphabetical order."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -169,8 +168,8 @@ def both_orders_table(frame: pd.DataFrame) -> Ints:
 
 
 def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
-    """Run the tests on pairs read in both orders: sign (by items, by pairs), McNemar,
-    Stuart–Maxwell, Bowker."""
+    """Run the tests on pairs read in both orders, as name -> result: sign test by items ("items")
+    and by pairs ("sign"), McNemar, Stuart–Maxwell, Bowker."""
     sets = two_order_sets(GroupedFrame(frame))
     lean = sets["lean"].to_numpy()[~sets["consistent"].to_numpy()]
     primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())
@@ -194,23 +193,23 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
 
 @dataclass(frozen=True)
 class OrderSetArrays:
-    """Choices in order sets of equally many options, as arrays: the chosen contestant, and the slot
-    of each contestant, in every order of every set."""
+    """Choices in order sets with equally many options and orders, as arrays."""
 
     choice: Ints
-    """[set, order]: index of the chosen contestant within its set, or TIE."""
+    """[set, order]: the chosen contestant, numbered alphabetically within its set, or TIE."""
     place: Ints
-    """[set, order, contestant]: the slot of each contestant."""
+    """[set, order, contestant]: the slot in which each contestant was shown."""
 
     def slots(self, choice: Ints) -> Ints:
-        """Slots of the given chosen contestants; a tie is TIE."""
+        """Return the slot in which each contestant in `choice` was shown; TIE stays TIE."""
         found = np.take_along_axis(self.place, np.maximum(choice, 0)[..., None], axis=-1)[..., 0]
         return np.where(choice >= 0, found, TIE)
 
 
 def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
-    """Collect the complete order sets of N options, with the most frequent verdict of each order.
-    Only sets with the most common number of orders are used."""
+    """Collect the complete order sets with `options` options, repeats reduced to the most frequent
+    verdict. If sets differ in their number of orders, only those with the most common number are
+    used."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, rows["options"] == options)
     orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
@@ -236,11 +235,11 @@ def permutation_test(
     rng: np.random.Generator | None = None,
     rounds: int = 9999,
 ) -> OrderTest:
-    """Permutation test, within items, of the pooled slot counts (χ² against equal counts).
+    """Test whether the slots are picked equally often (χ² statistic), by permuting the chosen
+    contestants within each order set between its orders and counting the slots again.
 
-    If only content matters, the choices within one order set are exchangeable between its orders:
-    they are permuted and the slots counted again. Exact if all possible slot counts can be listed,
-    else from `rounds` random permutations (which need `rng`).
+    If only content matters, all permutations are equally likely. Exact if all possible slot counts
+    can be listed, else from `rounds` random permutations (which need `rng`).
     """
     sets = arrange_order_sets(frame, options)
     if len(sets.choice) == 0:
@@ -274,12 +273,8 @@ def _slot_histogram(slots: Ints, options: int) -> Floats:
 
 
 def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
-    """List all possible slot counts over all permutations with their probabilities; None if they
-    are too many to list.
-
-    Slot counts are encoded as one number in base (verdicts + 1), so adding an order set is an
-    addition of numbers.
-    """
+    """Return all possible slot counts after permutations, [case, slot], and their probabilities;
+    None if they are too many to list."""
     if sets.choice.shape[1] > MAX_LISTED_ORDERS:
         return None
     base = sets.choice.size + 1
@@ -298,7 +293,8 @@ def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Float
 
 
 def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Ints, Floats]]:
-    """Yield, for each order set, the slot counts of its permutations with their probabilities."""
+    """Yield the possible slot counts of each order set after permutations, and their
+    probabilities."""
     lines = np.array(list(permutations(range(sets.choice.shape[1]))))
     for choice, place in zip(sets.choice, sets.place, strict=True):
         slots = OrderSetArrays(choice[lines], place[None]).slots(choice[lines])
@@ -310,8 +306,8 @@ def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Int
 def random_histograms(
     sets: OrderSetArrays, options: int, rng: np.random.Generator, rounds: int
 ) -> Floats:
-    """Slot counts of random permutations: a sample of the null distribution without a position
-    effect."""
+    """Slot counts after random permutations within each order set, [round, slot]: a sample of what
+    occurs without a position effect."""
     drawn = np.zeros((rounds, options))
     block = max(1, math.floor(2_000_000 / max(sets.choice.size, 1)))
     for start in range(0, rounds, block):
@@ -327,8 +323,8 @@ def random_histograms(
 def entropy_null_band(
     frame: pd.DataFrame, rng: np.random.Generator, options: int = 2, rounds: int = 999
 ) -> tuple[float, float] | None:
-    """Central 95 % range of the slot entropy if only content mattered; None without complete order
-    sets."""
+    """Range that contains 95 % of the slot entropies after random permutations, hence without a
+    position effect; None without complete order sets."""
     from metrics.estimation.entropy import normalised_entropy
 
     sets = arrange_order_sets(frame, options)

@@ -143,38 +143,37 @@ def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of the first slot among decisive verdicts of complete order sets. In cells
-    judged in one order only, all decisive verdicts count, with a note."""
+    """Estimate the share of the first slot among decisive verdicts of complete order sets. If no
+    comparison was planned in several orders, all decisive verdicts count, with a note."""
     return _estimate(FIRST_SHARE, frame)
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of ties among verdicts of complete order sets or unknown order. In cells
-    judged in one order only, all verdicts count."""
+    """Estimate the share of ties among verdicts of complete order sets and verdicts of unknown
+    order. If no comparison was planned in several orders, all verdicts count."""
     return _estimate(TIE_RATE, frame)
 
 
 def slot_entropy(frame: pd.DataFrame) -> Estimate:
-    """Estimate the entropy of the pooled slot counts (maximum likelihood) divided by its maximum,
-    log N.
+    """Estimate the entropy of the picked slots, divided by its maximum log N for N options.
 
-    Comparisons with different N (number of options) are weighted by their verdicts. Only decisive
-    verdicts of complete order sets count.
+    If N differs between comparisons, the entropies of each N are averaged, weighted by verdicts.
+    The verdicts are those of `first_share`.
     """
     return _estimate(SLOT_ENTROPY, frame)
 
 
 def consistency(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of comparisons with the same outcome (win, loss, tie) in all orders.
+    """Estimate the share of comparisons with the same outcome (winner or tie) in all orders.
 
-    Repeats are first reduced to their most frequent verdict. A comparison counts only if every
-    planned order was read: an unreadable reply lowers n, not the value.
+    Repeats are first reduced to their most frequent verdict. Comparisons without a readable verdict
+    in every planned order are left out.
     """
     return _estimate(CONSISTENCY, frame)
 
 
 def noise_floor(frame: pd.DataFrame) -> Estimate:
-    """Estimate how often two replies to the same call differ, noise-floor repeats included."""
+    """Estimate how often two repeats of the same call differ, noise-floor repeats included."""
     return _estimate(NOISE_FLOOR, frame)
 
 
@@ -185,14 +184,14 @@ def accuracy(frame: pd.DataFrame) -> Estimate:
 
 
 def primacy(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of pairs that flip toward the answer shown first. The verdicts in the two
-    orders are: first slot twice, or first slot and tie."""
+    """Estimate the share of pairs that flip toward the answer shown first: the first slot is picked
+    in both orders, or in one order with a tie in the other."""
     return _estimate(PRIMACY, frame)
 
 
 def recency(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of pairs that flip toward the answer shown second. The verdicts in the two
-    orders are: second slot twice, or second slot and tie."""
+    """Estimate the share of pairs that flip toward the answer shown second: the second slot is
+    picked in both orders, or in one order with a tie in the other."""
     return _estimate(RECENCY, frame)
 
 
@@ -203,13 +202,13 @@ def fairness(frame: pd.DataFrame) -> Estimate:
 
 
 def stability(frame: pd.DataFrame) -> Estimate:
-    """Estimate the mean share of the most frequent verdict among repeats of one order."""
+    """Estimate the share of repeats in one order that have their most frequent verdict."""
     return _estimate(STABILITY, frame)
 
 
 def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
-    """Count complete pairs, flips, flips in each direction, and pairs with the same slot picked
-    twice."""
+    """Count pairs read in both orders, flips, flips toward each slot, and pairs in which the same
+    slot was picked twice."""
     sets = two_order_sets(GroupedFrame(frame))
     flips = ~sets["consistent"].to_numpy()
     lean = sets["lean"].to_numpy()
@@ -224,7 +223,7 @@ def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
-    """Count the picks of each slot, and the ties, among the verdicts that enter the slot shares."""
+    """Count the picks of each slot, and the ties, among the verdicts of `slot_shares`."""
     rows = GroupedFrame(frame).balanced_picks
     pick = rows.loc[(rows["options"] == options).to_numpy(), "pick"].to_numpy()
     slots = np.bincount(pick[pick >= 0].astype(np.int64), minlength=options)
@@ -232,8 +231,8 @@ def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | 
 
 
 def slot_shares(frame: pd.DataFrame, options: int = 2) -> list[Estimate]:
-    """Estimate the share of each slot among decisive verdicts of complete order sets; 1/N is
-    even."""
+    """Estimate the share of each of `options` slots among decisive verdicts of complete order sets
+    (or of all, if no comparison was planned in several orders)."""
     evidence = GroupedFrame(frame)
     rows = evidence.balanced_picks
     rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))

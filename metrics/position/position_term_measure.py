@@ -1,8 +1,8 @@
 """The position term γ as a measure with item totals, so that it can enter contrasts.
 
-The totals are sums of pseudo-values γ + n·influence, with n verdicts and the influence of each
-verdict on γ. The mean of the pseudo-values is γ, and their variance by item is that of the
-item-clustered sandwich estimator.
+Each verdict has a pseudo-value: γ + n·(influence of the verdict on γ), with n verdicts. The mean of
+the pseudo-values is γ, and the standard error of this mean, clustered by item, is that of the
+sandwich estimator.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from studies.frames.frame import TIE
 
 
 def _pseudo_values(rows: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """Return the pseudo-values of γ and σ(γ) for the rows of a cell; None if γ has no interval."""
+    """Return the pseudo-values of γ and of σ(γ), one per row; None if γ has no interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
     model = fit_position_model(one)
     gamma = model.gamma.get("all", Estimate(None))
@@ -76,4 +76,4 @@ FIRST_IF_EQUAL: Final = Measure(
     (0, 1),
     POSITION_TERM.empty,
 )
-"""σ(γ): win share of the answer shown first, of two equal answers."""
+"""Win share of the answer shown first of two equal answers: σ(γ), σ the logistic function."""
