@@ -26,10 +26,11 @@ NO_COST_NOTE: Final = "no cost is known"
 
 @dataclass(frozen=True, slots=True)
 class VisitLeaderboardRow:
-    """Numbers of one contestant in one category.
+    """Numbers of one contestant in one category. A head-to-head is an outcome under the counting
+    rule.
 
-    `matches` is the number of head-to-heads under the counting rule, ties included;
-    `against_reference` is the share of wins among decisive head-to-heads with the reference answer.
+    `matches` counts head-to-heads, ties included. `against_reference` is the share of wins among
+    decisive head-to-heads with the reference answer, `reference_matches` their number with ties.
     """
 
     category: str
@@ -59,9 +60,9 @@ def visit_leaderboard_rows(
     """Compute the rows of every contestant in every category, best Elo first in each category.
 
     The defaults are those of VisIT-Bench's code: both orders merged (a win needs both, otherwise a
-    tie), a reply without a verdict is a tie, K = 4, one online pass in plan order. `by` is a column
-    of the frame, such as single or multi image (`row_selection.add_item_column` adds one); each of
-    its values is rated separately. People's votes are left out unless `judges` names them.
+    tie), a reply without a verdict is a tie, K = 4, one online pass in plan order. `by` is the
+    column with the categories; each is rated separately. People's votes are left out unless
+    `judges` names them.
     """
     judged = row_selection.select_pairs(row_selection.select_judges(frame, judges))
     evidence = GroupedFrame(judged, [by] if by else [])
@@ -131,8 +132,8 @@ def _against_reference(
     unreadable: counting_rules.UnreadableRule,
     reference: str,
 ) -> dict[str, tuple[Estimate, int]]:
-    """Return, for each contestant compared with the reference answer, the contestant's share of
-    wins among decisive head-to-heads with it, and the number of all such head-to-heads."""
+    """Return contestant -> (share of wins among decisive head-to-heads with the reference answer,
+    number of head-to-heads with it including ties)."""
     if len(frame) == 0 or reference not in row_selection.contestants(frame):
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)
@@ -158,8 +159,8 @@ def _add_note(estimate: Estimate | None, note: str) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadCost:
-    """Dollars per head-to-head, which comprises all orders and repeats of one comparison by one
-    judge with one prompt."""
+    """Dollars per head-to-head: all calls on one comparison, in all orders and repeats. `unpriced`
+    is the number of head-to-heads left out because the price of a call is unknown."""
 
     dollars: Estimate
     head_to_heads: int
@@ -171,12 +172,11 @@ class HeadToHeadCost:
 def cost_per_head_to_head(
     frame: pd.DataFrame, cost: ArrayLike | None = None, extra: float = 0.0
 ) -> HeadToHeadCost:
-    """Estimate the mean cost of comparing two answers to one item, whatever the outcome.
+    """Estimate the mean cost of comparing two answers to one item, without noise-floor repeats.
 
-    `cost` is the dollars of each row of the frame, nan if the price is unknown (default: the column
-    `cost`). `extra` is a cost outside the frame, such as that of extracting verdicts; it is divided
-    evenly among the head-to-heads. Noise-floor repeats do not belong to a head-to-head. A
-    head-to-head with an unpriced call is left out and counted in `unpriced`.
+    `cost` is the dollars of each row, nan if unknown (default: the column `cost`). `extra` is a
+    cost outside the frame, such as that of extracting verdicts; it is divided evenly among the
+    head-to-heads.
     """
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:
