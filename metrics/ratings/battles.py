@@ -23,8 +23,7 @@ Floats = npt.NDArray[np.float64]
 Weighting = Literal["sign", "arena-hard"]
 
 STRONG_WINS: Final = 3
-"""Number of wins that Arena-Hard counts for "much better". The sample size counts such a verdict
-once."""
+"""Number of wins that "much better" counts for in Arena-Hard; in n it is still one verdict."""
 
 _PICK_BY_WINNER: Final = {
     "model_a": 0,
@@ -39,11 +38,11 @@ BATTLE_COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "
 
 @dataclass(frozen=True, eq=False)
 class Battles:
-    """Readable pairwise verdicts, one entry each in the order of the frame; contestants and items
-    are codes.
+    """Readable verdicts on pairs as arrays, one entry per verdict; contestants, judges and items
+    are integer codes.
 
     `outcome` is that of the answer shown first: 1 won, 0 lost, 0.5 tie, or a probability. `names`
-    includes contestants without a readable verdict, so that tables can list them.
+    also has the contestants without a readable verdict.
     """
 
     names: tuple[str, ...]
@@ -71,11 +70,10 @@ def extract_battles(
 ) -> Battles:
     """Extract the battles of a frame: readable verdicts on two different contestants.
 
-    Every readable verdict of every order and repeat is one battle; a tie is half a win for each
-    side. Noise-floor repeats, unreadable replies and prompts that only score are left out.
-    `weighting="arena-hard"` gives "much better" the weight STRONG_WINS. With
-    `outcome="probability"` a verdict with label probabilities counts by these instead of as win,
-    loss or tie.
+    Every verdict of every order and repeat is one battle, a tie half a win for each side;
+    noise-floor repeats are left out. `weighting="arena-hard"` counts "much better" as STRONG_WINS
+    wins. With `outcome="probability"`, label probabilities (where stored) replace win, loss and
+    tie.
     """
     if weighting not in ("sign", "arena-hard"):
         raise ValueError(f"No weighting named {weighting!r}. Known: sign, arena-hard")
@@ -120,8 +118,7 @@ def _outcomes_from_picks(pick: npt.NDArray[np.int8]) -> Floats:
 
 
 def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
-    """List the categories that occur in the columns, sorted; categories that a filtered frame no
-    longer uses are left out."""
+    """List the categories that occur in at least one row of the columns, sorted."""
     found: set[str] = set()
     for column in columns:
         codes = column.cat.codes.to_numpy(np.int64)
@@ -139,7 +136,7 @@ def recode_column(column: pd.Series, names: tuple[str, ...]) -> Ints:
 
 
 def dense_codes(codes: Ints) -> Ints:
-    """Renumber codes without gaps, in the same order."""
+    """Renumber codes without gaps, keeping their order: 7, 2, 7 -> 1, 0, 1."""
     if not len(codes):
         return codes
     seen = np.bincount(codes) > 0
@@ -148,13 +145,13 @@ def dense_codes(codes: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Wins of each unordered pair of contestants, in total and for each kind of item.
+    """Wins in each pair of contestants, in total and by kind of item.
 
     Pair p is (low[p], high[p]), two contestant codes with low < high; `wins_low` and `wins_high`
-    are their wins, a tie half to each. A *kind* groups all items that consist of the same single
-    battle; `multiplicity` is their number. So a million items with one battle each need only a few
-    hundred entries. Entry e of the arrays `kind`, `pair`, `won` and `lost` says that an item of
-    kind[e] has won[e] wins of the low and lost[e] wins of the high contestant of pair[e].
+    are their wins, with a tie half to each. Items that consist of the same single battle form one
+    *kind*, any other item a kind of its own; `multiplicity` is the number of items of each kind.
+    The arrays `kind`, `pair`, `won` and `lost` belong together: an item of kind[e] has won[e] wins
+    of the low and lost[e] wins of the high contestant of pair[e].
     """
 
     names: tuple[str, ...]
@@ -179,8 +176,8 @@ class PairCounts:
 
 
 def count_pairs(data: Battles) -> PairCounts:
-    """Count the battles of each pair; later steps then take the same time for 10,000 as for 1M
-    battles."""
+    """Count the battles of each pair and kind of item, so that later steps take the same time for
+    10,000 as for a million battles."""
     models = len(data.names)
     code = np.minimum(data.first, data.second)
     code *= models
@@ -219,8 +216,8 @@ def _is_identity_order(rows: Ints, count: int) -> bool:
 
 
 def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
-    """Return a code for each battle, computed from its pair, result (lost, tied, won) and weight.
-    If outcomes are fractions, every battle has a different code."""
+    """Return a code for each battle, equal for battles with the same pair, result and weight; all
+    different if outcomes are fractions."""
     result = (2 * share).astype(np.int8)
     if (result != 2 * share).any():  # fractional outcomes: every battle gets its own code
         return np.arange(len(pair))
@@ -234,12 +231,8 @@ def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
 def _kind_pair_entries(
     kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
 ) -> dict[str, Any]:
-    """Sum the wins for each combination of kind (group of items with the same battle) and pair that
-    occurs.
-
-    If there are far more possible combinations than battles, one entry per battle is returned
-    instead.
-    """
+    """Return the arrays `kind`, `pair`, `won` and `lost` of `PairCounts`: wins summed for each
+    (kind, pair), or one entry per battle if summing would need a much larger table."""
     cells = (int(kind.max()) + 1) * pairs if len(kind) else 0
     if cells > 8 * len(kind):
         return {"kind": kind, "pair": pair, "won": won, "lost": lost}
@@ -259,11 +252,11 @@ def _sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
 
 
 def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Ints, Ints]:
-    """Group the items that consist of the same single battle into kinds.
+    """Group the items that consist of the same single battle into kinds; any other item is a kind
+    of its own.
 
-    Returns the rows to keep (those of one item per kind), the kind of each kept row, and the number
-    of items of each kind. `cell` is a code of everything that distinguishes battles (pair, outcome,
-    weight). An item with several battles is a kind of its own.
+    Returns the rows of one item of each kind, the kind of each of these rows, and the number of
+    items of each kind. `cell` is a code of each battle: equal codes, equal battles.
     """
     size = np.bincount(item, minlength=items)
     alone = size[item] == 1
@@ -275,8 +268,8 @@ def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Int
 
 
 def _distinct_codes(cell: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the distinct codes of the rows, one row number for each code, and how often each code
-    occurs, without sorting."""
+    """Return the distinct codes in these rows, the number of one row with each code, and how often
+    each occurs."""
     if not len(rows):
         return rows, rows, rows
     counts = np.bincount(cell[rows])

@@ -14,25 +14,25 @@ from scipy.sparse.csgraph import connected_components
 from metrics.ratings.battles import Floats, Ints, PairCounts
 
 PSEUDO_COUNT: Final = 0.1
-"""Wins added to each direction of each observed pair where the data alone have no finite fit."""
+"""Wins added for each of the two contestants of every observed pair, if the data alone have no
+finite fit."""
 
 _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6
-"""Convergence tolerance of bootstrap rounds, in logits; it keeps ratings exact to 0.0002 Elo."""
+"""A bootstrap round has converged if a step is below this many logits (0.0002 Elo)."""
 _MIN_ITEMS_UNCORRECTED: Final = 200
-"""Number of items from which the correction for leverage (CR3) changes a standard error by less
-than half a percent."""
+"""From this number of items on the correction for few items (CR3) is left out: it would change a
+standard error by less than half a percent."""
 _CHUNK_CELLS: Final = 1_000_000
-"""Approximate number of (pair, bootstrap round) cells that are fitted together, to stay in
-cache."""
+"""Approximate number of (pair, bootstrap round) combinations fitted together, to stay in cache."""
 
 
 def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
-    """Return the connected component of each contestant.
+    """Return the number of the connected component that each contestant belongs to.
 
-    Weak components are connected by any battle, strong ones by wins in both directions. The
-    maximum-likelihood fit is finite exactly if the graph of wins (a tie counts in both directions)
-    is strongly connected (Ford 1957).
+    Contestants are weakly connected by any battles, strongly by chains of wins in both directions
+    (a tie is a win for both). The maximum-likelihood fit is finite exactly if all are strongly
+    connected (Ford 1957).
     """
     models = len(counts.names)
     won, lost = counts.wins_low > 0, counts.wins_high > 0
@@ -43,13 +43,13 @@ def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
 
 
 def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> Ints:
-    """Return the component of each node of a directed graph."""
+    """Return the number of the component of each node of a directed graph, given as [from, to]."""
     kind = "strong" if strong else "weak"
     return np.asarray(connected_components(graph, connection=kind)[1], np.int64)
 
 
 def win_probabilities(counts: PairCounts, theta: Floats) -> Floats:
-    """P(low beats high) for the two contestants of each pair; `theta` may have further axes."""
+    """Return P(low beats high) for each pair; `theta` is [contestant] or [contestant, round]."""
     return 0.5 + 0.5 * np.tanh(0.5 * (theta[counts.low] - theta[counts.high]))
 
 
@@ -62,8 +62,8 @@ def incidence_matrix(counts: PairCounts) -> sparse.csr_array:
 
 
 def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) -> Floats:
-    """Hessian of the negative log-likelihood: a graph Laplacian with weight N·p·(1 − p) for each
-    pair. N is the number of battles of a pair, p the win probability."""
+    """Hessian of the negative log-likelihood. It is the graph Laplacian in which a pair with N
+    battles and win probability p has the weight N·p·(1 − p)."""
     p = win_probabilities(counts, theta)
     return _weighted_laplacian(counts, (counts.total + 2 * pseudo) * p * (1 - p))
 
@@ -94,11 +94,11 @@ def gap_errors(covariance: Floats) -> Floats:
 
 
 def fit_strengths(counts: PairCounts, *, pseudo: float = 0.0, l2: float = 0.0) -> Floats:
-    """Fit log-strengths that sum to zero, by Newton's method with step halving.
+    """Fit strengths θ that sum to zero, by Newton's method.
 
-    Plain maximum likelihood needs contestants strongly connected by wins. With `pseudo` wins added
-    in each direction of each observed pair, or the penalty l2/2·Σθ², the fit is finite for all
-    contestants connected by battles.
+    Without `pseudo` and `l2` the contestants must be strongly connected by wins. With `pseudo` wins
+    added for each side of each observed pair, or the penalty l2/2·Σθ², it is enough that battles
+    connect them.
     """
     theta = np.zeros(len(counts.names))
     if not len(counts.low):
@@ -124,8 +124,9 @@ def _line_search(
     best: float,
     terms: tuple[Floats, Floats, float],
 ) -> tuple[Floats, float]:
-    """Take the longest of 1, ½, ¼ … of the step that does not lower the log-likelihood `best`;
-    return the strengths and their log-likelihood. `terms`: wins of low and of high, penalty l2."""
+    """Take the step, or the longest of ½, ¼, … of it, that does not lower the log-likelihood below
+    `best`; return the new strengths and their log-likelihood. `terms`: wins of low, wins of high,
+    l2."""
     for halvings in range(40):
         trial = theta + step * 0.5**halvings
         value = _log_likelihood(counts, trial, *terms)
@@ -143,7 +144,7 @@ def _log_likelihood(
 
 
 def item_scores(counts: PairCounts, theta: Floats) -> Floats:
-    """Gradient of the log-likelihood of one item of each kind (items with the same battles), [kind,
+    """Gradient of the log-likelihood of one item of each kind (see `PairCounts`), as [kind,
     contestant]."""
     models, kinds = len(counts.names), len(counts.multiplicity)
     residual = (
@@ -171,11 +172,10 @@ def item_sandwich(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> 
 def strength_covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> Floats:
     """Covariance of the strengths, clustered by item, with the CR3 correction for few items.
 
-    With 8 items of one pair each, the 95 % intervals cover the true value in 94.5 %; those of
-    `item_sandwich` in 91.7 %. The gradient s of an item becomes (I − L_g L⁺)⁻¹ s, with L_g the
-    item's own part of the Hessian L, and the sum is multiplied by (G−1)/G; to first order this is
-    the jackknife over G items. If all items have the same battles the result equals
-    `item_sandwich`.
+    It is `item_sandwich` with the gradient s of an item replaced by (I − L_g L⁺)⁻¹ s, with L_g the
+    item's part of the Hessian L, and the factor (G−1)/G; nearly the jackknife over G items. With 8
+    items of one pair each, the 95 % intervals contain the true value in 94.5 % of samples, those of
+    `item_sandwich` in 91.7 %.
     """
     items = counts.items
     if items >= _MIN_ITEMS_UNCORRECTED:
@@ -201,8 +201,8 @@ class BootstrapStrengths:
     """Strengths θ in each round of the item bootstrap, [round, contestant]; each round sums to
     zero.
 
-    The pseudo-count is added in every round; `regularised_share` is the share of rounds whose own
-    battles have no finite fit.
+    `regularised_share` is the share of rounds whose battles have no finite fit. PSEUDO_COUNT is
+    added in every round.
     """
 
     theta: Floats
@@ -214,9 +214,8 @@ def bootstrap_strengths(
 ) -> BootstrapStrengths:
     """Fit the strengths in bootstrap samples of whole items.
 
-    Each round draws how often each kind of item (items with the same battles) occurs. All rounds
-    are fitted together by Newton steps with the Hessian of the full data (chord iterations); rounds
-    that do not converge continue with their own Hessians.
+    All rounds are fitted together by Newton steps with the Hessian of the full data; rounds that do
+    not converge are fitted again with their own Hessians.
     """
     centre = fit_strengths(counts, pseudo=PSEUDO_COUNT)
     bread = laplacian_inverse(hessian_laplacian(counts, centre, PSEUDO_COUNT))
@@ -234,12 +233,11 @@ def bootstrap_strengths(
 
 
 def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Floats:
-    """Return the wins of each pair of contestants in one item of each kind, as a matrix [pair,
-    kind].
+    """Return the wins of one contestant of each pair in one item of each kind (see `PairCounts`),
+    as a matrix [pair, kind], sparse if that is faster.
 
-    `wins` is `counts.won` (wins of the low contestant) or `counts.lost` (wins of the high one); a
-    kind is a group of items with the same battles. Multiplied by the number of draws of each kind,
-    the matrix gives the wins in a bootstrap round. It is sparse unless a dense matrix is faster.
+    `wins` is `counts.won` or `counts.lost`. Multiplied by the number of draws of each kind, the
+    matrix gives the wins in a bootstrap round.
     """
     shape = (len(counts.low), len(counts.multiplicity))
     if len(wins) < 0.05 * shape[0] * shape[1]:
@@ -249,8 +247,8 @@ def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Flo
 
 
 def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Floats:
-    """Draw how often each kind of item (items with the same battles) occurs in each bootstrap
-    round. Returns an array [kind, round]."""
+    """Draw how often items of each kind (see `PairCounts`) occur in each bootstrap round: [kind,
+    round]."""
     kinds, items = len(multiplicity), int(multiplicity.sum())
     if kinds < items:
         drawn = rng.multinomial(items, multiplicity / items, size=rounds)
@@ -262,8 +260,9 @@ def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Flo
 
 
 def _count_separable_rounds(counts: PairCounts, low: Floats, high: Floats) -> int:
-    """Count the bootstrap rounds without a finite fit: the battles drawn do not connect all models
-    by wins in both directions. `low`, `high`: wins of each pair's two models, [pair, round]."""
+    """Count the bootstrap rounds without a finite fit: the battles drawn do not connect all
+    contestants by chains of wins in both directions. `low`, `high`: wins of each pair's two sides,
+    [pair, round]."""
     lost = ((low <= 0) & (counts.wins_low > 0)[:, None]).any(axis=0)
     lost |= ((high <= 0) & (counts.wins_high > 0)[:, None]).any(axis=0)
     suspects = np.concatenate([low[:, lost] > 0, high[:, lost] > 0]).T
@@ -318,8 +317,8 @@ def _residual(counts: PairCounts, theta: Floats, low: Floats, total: Floats) -> 
 
 
 def _newton_rounds(counts: PairCounts, centre: Floats, low: Floats, total: Floats) -> Floats:
-    """Fit the rounds that do not converge under the Hessian of the full data: each with its own
-    Hessian, in steps of at most 1 logit."""
+    """Fit bootstrap rounds by Newton's method, each with its own Hessian and in steps of at most 1
+    logit; `centre` is θ of the full data."""
     spread = incidence_matrix(counts)
     models, rounds = len(centre), low.shape[1]
     theta = np.repeat(centre[:, None], rounds, axis=1)

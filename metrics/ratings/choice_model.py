@@ -48,10 +48,11 @@ TIES_LEFT_OUT_NOTE: Final = "verdicts that name no single option are left out"
 
 @dataclass(frozen=True, slots=True)
 class ChoiceModel:
-    """Fit of P(slot s) ∝ exp(θ_option + γ_slot + λ_label); each kind of effect sums to zero.
+    """Fit of P(slot s) ∝ exp(θ_option + γ_slot + λ_label): strengths θ, position effects γ and
+    label effects λ, which each sum to zero.
 
     `slots[N]` has the N position effects where N options were shown, `share_if_equal[N]` the share
-    of each position among equal options (1/N without an effect). `labels` is empty if each label is
+    of choices for each position if all options were equal. `labels` is empty if each label is
     always in the same position.
     """
 
@@ -69,9 +70,9 @@ class ChoiceModel:
 def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
     """Fit the choices among `least` or more options, all judges and prompts pooled.
 
-    Every readable pick of every order counts once. Picks of unknown order are left out; if there
-    are no others, strengths are fitted without position effects. Options that were shown together
-    share one scale of strengths; position effects are separate for each number of options.
+    Every readable choice of every order counts; ties, and choices of unknown order, are left out.
+    If no order is known, strengths are fitted without position effects. Position effects are
+    separate for each number of options.
     """
     rows = select_picks(frame.loc[(frame["options"] >= max(least, 2)).to_numpy()])
     single = (rows["pick"] >= 0).to_numpy()
@@ -94,8 +95,8 @@ def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
 
 
 class _ChoiceTable:
-    """Choices as integer codes; a setting is one distinct list of options in order, with their
-    labels."""
+    """Choices as integer codes. `setting` numbers the distinct combinations of options in the order
+    shown and their labels."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.names = contestants(rows)
@@ -127,7 +128,8 @@ class _ChoiceTable:
         )
 
     def strength_columns(self) -> Floats:
-        """Design columns of the strengths θ: contrasts within groups of options shown together."""
+        """Design columns of the strengths θ; options that were never linked by being shown together
+        have separate columns, with a sum of zero each."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
         links = np.zeros((size, size), bool)
@@ -140,7 +142,7 @@ class _ChoiceTable:
         return np.asarray(basis[np.maximum(self.options, 0)])
 
     def slot_columns(self) -> Floats:
-        """Design columns of the position effects: contrasts for each number of options."""
+        """Design columns of the position effects, separate for each number of options."""
         width = self.options.shape[1]
         blocks = []
         for size in np.unique(self.sizes):
@@ -150,7 +152,7 @@ class _ChoiceTable:
         return np.concatenate(blocks, axis=2)
 
     def label_columns(self) -> Floats:
-        """Design columns of the label effects: contrasts between labels."""
+        """Design columns of the label effects, which sum to zero."""
         place = {label: code for code, label in enumerate(self.labels)}
         basis = conditional_logit.contrast_basis(len(self.labels))
         block = np.zeros((*self.options.shape, len(self.labels) - 1))
@@ -167,7 +169,7 @@ def _group_contrasts(members: Ints, size: int) -> Floats:
 
 
 class _ChoiceDesign:
-    """Design matrix with the columns of strengths, slots and labels."""
+    """Design matrix of the strengths and of the effects in `kinds` ("slot", "label")."""
 
     def __init__(self, table: _ChoiceTable, kinds: tuple[str, ...]) -> None:
         self.table = table
@@ -202,8 +204,8 @@ class _ChoiceDesign:
         return np.zeros(0, np.int64)
 
     def weights(self, kind: str, block: Floats) -> Floats:
-        """Extend contrasts on one kind of parameter (strengths, slots or labels) by zeros for all
-        other parameters."""
+        """Return linear combinations of all parameters: `block` has the weights of one kind
+        (strength, slot or label), all other parameters have weight zero."""
         spread = np.zeros((len(block), sum(self.width.values())))
         spread[:, self.columns(kind)] = block
         return spread
@@ -248,8 +250,7 @@ def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
 
 
 def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
-    """List, for each option, one place in which it was shown, as (setting, slot). A setting is one
-    list of options in the order shown."""
+    """List ((setting, slot), option) for one place in which each option was shown."""
     codes, places = np.unique(options, return_index=True)
     width = options.shape[1]
     return [
@@ -282,8 +283,8 @@ def _slot_effects(
 def _equal_option_shares(
     fitted: LogitFit, weights: Floats, effects: tuple[Estimate, ...]
 ) -> tuple[Estimate, ...]:
-    """Estimate softmax(γ), the share of each position among equal options; delta method on its
-    log-odds."""
+    """Estimate the share of choices for each position if all options were equal, softmax(γ); the
+    interval is computed on the log-odds (delta method)."""
     effect = weights @ fitted.beta
     share = np.exp(effect - effect.max())
     share /= share.sum()

@@ -1,5 +1,5 @@
-"""Conditional logit on counted verdicts: the common fit of position terms, tie models and N
-options."""
+"""Conditional logit on counted verdicts: the fit behind position terms, tie models and choices
+among N options."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ Mask = npt.NDArray[np.bool_]
 class LogitProblem:
     """Verdicts counted by setting (what was shown to which judge) and outcome: the input of a fit.
 
-    `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
-    the weight of an outcome for each alternative (for example, a tie counts half for each). `tally`
-    counts outcomes per kind of item (items with the same battles are one kind), in the column
-    setting · (number of outcomes) + outcome. `multiplicity` is the number of items of each kind.
+    `design[setting, alternative]` has the regressors of an alternative's utility. `shares[outcome]`
+    is the weight of an outcome for each alternative (a tie may count half for each). `tally` counts
+    outcomes as [kind of item, setting · (number of outcomes) + outcome], `multiplicity` the items
+    of each kind (see `group_identical_items`).
     """
 
     design: Floats
@@ -53,12 +53,12 @@ class LogitProblem:
 
     @property
     def counts(self) -> Floats:
-        """Number of verdicts for each setting (what was shown to which judge) and alternative."""
+        """Number of verdicts for each alternative, as [setting, alternative]."""
         outcomes = np.asarray(self.multiplicity @ self.tally)
         return np.asarray(outcomes.reshape(len(self.design), -1) @ self.shares)
 
     def without_columns(self, columns: Ints) -> LogitProblem:
-        """Return the nested problem in which these parameters are zero."""
+        """Return the problem without these columns, in which their parameters are zero."""
         design = np.delete(self.design, columns, axis=2)
         return LogitProblem(
             design, self.available, self.tally, self.multiplicity, self.shares, self.pseudo
@@ -67,11 +67,11 @@ class LogitProblem:
 
 @dataclass(frozen=True, eq=False)
 class LogitFit:
-    """Estimated parameters with two covariances: model-based (`model`) and clustered by item
+    """Estimated parameters `beta` with two covariances: model-based (`model`) and clustered by item
     (`sandwich`).
 
-    `finite_basis` spans the combinations of parameters with a finite estimate; None if all are
-    finite, as in ordinary data. The other parameters diverge; their values are regularised.
+    `finite_basis` spans the combinations of parameters whose estimate is finite; None if all are,
+    as is usual. The values of the others come from added pseudo-counts.
     """
 
     beta: Floats
@@ -111,8 +111,7 @@ class LogitFit:
         )
 
     def is_finite(self, weights: Floats) -> bool:
-        """Whether the data give this combination of parameters a finite value without
-        regularisation."""
+        """Whether this combination of parameters has a finite estimate without pseudo-counts."""
         if self.finite_basis is None:
             return True
         rest = weights - self.finite_basis @ (self.finite_basis.T @ weights)
@@ -127,8 +126,8 @@ class LogitFit:
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodRatioTest:
-    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood. The
-    test treats verdicts as independent, unlike the intervals, which are clustered by item."""
+    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood.
+    Verdicts are treated as independent: the test is not clustered by item."""
 
     statistic: float
     df: int
@@ -139,9 +138,9 @@ class LikelihoodRatioTest:
 def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
     """97.5 % quantile of Student's t for intervals clustered by item.
 
-    Of the m verdicts of an item, the variance of one follows from its probability and is not
-    estimated. Hence there are m/(m − 1) times (items − 1) degrees of freedom; with one verdict per
-    item the quantile is the normal one (see `effective_sample_size`).
+    There are (items − 1)·m/(m − 1) degrees of freedom for m verdicts per item: of m verdicts, the
+    variance of one follows from its probability. With m = 1 it is the normal quantile (see
+    `effective_sample_size`).
     """
     if items < 2:
         return float(student_t_quantile(items))
@@ -159,11 +158,8 @@ def largest_first(entry: tuple[str, Estimate]) -> tuple[float, str]:
 def tally_outcomes(
     item: Ints, items: int, setting: Ints, outcome: Ints, shape: tuple[int, int]
 ) -> tuple[sparse.csr_array, Ints]:
-    """Return `tally` and `multiplicity` of a `LogitProblem`: the outcomes counted for each kind of
-    item (items with the same battle), and the number of items of each kind.
-
-    `shape` is (number of settings, number of outcomes); a setting is what was shown to which judge.
-    """
+    """Return `tally` and `multiplicity` of a `LogitProblem`, from item, setting and outcome of each
+    verdict. `shape` is (number of settings, number of outcomes)."""
     cell = setting * shape[1] + outcome
     rows, kind, multiplicity = group_identical_items(item, items, cell)
     table = sparse.csr_array(
@@ -173,14 +169,14 @@ def tally_outcomes(
 
 
 def contrast_basis(size: int) -> Floats:
-    """Orthonormal columns that span all vectors of this length whose sum is zero."""
+    """Return orthonormal columns that span all vectors of length `size` with the sum zero."""
     basis = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))[0]
     return np.asarray(basis[:, 1:])
 
 
 def alternative_differences(problem: LogitProblem) -> Floats:
-    """Return the regressors of each alternative minus those of the first alternative of the same
-    setting; only parameter combinations that these differences span are identified."""
+    """Return the regressors of each alternative minus those of the first alternative in the same
+    setting. Only these differences determine the probabilities."""
     base = problem.available.argmax(axis=1)
     origin = problem.design[np.arange(len(base)), base]
     moved = problem.design - origin[:, None, :]
@@ -188,7 +184,7 @@ def alternative_differences(problem: LogitProblem) -> Floats:
 
 
 def unidentified_parameters(problem: LogitProblem) -> Mask:
-    """Mask of the parameters that the design does not identify."""
+    """Mask of the parameters that have no unique estimate, whatever the outcomes."""
     rows = alternative_differences(problem)
     width = problem.design.shape[2]
     if not width:
@@ -200,14 +196,11 @@ def unidentified_parameters(problem: LogitProblem) -> Mask:
 
 
 def finite_directions(problem: LogitProblem) -> Floats | None:
-    """Return a basis of the parameter combinations with a finite estimate; None if all combinations
-    have one.
+    """Return a basis of the parameter combinations whose estimate is finite; None if all are.
 
-    Maximum likelihood diverges along directions in which no alternative's utility rises relative to
-    that of a chosen one (Albert and Anderson 1984). The finite combinations are spanned by the
-    differences of two alternatives whose utility difference is constant along these directions. It
-    is constant if each of the two was chosen at least once; if such differences span all
-    parameters, all combinations are finite.
+    An estimate is infinite if parameters can move without end such that no chosen alternative ever
+    becomes less probable relative to another (Albert and Anderson 1984). The finite combinations
+    are those that such a move does not change.
     """
     width = problem.design.shape[2]
     rows, tied = _choice_differences(problem)
@@ -226,11 +219,10 @@ def _row_space(rows: Floats) -> Floats:
 
 def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
     """Find a direction b with row·b = 0 for the rows in `tied`, row·b ≥ 0 for all other rows, and
-    row·b > 0 for as many of them as possible.
+    row·b > 0 for as many of them as possible; the zero vector if that is none.
 
-    A row has the regressors of a chosen alternative minus those of another; `tied` marks rows whose
-    other alternative was also chosen. Returns the zero vector if no row·b can be positive. Solved
-    as a linear program: the largest sum of slacks t in [0, 1] with t ≤ row·b.
+    `rows` and `tied` are those of `_choice_differences`: moving the parameters along b never makes
+    a chosen alternative less probable.
     """
     width, free = rows.shape[1], int((~tied).sum())
     found = linprog(
@@ -245,11 +237,8 @@ def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
 
 
 def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
-    """Return, for each ordered pair of alternatives, the regressors of the chosen alternative minus
-    those of the other, and a mask.
-
-    The mask marks pairs of which each alternative was chosen at least once.
-    """
+    """Return the regressors of a chosen alternative minus those of another one in the same setting,
+    for all such pairs; and a mask of the pairs whose other alternative was chosen too."""
     counts = problem.counts
     alternatives = counts.shape[1]
     rows, tied = [], []
@@ -265,8 +254,8 @@ def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
 
 
 def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
-    """Fit by maximum likelihood (Newton); pseudo-counts are added only if an estimate would be
-    infinite."""
+    """Fit by maximum likelihood (Newton's method). Pseudo-counts are added only if an estimate
+    would be infinite without them."""
     counts = problem.counts
     finite = finite_directions(problem) if problem.design.shape[2] else None
     if finite is not None:

@@ -1,9 +1,9 @@
 """Final Elo ratings from the last battles only, for millions of battles.
 
-Two passes over the same battles from different starting ratings converge, because each battle
-reduces the difference between the ratings of the two passes. So a pass over five million battles
-ends with the same ratings as a pass over its last tens of thousands, whatever the start. This is
-verified by playing the last battles from two starts.
+Each battle reduces the difference between the ratings of two passes over the same battles that
+began with different ratings. So a pass over five million battles ends with the same ratings as a
+pass over its last tens of thousands, whatever the start. This is verified each time, by playing the
+last battles from two starts.
 """
 
 from __future__ import annotations
@@ -23,26 +23,27 @@ from metrics.ratings.elo_orders import (
 )
 
 MAX_FULL_PASS_BATTLES: Final = 300_000
-"""Maximum number of battles for which every order of items is played in full; with more, only the
-last battles of each order are played."""
+"""Up to this many battles (or 5 · TAIL_BATTLES_PER_CONTESTANT per contestant, if that is more) all
+battles of every order are played; beyond, only the last ones."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
-"""Number of last battles per contestant that are played if an order is longer than
-MAX_FULL_PASS_BATTLES; half of them already remove the influence of the start."""
+"""Number of last battles that are played, per contestant; half of them already remove the influence
+of the start."""
 MAX_END_DIFFERENCE: Final = 1e-9
-"""Elo points by which the final ratings from the two starts may differ."""
+"""Largest difference, in Elo points, between the final ratings from the two starts; with a larger
+one the result is not used."""
 OTHER_START_OFFSET: Final = 1_000.0
-"""Starting ratings of the second pass: this many Elo points, alternately above and below those of
-the first pass."""
+"""In the second pass, the ratings start this many Elo points above or below the first pass, by
+turns."""
 
 
 def ratings_from_last_battles(
     data: Battles, item_orders: Iterable[ItemOrder], *, k: float, slope: float
 ) -> Floats | None:
-    """Return the final ratings of plan order and of each item order, as [contestant, order].
+    """Return the final ratings, minus the starting rating, of plan order and of each item order, as
+    [contestant, order].
 
-    Ratings are relative to the start. None if the battles are few enough to play all, or if the
-    last battles do not determine the ratings, for example because a contestant has no battle among
-    them.
+    None if there are few enough battles to play all, or if the last battles do not determine the
+    ratings, for example because a contestant has none among them.
     """
     models, tail = len(data.names), TAIL_BATTLES_PER_CONTESTANT * len(data.names)
     if int(data.weight.sum()) <= max(MAX_FULL_PASS_BATTLES, 5 * tail):
@@ -67,7 +68,7 @@ def ratings_from_last_battles(
 
 
 def _last_battles(battles: BattlesByItem, item_order: ItemOrder, tail: int) -> BattleCodes:
-    """Return the last `tail` battles of an item order, or all battles if the order has fewer."""
+    """Return the last `tail` battles of an item order (all, if there are fewer)."""
     items = item_order[-tail:]  # every item has at least one battle
     length = battles.sizes[items]
     later = np.cumsum(length[::-1])[::-1] - length

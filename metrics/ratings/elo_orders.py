@@ -1,5 +1,5 @@
-"""Online Elo passes computed in parallel: one column for each order of the battles. A step plays
-the next battle of every order."""
+"""Online Elo passes over the same battles in many orders, computed in parallel: a step plays the
+next battle of every order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import numpy.typing as npt
 from metrics.ratings.battles import Battles, Floats, Ints
 
 _BLOCK_STEPS = 1024
-"""Number of steps whose indices are prepared together: large enough to be cheap, small enough for
-cache."""
+"""Number of steps prepared together: many enough to be fast, few enough for the cache."""
 
 
 _MAX_CELLS = 60_000_000
-"""Maximum number of battle codes in memory at once: 1M battles in 60 orders stay within 1 GB."""
+"""Maximum number of battle codes in memory at once (1 GB for 1M battles in 60 orders)."""
 
 _CHUNK_STEPS = 16 * _BLOCK_STEPS
 """Number of steps in memory at a time, if all steps together do not fit."""
@@ -26,8 +25,8 @@ _CHUNK_STEPS = 16 * _BLOCK_STEPS
 ItemOrder = npt.NDArray[np.int32] | Ints
 """Item codes in the order in which the items are played."""
 BattleCodes = npt.NDArray[np.int32]
-"""Battles as one number each, from (first, second, outcome), so that `play_orders` looks up small
-tables instead of a million battles. The largest code is padding: a battle without effect."""
+"""Battles as one number each, computed from (first, second, outcome). The largest number is
+padding: a battle without effect."""
 
 
 def plan_order_rows(data: Battles) -> Ints:
@@ -38,12 +37,11 @@ def plan_order_rows(data: Battles) -> Ints:
 def order_batches(
     data: Battles, item_orders: Iterator[ItemOrder]
 ) -> Iterator[BattleCodes | StreamedOrders]:
-    """Yield plan order and the item orders as input for `play_orders`, in batches that fit into
-    memory.
+    """Yield plan order and then the item orders as input for `play_orders`, in batches that fit
+    into memory.
 
-    If all orders fit into memory, they form one batch. Otherwise only the item orders are stored
-    and the battles of a batch are generated a few steps at a time. Batches are large because a step
-    takes about the same time for 10 orders as for 100.
+    If all battles of all orders fit, they form one batch. Otherwise a batch stores only the item
+    orders, and builds the battles a few thousand steps at a time.
     """
     capacity = max(1, _MAX_CELLS // max(1, int(data.weight.sum())))
     batch = list(islice(item_orders, capacity + 1))
@@ -61,12 +59,13 @@ def order_batches(
 
 @dataclass(frozen=True, eq=False)
 class BattlesByItem:
-    """Codes of all battles, in plan order and grouped by item."""
+    """Codes of all battles twice: in plan order (`plan`), and item by item (`grouped`). `sizes` is
+    the number of battles of each item, `no_battle` the code of padding."""
 
     plan: BattleCodes
     grouped: BattleCodes
     starts: Ints
-    """Start of each item within `grouped`."""
+    """Index in `grouped` of the first battle of each item."""
     sizes: Ints
     no_battle: int
 
@@ -86,10 +85,11 @@ def group_by_item(data: Battles) -> BattlesByItem:
 
 
 def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> BattleCodes:
-    """Build the battle codes in plan order (row 0), then in each given order of items.
+    """Build an array of battle codes [order, step]: row 0 is plan order, the next rows are the
+    given orders of items.
 
-    An item order may contain an item several times (a bootstrap draw), so rows differ in length;
-    shorter ones are padded with battles without effect.
+    A bootstrap draw contains some items several times, so rows differ in length; shorter ones are
+    padded with battles without effect.
     """
     battles = group_by_item(data)
     sizes, starts = battles.sizes, battles.starts
@@ -111,8 +111,8 @@ def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> Battle
 
 
 class StreamedOrders:
-    """Battles in plan order (only with `plan`) and in each given order of items, as
-    `build_item_orders` returns them, but built in chunks of a few thousand battles."""
+    """The array of `build_item_orders` (with plan order only if `plan`), built a few thousand steps
+    at a time to save memory."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool
@@ -121,7 +121,7 @@ class StreamedOrders:
         self._ends = [
             np.cumsum(battles.sizes[item_order]).astype(np.int32) for item_order in item_orders
         ]
-        """For each order, the number of battles played when each of its items is finished."""
+        """For each order, the number of battles up to the end of each of its items."""
         lengths = [int(ends[-1]) for ends in self._ends]
         self.shape = (len(item_orders) + plan, max([len(battles.plan) if plan else 0, *lengths]))
         self._chunk_start, self._chunk = -1, np.zeros((0, 0), np.int32)
@@ -130,8 +130,8 @@ class StreamedOrders:
         return self.shape[0]
 
     def steps(self, start: int, stop: int) -> BattleCodes:
-        """Return the battle codes of the steps from `start` to `stop`, within one block of
-        `_BLOCK_STEPS`."""
+        """Return the battle codes [order, step] of the steps from `start` to `stop`, which must be
+        in the same block of `_BLOCK_STEPS`."""
         begin = start // _CHUNK_STEPS * _CHUNK_STEPS
         if begin != self._chunk_start:
             self._chunk_start, self._chunk = (
@@ -153,7 +153,7 @@ class StreamedOrders:
         return codes
 
     def _places(self, item_order: ItemOrder, ends: BattleCodes, start: int, stop: int) -> Ints:
-        """Return the indices, among the grouped battles, of the battles of these steps."""
+        """Return the indices in `grouped` of one order's battles from step `start` to `stop`."""
         low, high = np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left")
         item, end = item_order[low : high + 1], ends[low : high + 1].astype(np.int64)
         begin = end - self._battles.sizes[item]
@@ -178,13 +178,12 @@ def play_orders(
     watched: int,
     begin: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Play all orders and return the ratings relative to the start.
+    """Play all orders; return the final ratings minus the starting rating, [contestant, order], and
+    the ratings after each number of battles in `at`, [point, contestant, order], for the first
+    `watched` orders.
 
-    Returns the final ratings [contestant, order], and snapshots of the first `watched` orders after
-    `at` battles [point, contestant, order]. Ratings begin at 0, or at `begin`.
-
-    With h = slope/2 · rating, the expected score is (1 + tanh(h_a − h_b))/2. So a step is one
-    gather, one tanh and one scatter over all orders at once.
+    Ratings begin at 0, or at `begin`. They are stored as h = slope/2 · rating, because the expected
+    score of a against b is then (1 + tanh(h_a − h_b))/2.
     """
     models, width = len(data.names), len(orders)
     # The last entry is the padding: contestant `models` against itself, a tie.
@@ -215,18 +214,19 @@ def play_orders(
 
 
 def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
-    """Split the steps into blocks of at most `_BLOCK_STEPS`; a block ends at every snapshot."""
+    """Split the steps into blocks of at most `_BLOCK_STEPS`; each number in `at` ends a block."""
     inside = at[(at > 0) & (at < steps)]
     cuts = np.unique(np.concatenate([np.arange(0, steps, _BLOCK_STEPS), inside, [steps]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
-    """Play one block of steps: add `gain` − `half`·tanh(h_a − h_b) to h_a and subtract it from h_b,
-    in place. `state` has the scaled ratings h (see `play_orders`), `places` the indices of a and b.
+    """Play one block of steps: add `gain` − `half`·tanh(h_a − h_b) to h_a and subtract it from h_b.
+    `state` has the ratings h (see `play_orders`) and is changed, `places` has the indices of a and
+    b.
 
-    This loop takes most of the time. It allocates nothing; `take` is called as a method, and `half`
-    is made an array, because numpy's wrapper and scalars take longer than the arithmetic.
+    This loop takes most of the time, so it creates no arrays and avoids numpy's wrappers and
+    scalars.
     """
     both = np.empty(places.shape[1:])
     ours, theirs = both

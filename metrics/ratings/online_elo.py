@@ -46,9 +46,9 @@ class EloSettings:
 class EloRating:
     """Rating of one contestant after all battles in plan order.
 
-    The interval of `estimate` is from the item bootstrap. `order_low` to `order_high` contains 95 %
-    of the ratings from the same battles in other orders of the items: variation due to the order
-    alone, not a confidence interval.
+    The interval of `estimate` is from the item bootstrap. `order_low` to `order_high` is no
+    confidence interval: it contains 95 % of the ratings that the same battles give if the items are
+    played in another order.
     """
 
     estimate: Estimate
@@ -58,15 +58,15 @@ class EloRating:
 
     @property
     def outside_interval(self) -> bool:
-        """Whether the rating in plan order is outside its own interval. This happens if battles
-        come in blocks, such as one judge after the other."""
+        """Whether the rating is outside its own interval, as happens if battles come in blocks,
+        such as one judge after the other."""
         return self.estimate.note == OUTSIDE_INTERVAL_NOTE
 
 
 @dataclass(frozen=True, eq=False)
 class EloCurve:
-    """Ratings after `battles[p]` battles: rows are points p, columns are `names`. `low` and `high`
-    bound 95 % of the ratings over orders of the items; None if there is only one order."""
+    """Ratings during the battles: `value[p]` has the ratings of `names` after `battles[p]` battles.
+    `low` to `high` contains 95 % of the ratings over shuffled orders of the items; None without."""
 
     names: tuple[str, ...]
     battles: Ints
@@ -97,11 +97,12 @@ def compute_elo(
     points: int = 200,
     weighting: Weighting = "sign",
 ) -> EloResult:
-    """Compute online Elo in plan order, its range over orders of the items, and its bootstrap
+    """Compute online Elo in plan order, its range over other orders of the items, and its bootstrap
     interval.
 
-    All passes run in parallel: plan order, `orders` shuffles of the items, and `rounds` bootstrap
-    draws of as many items. Within an item the battles keep their order.
+    The range comes from `orders` shuffles of the items, the interval from `rounds` bootstrap
+    samples of them. Battles of one item keep their order. The curve has up to `points` points after
+    its start.
     """
     chosen = settings or EloSettings()
     data = extract_battles(frame, weighting=weighting)
@@ -124,7 +125,7 @@ def compute_elo(
 def _draw_item_orders(
     data: Battles, rng: np.random.Generator, orders: int, rounds: int
 ) -> Iterator[npt.NDArray[np.int32]]:
-    """Yield shuffles of the items, then bootstrap draws of as many items."""
+    """Yield `orders` shuffles of the items, then `rounds` bootstrap samples of the items."""
     return chain(
         (rng.permutation(np.arange(data.items, dtype=np.int32)) for _ in range(orders)),
         (rng.integers(0, data.items, data.items, np.int32) for _ in range(rounds)),
@@ -134,8 +135,9 @@ def _draw_item_orders(
 def _play_all(
     data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
 ) -> tuple[Floats, Floats]:
-    """Play the battles in plan order and in each item order; return the final ratings of every
-    order, and for the first `watched` orders the ratings after each number of battles in `at`."""
+    """Play plan order and each item order; return the final ratings [contestant, order], and the
+    ratings after each number of battles in `at` [point, contestant, order] for the first `watched`
+    orders."""
     finals, paths = [], []
     for rows in order_batches(data, item_orders):
         seen = min(watched, len(rows))
@@ -149,11 +151,11 @@ def _play_all(
 def _play_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Return the final ratings of every order and round, computed from its last battles only, since
-    earlier battles have almost no effect on Elo; and the curves of ratings with two points, the
-    start (all 0) and the end.
+    """Compute the result of `_play_all` from the last battles of each order only, as earlier ones
+    have almost no effect; the only points of the curve are the start (all 0) and the end.
 
-    Returns (None, None) if earlier battles still have an effect (`ratings_from_last_battles`).
+    Returns (None, None) if `ratings_from_last_battles` finds that earlier battles have an effect,
+    or that there are few battles.
     """
     before = rng.bit_generator.state
     item_orders = _draw_item_orders(data, rng, orders, rounds)
@@ -174,8 +176,8 @@ def elo_table(
     rounds: int = 200,
     weighting: Weighting = "sign",
 ) -> dict[str, EloRating]:
-    """Compute the ratings without the curve, best first; a contestant without verdicts has the
-    rating at which all start."""
+    """Compute contestant -> rating, best first; a contestant without verdicts has the starting
+    rating."""
     settings = EloSettings(k=k)
     return compute_elo(
         frame,
@@ -263,7 +265,7 @@ def count_items_played(data: Battles) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class EloState:
-    """State of a live rating, from which the rating is continued with the next rows."""
+    """Ratings and numbers of battles so far, to continue a live rating with the next rows."""
 
     ratings: Mapping[str, float] = field(default_factory=dict)
     matches: Mapping[str, int] = field(default_factory=dict)
@@ -275,9 +277,8 @@ def advance_elo(
 ) -> tuple[EloState, EloCurve]:
     """Continue a live rating with new rows; return the new state and the curve of ratings.
 
-    Rating a frame in several pieces gives the same result as rating it at once. New contestants
-    start at `settings.start`; unreadable rows change nothing. The first point of the curve is the
-    given state, followed by one point per new battle.
+    New contestants start at `settings.start`. The first point of the curve is the given state,
+    followed by one point per new battle.
     """
     chosen = settings or EloSettings()
     data = extract_battles(rows)
