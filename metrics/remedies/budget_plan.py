@@ -2,10 +2,10 @@
 pay for.
 
 With few comparisons the budget pays for an expensive rule, with many only for a cheap one. The plan
-starts with the rule "one call" of a judge: the verdict of a single call. Each further rule must
-agree significantly more often than the step before it. A rule other than "one call" also requires
-that a remedy is recommended for its judge, so that plan and recommendation never contradict each
-other. All agreements are measured on items that were not used to choose the rule.
+is a list of rules, each more expensive and significantly better than the one before; the first is
+usually "one call" of a judge (the verdict of a single call). Another rule can enter only if a
+remedy is recommended for its judge, so that plan and recommendation do not contradict each other.
+All agreements are measured on items that were not used to choose the rule.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Currency = Literal["dollars", "calls"]
 
 @dataclass(frozen=True, eq=False)
 class PlanStep:
-    """A rule, its cost per comparison, and its agreement on items not used to choose it. `gain` is
-    the agreement minus that of the step before, on the same items; None for the cheapest step."""
+    """A rule in the plan, its cost per comparison, and its agreement on items not used to choose
+    it. `gain` is this agreement minus that of the step before; None for the cheapest step."""
 
     rule: Rule
     cost: float
@@ -46,8 +46,8 @@ class PlanStep:
 
 @dataclass(frozen=True, eq=False)
 class BudgetPlan:
-    """Steps from the cheapest to the most expensive; costs in dollars, or in calls if no judge has
-    a price. `unpriced` are the judges left out because their price is unknown."""
+    """Steps from the cheapest to the most expensive. Costs are in dollars, or in calls if no judge
+    has a price; with dollars, the judges without a price are left out and listed in `unpriced`."""
 
     currency: Currency
     steps: tuple[PlanStep, ...]
@@ -56,8 +56,8 @@ class BudgetPlan:
 
 @dataclass(frozen=True, eq=False)
 class _Option:
-    """A rule that may enter the plan, with the held-out credit of each item. `advised` is the cell
-    whose recommendation is this rule; None for any other rule."""
+    """A rule that may enter the plan. `credits` has the held-out credit of each item
+    (recommendation.py); `advised` is the cell that the rule is recommended for, else None."""
 
     rule: Rule
     cost: float
@@ -71,11 +71,10 @@ class _Option:
 
 
 def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan | None:
-    """Compute the plan over all judges of a study; None without comparisons with a known better
-    answer.
+    """Compute the plan over all judges of a study; None if no better answer is known.
 
-    `prices` has the dollars per call. A judge of unknown price is left out, because its calls may
-    not be free. If no price is known, costs are counted in calls.
+    `prices` has the dollars per call. A judge of unknown price is left out; but if no price is
+    known, all judges stay and costs are counted in calls.
     """
     if not study.grid.size:
         return None
@@ -88,11 +87,8 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
 
 
 def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Option]:
-    """List the rules that may enter the plan, cheapest first.
-
-    They are, for each cost that occurs, one call of the best judge with this cost or less, and the
-    rules of every judge for whom a remedy helps.
-    """
+    """List the rules that may enter the plan, cheapest first: "one call" of the best judge up to
+    each cost, and the rules of every judge for whom a remedy is recommended."""
     cells = [k for k, cell in enumerate(study.cells) if cell in costs]
     singles = [single_rule(study.grid, cell) for cell in cells]
     options = list(_best_by_cost(study, singles, costs))
@@ -104,10 +100,9 @@ def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Opti
 def _best_by_cost(
     study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Cell, float]
 ) -> Iterator[_Option]:
-    """Yield, for each cost that occurs, the best rule with this cost or less.
+    """Yield, for each cost that occurs, the best of the rules that cost this much or less.
 
-    A rule is chosen on half of the items and measured on the other half. Rules with the same cost
-    are tried in the order of their number of calls.
+    The rule is chosen on half of the items and measured on the other half.
     """
     keys = [_Option(rule, _cost(rule, costs), np.empty(0)).order[:2] for rule in rules]
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
@@ -119,10 +114,9 @@ def _best_by_cost(
 
 def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> Iterator[_Option]:
     """Yield the rules of a judge and prompt that may enter the plan, with `advised` set for the
-    recommended rule; nothing if no remedy is recommended.
+    recommended one; nothing if no remedy is recommended.
 
-    Rules with the judge's other prompts are left out, because these prompts have rules of their
-    own.
+    Rules with the judge's other prompts are left out: they are yielded for those prompts.
     """
     advice = study.advice(cell)
     if advice.chosen is None:
@@ -141,11 +135,11 @@ def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> 
 
 
 def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Option]:
-    """Choose the steps of the plan: from the cheapest option to the most expensive, each that is
-    significantly better than the step before.
+    """Choose the steps of the plan: go through the options from the cheapest on, and take each that
+    is significantly better than the last step.
 
-    The recommended rule of a judge replaces one call of that judge, as its gain over one call is
-    significant. A rule also replaces earlier steps that cost at least as much as the rule.
+    Instead of "one call" of a judge, the rule recommended for this judge is taken if it costs no
+    more. Earlier steps that do not cost less than the new one are removed.
     """
     advised = {one.advised: one for one in options if one.advised is not None}
     steps: list[_Option] = []
@@ -170,8 +164,7 @@ def _follows(study: RemedyStudy, option: _Option, last: _Option) -> bool:
 
 
 def _single_cell(study: RemedyStudy, option: _Option) -> int | None:
-    """Return the cell (judge and prompt) of an option with the rule "one call"; None for other
-    rules."""
+    """Return the cell (judge and prompt) of an option if its rule is "one call", else None."""
     rule = option.rule
     return study.cells.index(rule.members[0]) if rule.id == SINGLE else None
 

@@ -1,8 +1,8 @@
 """Decision rules (remedies) over the stored verdicts of a comparison, as pure functions of arrays.
 
-Verdicts and scores are positive for the contestant whose name sorts first (see
-metrics/remedies/order_grid.py). A rule that involves chance (which order is asked, which judge
-starts) returns the exact probabilities of its decisions instead of a random draw.
+Verdicts and scores are positive for the contestant that is first in alphabetical order. Verdicts of
+one judge are [order, comparison]. A rule that involves chance (which order is used, which judge is
+asked) returns the exact probabilities of its decisions, not a random draw.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ from metrics.estimation.intervals import Floats, Ints, safe_divide
 Values = NDArray[np.floating[Any]]
 
 ZERO: Final = 1e-6
-"""A graded score closer to zero than this is undecided: probabilities are stored as 32-bit
-floats."""
+"""A score closer to zero than this is undecided, because probabilities are stored with rounding."""
 FOLDS: Final = 5
-"""Number of folds of items for estimating a judge's position effect on other items."""
+"""Number of parts of the items; the position effect for one part is estimated on the others."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Probabilities that a rule decides for the contestant whose name sorts first, and for the
-    second.
+    """Probabilities, by comparison, that a rule decides for the first contestant (in alphabetical
+    order) and for the second; nan if a verdict is missing.
 
-    The remaining probability is that of no decision; nan if the rule lacks a verdict that it needs.
-    `chance` is the credit of an undecided comparison: 1/N among N options.
+    The remaining probability is that of no decision; `chance` is the credit for it, 1/N among N
+    options.
     """
 
     first: Floats
@@ -45,13 +44,13 @@ class Decisions:
 
     @property
     def sign(self) -> Floats:
-        """Decision as +1 (contestant whose name sorts first), −1 (the other) or 0 (undecided); for
-        a rule with chance, its expectation."""
+        """Decision as +1 (first contestant), −1 (second) or 0 (undecided); the expected value, if
+        the rule involves chance."""
         return self.first - self.second
 
     def right(self, truth: Floats) -> Floats:
-        """Probability of deciding for the better answer; `truth` is +1 if the contestant whose name
-        sorts first has the better answer, else −1."""
+        """Probability of deciding for the better answer: that of the first contestant if `truth` is
+        +1, that of the second if it is −1."""
         return np.where(truth > 0, self.first, self.second)
 
     def credit(self, truth: Floats) -> Floats:
@@ -95,8 +94,8 @@ def pooled_orders(verdicts: Values) -> Decisions:
 
 
 def repeated_in_one_order(repeats: Values, k: int) -> Decisions:
-    """Decide by the majority of k calls in the same order, which is chosen at random. `repeats` is
-    [order, repeat, comparison]. Equally many calls for both answers are undecided."""
+    """Decide by the majority of k calls in one order, which is chosen at random; undecided if both
+    answers have equally many. `repeats` is [order, repeat, comparison]."""
     return mean_decisions([decide_by_sign(order[:k].sum(axis=0)) for order in repeats])
 
 
@@ -114,26 +113,25 @@ def graded_orders(graded: Values) -> Decisions:
 
 
 def graded_with_margin(graded: Values, margin: float) -> Decisions:
-    """Decide like `graded_orders`, but leave undecided if the mean score is smaller than the
+    """Decide by the mean graded score of both orders; undecided if it is nearer to zero than the
     margin."""
     score = (graded[0].astype(np.float64) + graded[1]) / 2
     return decide_by_sign(np.where(np.abs(score) < margin, 0 * score, score))
 
 
 def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
-    """Decide by one graded call, corrected for the judge's position and label effect."""
+    """Decide by one graded call in an order chosen at random, corrected for the judge's position
+    and label effect (`calibrated_scores`)."""
     return mean_decisions(
         [decide_by_sign(order) for order in calibrated_scores(graded, labels, items)]
     )
 
 
 def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) -> Floats:
-    """Return the graded scores of each order, [order, comparison], minus the position and label
-    effect.
+    """Return the graded scores [order, comparison] minus the judge's position and label effect.
 
-    The effect is estimated on other items (cross-validation folds): the mean score in favour of the
-    first position, separately for each arrangement of labels. Content cancels in that mean because
-    every comparison enters in both orders.
+    The effect is the mean score in favour of the first position, for each arrangement of labels, on
+    the items of the other folds. Content cancels in it, as every comparison is used in both orders.
     """
     side = np.array([[1.0], [-1.0]])
     effect = _effect_on_other_items(graded * side, labels, items % FOLDS)
@@ -141,8 +139,8 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
 
 
 def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
-    """Return, for each call, the mean graded score in favour of the first position, over calls with
-    the same arrangement of labels on the items of the other folds; 0 if there are none."""
+    """Return, for each call, the mean of `slot` (graded score in favour of the first position) over
+    the calls with the same arrangement of labels in the other folds; 0 if there are none."""
     whole = np.isfinite(slot).all(axis=0)
     group = (labels.astype(np.int64) + 1) * FOLDS + fold
     size = int(group.max(initial=0) // FOLDS + 1) * FOLDS
@@ -163,15 +161,15 @@ def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) 
 
 
 def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
-    """Decide by the sum of one call of each judge, with orders alternating from judge to judge. The
-    first order is chosen at random. Two judges are thus called in opposite orders."""
+    """Decide by the sum of one verdict of each judge. The orders alternate from judge to judge, and
+    that of the first judge is chosen at random."""
     starts = (alternating_calls(verdicts, start) for start in range(2))
     return mean_decisions([decide_by_sign(reduce(np.add, calls)) for calls in starts])
 
 
 def alternating_calls(verdicts: Sequence[Values], start: int) -> list[Values]:
-    """Select one call of each judge: the first judge's in the order `start`, the next judge's in
-    the other order, and so on."""
+    """Select one verdict of each judge: the first judge's in the order `start` (0 or 1), the next
+    judge's in the other order, and so on by turns."""
     return [one[(place + start) % 2] for place, one in enumerate(verdicts)]
 
 
@@ -181,12 +179,12 @@ def jury_both_orders(verdicts: Sequence[Values]) -> Decisions:
 
 
 def jury_votes(verdicts: Sequence[Values]) -> Floats:
-    """Sum of all verdicts of several judges in both orders."""
+    """Sum the verdicts of all judges in both orders, for each comparison."""
     return np.asarray(reduce(np.add, [one[0] + one[1] for one in verdicts]), np.float64)
 
 
 def round_robin(verdicts: Sequence[Values]) -> Decisions:
-    """Decide by one call of one judge; the judges take turns from item to item."""
+    """Decide by one call of one judge; judge and order are chosen at random."""
     return mean_decisions([single_call(one) for one in verdicts])
 
 
@@ -194,12 +192,12 @@ def round_robin(verdicts: Sequence[Values]) -> Decisions:
 
 
 def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
-    """Decide like `pooled_orders`, but by one human vote for the `share` of comparisons with the
-    highest order entropy.
+    """Decide like `pooled_orders`, but by one human vote for a `share` of the comparisons: first
+    those whose two verdicts differ.
 
-    With two verdicts the order entropy is one bit if they differ and zero if not. If only a part of
-    the comparisons with equal entropy is needed, each is sent to people with equal probability.
-    `votes` are the shares of votes for each answer; nan without votes.
+    If these are more than the share, each is sent to people with the same probability; if fewer,
+    the rest of the share comes from the other comparisons in the same way. `votes` are the shares
+    of votes for the first and for the second contestant; nan without votes.
     """
     pooled = pooled_orders(verdicts)
     differs = (verdicts[0] != verdicts[1]).astype(np.float64)
@@ -211,12 +209,8 @@ def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> 
 
 
 def _top_share(entropy: Floats, share: float) -> Floats:
-    """Probability that each comparison belongs to the `share` of comparisons with the highest
-    entropy.
-
-    `entropy` is 0 or 1 bit; of comparisons with equal entropy each is chosen with equal
-    probability.
-    """
+    """Return the probability that each comparison is sent to people (see `ask_people`); `entropy`
+    is 1 if its two verdicts differ, 0 if not, nan if it cannot be sent."""
     known = int(np.isfinite(entropy).sum())
     high = int(np.nansum(entropy))
     wanted = share * known

@@ -1,7 +1,8 @@
 """Verdicts on pairs as arrays [judge and prompt, order, comparison], the input of every remedy.
 
-A verdict is +1 for the contestant whose name sorts first, −1 for the other, 0 for a tie and nan if
-no usable reply is stored. In order 0 the contestant whose name sorts first is shown first.
+A verdict is +1 for the contestant that is first in alphabetical order, −1 for the other, 0 for a
+tie and nan if no usable reply is stored. In order 0 the alphabetically first contestant is also
+shown first.
 """
 
 from __future__ import annotations
@@ -35,17 +36,18 @@ Cell = tuple[str, str]
 
 COMPARISON: Final = ("item", "comparison")
 MAX_REPEATS: Final = 9
-"""Maximum number of repeats of one order that are used."""
+"""Maximum number of calls in one order that are used, the first call included."""
 
 
 @dataclass(frozen=True, eq=False)
 class OrderGrid:
-    """Stored verdicts of every judge and prompt (a cell) on every comparison of two answers.
+    """Stored verdicts of every cell (judge and prompt) on every comparison of two answers, in the
+    coding of the module.
 
-    `graded` has scores in [−1, 1] (positive for the name that sorts first) where replies are
-    graded; `repeats` has the verdicts of repeated calls, the first call included. Each is None if
-    there are no such replies or calls. `row` is the position in the frame of one row of each
-    comparison.
+    `verdicts` and `graded` (scores from −1 to 1) are [cell, order, comparison], `repeats` (verdicts
+    of all calls, the first included) [cell, order, repeat, comparison]; `graded` and `repeats` are
+    None without graded replies or repeats. `truth` is +1 or −1 for the better answer, 0 if unknown.
+    `row` is the row number in the frame of one row of each comparison.
     """
 
     cells: tuple[Cell, ...]
@@ -66,7 +68,7 @@ class OrderGrid:
 
     @cached_property
     def item_codes(self) -> tuple[Ints, int]:
-        """Dense code 0…n−1 of the item of each comparison, and the number of items n."""
+        """Number of the item of each comparison, from 0 without gaps, and the number of items."""
         present, code = unique_codes(self.items)
         return code, len(present)
 
@@ -92,8 +94,8 @@ class OrderGrid:
 
 
 def empty_grid(items: Ints, row: Ints) -> OrderGrid:
-    """Build a table of verdicts by comparison and order that has no verdicts, for rules whose
-    decisions are already coded as right and wrong."""
+    """Build a grid without verdicts, for rules whose decisions are already coded as "first" = right
+    and "second" = wrong."""
     n = len(items)
     return OrderGrid(
         (),
@@ -122,7 +124,7 @@ class _PairRows:
 
     @property
     def side(self) -> Floats:
-        """+1 if the contestant whose name sorts first is shown first, else −1."""
+        """+1 if the alphabetically first contestant is shown first, else −1."""
         return np.asarray(1.0 - 2.0 * self.order, np.float64)
 
 
@@ -131,8 +133,8 @@ def build_order_grid(
 ) -> OrderGrid:
     """Arrange a frame's verdicts on pairs as a grid, with the better answers and people's votes.
 
-    `judges` gives the order of the judges (default: by name). `source` states whether the better
-    answers are known by design or are people's majority; by default see `default_truth_source`.
+    `judges` gives the order of the judges (default: by name). `source` says where the better
+    answers come from: recorded by design, or people's majority (default: `default_truth_source`).
     """
     source = source or default_truth_source(frame)
     rows = _pair_rows(frame)
@@ -186,7 +188,7 @@ def _pair_rows(frame: pd.DataFrame) -> _PairRows:
 
 def pair_orders(frame: pd.DataFrame) -> tuple[row_selection.Mask, Ints]:
     """Return a mask of the rows that show two different answers, and the order of each row: 0 if
-    the contestant whose name sorts first is shown first, else 1."""
+    the contestants are shown in alphabetical order, else 1."""
     shown = frame["shown"].astype("category").cat
     parts = [str(name).split(SEP) for name in shown.categories]
     codes = shown.codes.to_numpy()
@@ -211,15 +213,15 @@ def _recorded_truth(rows: _PairRows, *, use: bool) -> Floats:
 
 
 def _graded_signs(rows: _PairRows) -> Floats:
-    """Graded score of each row, positive for the contestant whose name sorts first."""
+    """Graded score of each row, positive for the alphabetically first contestant."""
     return first_slot_scores(rows.frame) * rows.side
 
 
 def _cells(
     frame: pd.DataFrame, judged: Ints, judges: Sequence[str]
 ) -> tuple[tuple[Cell, ...], Ints]:
-    """Return the (judge, prompt) cells that occur, judges in the given order, and the cell of each
-    row."""
+    """Return all (judge, prompt) that occur, with the judges in the given order, and for each row
+    the index of its (judge, prompt)."""
     judge, prompt = (frame[name].astype("category").cat for name in ("judge", "prompt"))
     width = max(len(prompt.categories), 1)
     key = judge.codes.to_numpy().astype(np.int64) * width + prompt.codes.to_numpy()
@@ -274,11 +276,10 @@ def _repeat_grid(
     judged: Ints,
     plain: row_selection.Mask,
 ) -> Singles | None:
-    """Arrange the verdicts of repeated calls as [cell, order, repeat, comparison]; None without
-    repeats.
+    """Arrange the verdicts of repeated calls as [cell, order, repeat, comparison], noise-floor
+    repeats included; None without repeats.
 
-    Noise-floor repeats are included. Calls with other labels are different calls, so only calls
-    with the same labels as the first call count.
+    Only calls with the same labels as the first call count as its repeats.
     """
     labels = _label_grid(shape, where, frame, judged, plain)
     mine = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
@@ -298,7 +299,7 @@ def _repeat_grid(
 
 
 def _place_in_group(code: Ints, count: int) -> Ints:
-    """Number of earlier rows of the same group, for each row."""
+    """Return, for each row, how many rows of the same group come before it."""
     order = np.argsort(code, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=count))[:-1]])
     place = np.empty(len(code), np.int64)

@@ -1,7 +1,8 @@
 """Remedies of a study: rules of all judges on the same comparisons, juries, recommendations.
 
-Agreement is here the mean half credit against the known better answer; a cell is a judge with a
-prompt. "One call" is the rule without a remedy: the verdict of a single call.
+Agreement is here the mean half credit against the known better answer. A cell is a judge with a
+prompt, given by its number in `RemedyStudy.cells`. "One call" is the rule without a remedy: the
+verdict of a single call.
 """
 
 from __future__ import annotations
@@ -28,24 +29,23 @@ from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_ru
 
 SEED: Final = 7
 MIN_COMPLETE: Final = 0.5
-"""Share of the comparisons with a known better answer that a judge must have judged in both orders.
-A judge with a smaller share is left out, because only comparisons that all judges have are used."""
+"""A judge that judged a smaller share of the comparisons (with a known better answer) in both
+orders is left out, because only comparisons that all judges have are used."""
 MIN_AVAILABLE: Final = 0.9
-"""If a judge's replies are graded on at least this share of comparisons, the table uses only
-comparisons with graded replies of this judge."""
+"""If a judge's replies are graded on at least this share of comparisons, its other comparisons are
+left out for all judges."""
 MAX_PANEL: Final = 6
-"""Largest number of possible jury partners for which all juries of two and of three judges are
-tried."""
+"""All juries of two and of three judges are tried if the judge and its possible partners are at
+most this many; else only the juries shown in the table."""
 
 MAX_SELECTED: Final = 100_000
-"""Largest number of comparisons for which all juries of two and of three judges are tried; with
-more comparisons, the best partner is known precisely enough."""
+"""With more comparisons, only the juries shown in the table are tried, to save time."""
 
 
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
-    """Verdicts on the comparisons that all judges have in both orders, and the number of left-out
-    comparisons by reason."""
+    """Verdicts on the comparisons that all judges have in both orders. `left_out` is reason ->
+    number of comparisons left out, `incomplete_cells` the cells left out."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
@@ -58,7 +58,7 @@ class RemedyStudy:
 
     @cached_property
     def pool_agreement(self) -> tuple[float, ...]:
-        """Agreement of every cell if both orders are added up."""
+        """Agreement of each cell by the rule `pool` (both orders added up)."""
         if not self.grid.size:
             return tuple(0.0 for _ in self.cells)
         return tuple(
@@ -67,8 +67,7 @@ class RemedyStudy:
         )
 
     def best_cells(self, among: Iterable[int]) -> list[int]:
-        """Return the cells by decreasing agreement with both orders added up; cells of equal
-        agreement are in study order."""
+        """Sort cells by `pool_agreement`, the highest first."""
         return sorted(among, key=lambda cell: -self.pool_agreement[cell])
 
     def panel(self, prompt: str) -> list[int]:
@@ -88,8 +87,8 @@ class RemedyStudy:
         )
 
     def judge_rules(self, cell: int) -> list[Rule]:
-        """List the rules shown for one cell (judge and prompt): over the cell's own verdicts, with
-        the judge's other prompts, and with juries."""
+        """List the rules shown in the table of one cell: rules over its own verdicts, over the
+        judge's other prompts, and juries with this judge."""
         return [
             *own_rules(self.grid, cell),
             *prompt_rules(self.grid, cell),
@@ -98,8 +97,8 @@ class RemedyStudy:
 
     @cached_property
     def _single_credits(self) -> Floats:
-        """Credit of one call of every cell, summed by item; the last column is the number of
-        comparisons."""
+        """Credit of the rule "one call", as [item, cell], summed over the item's comparisons; the
+        last column is the number of comparisons."""
         return credit_totals(
             self.grid, [single_rule(self.grid, cell) for cell in range(len(self.cells))]
         )
@@ -111,24 +110,23 @@ class RemedyStudy:
     def partners(self, cell: int) -> list[int]:
         """List other judges with the same prompt as possible jury members, best first.
 
-        Significantly better judges are left out: using such a judge alone would be the remedy, and
-        `other_judges` lists them.
+        Judges that are significantly better alone are left out: using one of them is no jury.
         """
         panel = self.panel(self.cells[cell][1])
         return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
 
     def has_graded_curve(self, cell: int) -> bool:
-        """Whether the risk-coverage curve of a cell is over margins of graded scores, not votes."""
+        """Whether the risk-coverage curve of a cell uses margins of graded scores, not of votes."""
         return bool(graded_curve(self.grid, cell))
 
     def curve_panel(self, cell: int) -> list[int]:
-        """List the cell and its two best partners, whose votes give the risk-coverage curve if
-        there are no graded scores."""
+        """List the jury whose votes give the risk-coverage curve of a cell without graded scores:
+        the cell and its two best partners."""
         return [cell, *self.partners(cell)[:2]]
 
     def risk_curve(self, cell: int) -> list[CoveragePoint]:
-        """Risk-coverage curve of a cell over margins of graded scores; without graded scores, over
-        margins of the votes of a jury."""
+        """Risk-coverage curve of a cell, over margins of graded scores or, without these, over
+        margins of the votes of a jury (`curve_panel`)."""
         graded = graded_curve(self.grid, cell)
         return graded or votes_curve(self.grid, self.curve_panel(cell))
 
@@ -148,8 +146,8 @@ class RemedyStudy:
         return estimate_rules(self.grid, [single_rule(self.grid, k) for k in order], _generator())
 
     def _juries_with(self, cell: int) -> list[Rule]:
-        """List rules of juries that include this judge: with the best partner, with the two best,
-        and with all judges."""
+        """List the rules of three juries: this judge with the best partner, with the two best
+        partners, and all judges."""
         panel = self.panel(self.cells[cell][1])
         others = self.partners(cell)
         found: list[Rule] = []
@@ -163,8 +161,8 @@ class RemedyStudy:
         return found
 
     def further_rules(self, cell: int, shown: Sequence[Rule]) -> list[Rule]:
-        """List the rules of juries with this judge that can be recommended although they are not
-        in `shown`."""
+        """List the rules of further juries with this judge that can be recommended but are not in
+        `shown`; none if there are too many judges or comparisons."""
         others = self.partners(cell)
         if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
             return []
@@ -183,8 +181,8 @@ class RemedyStudy:
         return {}
 
     def advice(self, cell: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
-        """Return the recommendation for one judge and prompt, computed once. `table` is the judge's
-        table, if it was already computed."""
+        """Return the recommendation for one cell, computed once. `table` is the result of
+        `judge_table`, if already computed."""
         if cell not in self._advice:
             lines = self.judge_table(cell) if table is None else table
             further = self.further_rules(cell, [one.rule for one in lines])
@@ -192,15 +190,14 @@ class RemedyStudy:
         return self._advice[cell]
 
     def candidates(self, cell: int) -> list[Rule]:
-        """List the rules from which a cell's recommendation is chosen; the first takes the verdict
-        of a single call."""
+        """List the rules from which a cell's recommendation is chosen; the first is "one call"."""
         shown = self.judge_rules(cell)
         rules = [*shown, *self.further_rules(cell, shown)]
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
 
     def jury_table(self, cells: Sequence[int]) -> list[RuleEstimate]:
-        """Estimate the rule "one call" of the best member, then the rules of a jury, as one
-        family."""
+        """Estimate the rules of a jury, after "one call" of its best member, with which they are
+        compared."""
         best = max(cells, key=lambda cell: self._single_agreement(cell))
         baseline = single_rule(self.grid, best)
         return estimate_rules(self.grid, [baseline, *jury_rules(self.grid, cells)], _generator())
@@ -224,9 +221,9 @@ def study_remedies(
 ) -> RemedyStudy:
     """Select the comparisons with a known better answer that every judge has judged in both orders.
 
-    Judges that have both orders on less than half of all comparisons with a known better answer are
-    left out and listed. If nearly all replies of a judge are graded, comparisons without graded
-    replies are left out too.
+    Judges with both orders on less than half of these (MIN_COMPLETE) are left out first. If nearly
+    all replies of a judge are graded (MIN_AVAILABLE), comparisons without its graded replies are
+    left out too.
     """
     grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0
@@ -257,8 +254,8 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
 
 
 def _graded_mask(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
-    """Mask of the comparisons with graded replies from every cell whose replies are nearly all
-    graded. Cells with graded replies on a share of comparisons below MIN_AVAILABLE are ignored."""
+    """Mask of the comparisons with graded replies in both orders, from every cell that has these on
+    at least the share MIN_AVAILABLE of the `known` comparisons."""
     keep = np.ones(grid.size, bool)
     if grid.graded is None:
         return keep

@@ -20,8 +20,8 @@ MARGINS: Final = tuple(round(0.05 * step, 2) for step in range(21))
 
 @dataclass(frozen=True)
 class CoveragePoint:
-    """Share of comparisons decided, and share of right decisions among these, if at least this
-    margin (of scores or votes) is required."""
+    """If a decision requires at least this margin (of scores or votes): the share of comparisons
+    decided, and the share of right decisions among these."""
 
     margin: float
     decided: Estimate
@@ -29,8 +29,8 @@ class CoveragePoint:
 
 
 def graded_curve(grid: OrderGrid, cell: int) -> list[CoveragePoint]:
-    """Compute the risk-coverage curve over margins 0 to 1 of the mean graded score. Empty without
-    graded replies."""
+    """Compute the curve for margins from 0 to 1 of the mean graded score of both orders; empty
+    without graded replies."""
     if grid.graded is None:
         return []
     graded = grid.graded[cell].astype(np.float64)
@@ -38,8 +38,8 @@ def graded_curve(grid: OrderGrid, cell: int) -> list[CoveragePoint]:
 
 
 def votes_curve(grid: OrderGrid, cells: Sequence[int]) -> list[CoveragePoint]:
-    """Compute the risk-coverage curve of several judges in both orders, over the margin of votes.
-    The margin is from 1 vote to all votes."""
+    """Compute the curve of a jury, for margins from 1 vote to all votes; each judge has one vote in
+    each order."""
     votes = jury_votes([grid.verdicts[cell] for cell in cells])
     return _curve(grid, votes, range(1, 2 * len(cells) + 1))
 

@@ -19,7 +19,8 @@ from studies.frames.frame import TIE
 
 @dataclass(frozen=True, eq=False)
 class _OrderSets:
-    """Choices of complete order sets among N options, with the true best option of each set."""
+    """Choices in complete order sets of more than two options: by row, the order set (`group`), the
+    chosen and the best option."""
 
     rows: pd.DataFrame
     group: Ints
@@ -35,10 +36,10 @@ class _OrderSets:
 def rotation_tables(
     frame: pd.DataFrame, rng: np.random.Generator
 ) -> dict[Cell, list[RuleEstimate]]:
-    """Estimate the rules `single` and `rotations` for each judge and prompt that chose among
-    options.
+    """Estimate the rules `single` (one call) and `rotations` (most frequent choice over all
+    rotations), for each judge and prompt that chose among more than two options.
 
-    Only order sets with a known best option and all rotations read count; an undecided comparison
+    Only comparisons with a known best option and a verdict in every order count; an undecided one
     has the credit 1/N.
     """
     frame = row_selection.select_rows(frame, (frame["options"] > 2).to_numpy())
@@ -84,7 +85,7 @@ def _one_call(sets: _OrderSets, chance: Floats) -> Decisions:
 
 
 def _most_chosen(sets: _OrderSets, chance: Floats) -> Decisions:
-    """Decide for the option chosen most often; undecided if there are several."""
+    """Decide for the option chosen most often; undecided if several options are."""
     width = int(max(sets.chosen.max(initial=0), sets.best.max(initial=0))) + 1
     picked = sets.chosen >= 0
     key = sets.group[picked] * width + sets.chosen[picked]

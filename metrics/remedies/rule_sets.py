@@ -15,17 +15,16 @@ from metrics.remedies.order_grid import Cell, OrderGrid
 
 SINGLE: Final = "single"
 PEOPLE_SHARES: Final = (0.1, 0.25)
-"""Shares of comparisons sent to people by the rule `ask-people`."""
+"""Shares of comparisons sent to people: the rule `ask-people` is computed for each."""
 REPEAT_COUNTS: Final = (3, 5)
 SHOWN_MARGINS: Final = (0.25, 0.5)
-"""Margins of the mean graded score that have a line in the table of remedies; the risk-coverage
-curve uses further margins."""
+"""Margins of the mean graded score for which the table of remedies has a rule."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A remedy with its decisions on every comparison of a grid. `calls` is the number of judge
-    calls per comparison, by cell; `votes` is the number of human votes per comparison."""
+    """A remedy with its decisions on every comparison of a grid. `calls` is cell -> number of judge
+    calls per comparison, `votes` the number of human votes per comparison."""
 
     id: str
     members: tuple[Cell, ...]
@@ -34,7 +33,7 @@ class Rule:
     votes: float = 0.0
     note: str = ""
     picked: bool = False
-    """Whether the judges were selected by their agreement on these same comparisons."""
+    """Whether the jury's members were selected because of their agreement in this study."""
 
     @property
     def price(self) -> float:
@@ -114,7 +113,7 @@ def _own(
 
 
 def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
-    """List rules with the same judge's other prompts: one call, and both orders added up."""
+    """List, for each other prompt of the judge, the rules "one call" and "both orders added up"."""
     judge, prompt = grid.cells[cell]
     rules = []
     for other, (name, words) in enumerate(grid.cells):
@@ -128,8 +127,8 @@ def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
 
 
 def jury_rules(grid: OrderGrid, cells: Sequence[int], picked: bool = False) -> list[Rule]:
-    """List the rules over several judges: both orders of each judge, one order of each judge, and a
-    single judge that changes from item to item."""
+    """List the rules of a jury: judges take turns ("round-robin"), one call of each judge
+    ("opposite" for two judges, else "jury"), both orders of each judge ("jury-both")."""
     verdicts = [grid.verdicts[cell] for cell in cells]
     members = tuple(grid.cells[cell] for cell in cells)
     found = {

@@ -23,23 +23,22 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 2
-"""A rule that lacks replies on some comparisons is estimated only if the other comparisons are on
-at least this many items."""
+"""A rule that lacks replies on some comparisons is left out if the others are on fewer items."""
 SAME_CREDIT: Final = 1e-9
 
 
 @dataclass(frozen=True)
 class AgreementCredit:
-    """Mean half credit (agreement) as the measure whose paired differences between rules are
-    estimated."""
+    """The agreement (mean half credit) as a measure, so that differences between rules are
+    estimated like other contrasts."""
 
     name: str = "agreement"
     unit: str = "share"
     kind: str = "share"
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Change of the agreement if every comparison had another outcome: distance to the farther
-        of 0 and 1."""
+        """Largest possible change of the agreement: its distance to 0 or to 1, whichever is
+        larger."""
         value = float(statistic(totals))
         return max(value, 1 - value)
 
@@ -48,9 +47,10 @@ class AgreementCredit:
 class RuleEstimate:
     """One line of the table of remedies: estimates for one rule.
 
-    `difference` is the agreement minus that of one call, paired by item; `adjusted` is the same
-    difference with an interval that holds for all rules of the table at once. Both are None for the
-    rule "one call". `changed` counts the comparisons whose credit differs from that of one call.
+    `decided` is the share of comparisons decided. `difference` is the agreement minus that of one
+    call, on the same items; `adjusted` is the same difference with an interval that holds for all
+    rules of the table at once. Both are None for the rule "one call". `changed` counts the
+    comparisons whose credit differs from that of one call.
     """
 
     rule: Rule
@@ -70,11 +70,11 @@ class RuleEstimate:
 def estimate_rules(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> list[RuleEstimate]:
-    """Estimate rules on the comparisons of an order grid; the first is the rule "one call".
+    """Estimate rules on the comparisons of an order grid; the first must be the rule "one call".
 
-    A rule that lacks replies on some comparisons is compared with one call on the remaining
-    comparisons, and a note states their number. Such rules, and rules that ask people (a vote is no
-    judge call), are not in the family of the adjustment.
+    A rule that lacks replies on some comparisons is compared with one call on the others, and a
+    note says how many these are. Such rules, and rules that ask people, are not in the family for
+    which intervals are adjusted.
     """
     baseline = rules[0]
     base = baseline.decisions.credit(grid.truth)
@@ -99,8 +99,8 @@ def estimate_rules(
 
 @dataclass(frozen=True, eq=False)
 class _RuleTotals:
-    """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical size of a
-    difference in credit to one call, such as 1/4 for `pool`."""
+    """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical difference
+    in credit to one call where there is one, such as 1/4 for `pool`."""
 
     rule: Rule
     sums: Floats
@@ -156,7 +156,7 @@ def _restrict(rule: Rule, keep: Mask) -> Rule:
 
 
 def _share(successes: Floats, counts: Floats, note: str = "") -> Estimate:
-    """Estimate the ratio of two sums by item, with the Wilson interval at the effective n."""
+    """Estimate successes/counts, both given as sums by item, with a Wilson interval."""
     some = counts > 0
     group = np.zeros(int(some.sum()), np.int64)
     return proportions(successes[some], counts[some], group, 1, "share", note)[0]
@@ -185,6 +185,7 @@ def _contrasts(
 
 
 def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:
-    """Sum the credit of every rule by item; the last column is the number of comparisons."""
+    """Return the credit of every rule as [item, rule], summed over the item's comparisons; the last
+    column is the number of comparisons."""
     credits = [rule.decisions.credit(grid.truth) for rule in rules]
     return grid.sum_by_item([*credits, np.ones(grid.size)])
