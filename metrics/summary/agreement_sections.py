@@ -23,21 +23,21 @@ SEED: Final = 20_24
 """Seed of the bootstrap, the same as on the page, so that summary and page show the same
 numbers."""
 MAX_RATERS: Final = 40
-"""Maximum number of raters, or of voters, for which all pairs are printed."""
+"""With more judges and people, or more voters, the agreement of every two is left out."""
 
 Json = dict[str, Any]
 
 
 def rater_pairs(frame: pd.DataFrame) -> Json:
     """Return rater -> other rater -> agreement, for the judges and the people's majority; empty if
-    there is one rater or more than MAX_RATERS."""
+    the frame has one judge or person, or more than MAX_RATERS."""
     judges = frame["judge"].astype(str).nunique()
     return dict(agreement_matrix(frame)) if 1 < judges <= MAX_RATERS else {}
 
 
 def people_sections(frame: pd.DataFrame) -> Json:
-    """Return the agreement among people, of every two voters, and of judges in place of a
-    person."""
+    """Return the sections on people: agreement among all people ("among_people"), of every two
+    voters ("voter_pairs"), and of judges in place of a person ("annotators")."""
     votes = row_selection.select_rows(frame, row_selection.people_mask(frame))
     found: Json = {"among_people": agreement_among_people(frame)}
     pairs = voter_pairs(votes)
@@ -50,8 +50,8 @@ def people_sections(frame: pd.DataFrame) -> Json:
 
 
 def voter_pairs(votes: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """Return a -> b -> agreement of two voters on the cases both voted on; empty above MAX_RATERS
-    voters."""
+    """Return voter -> other voter -> agreement on the cases both voted on; empty with one voter, or
+    more than MAX_RATERS."""
     got = extract_votes(votes)
     codes = votes["judge"].astype("category").cat.categories
     present = np.unique(got.voter).tolist()

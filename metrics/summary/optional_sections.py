@@ -43,15 +43,15 @@ from metrics.win_rates.precision_plan import precision_plan
 from studies.domain import Estimate
 
 MAX_PRECISION: Final = 8
-"""Maximum number of contestants up to which variance components are computed for each; with more,
-only for the one with the highest win rate."""
+"""With more contestants, variance components are computed only for the one with the highest win
+rate."""
 
 Json = dict[str, Any]
 
 
 def _grade(frame: pd.DataFrame) -> Json:
-    """Return judge -> prompt -> Grade Score and further measures, for prompts that choose an
-    option."""
+    """Return judge -> prompt -> Grade Score and further measures, for prompts that choose one of
+    several options."""
     chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
     prompts = set(frame["prompt"].astype(str)[chooses.to_numpy(bool)])
     rows = row_selection.select_rows(frame, frame["prompt"].astype(str).isin(prompts))
@@ -66,8 +66,8 @@ def _grade(frame: pd.DataFrame) -> Json:
 
 
 def _grade_extras(rows: pd.DataFrame) -> Json:
-    """Return pooled entropy, accuracy, contradictions and share of the unrelated option, if
-    computable."""
+    """Return the entropy of all slots picked, the accuracy, the share of choices that contradict
+    the grades, and the share of the unrelated option; what cannot be computed is left out."""
     found = {
         "pooled_entropy": SLOT_ENTROPY.of(rows),
         "accuracy": ACCURACY.of(rows),
@@ -80,10 +80,9 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Compute grade, entropy and choice share as the code of the Grade Score's authors (gradelab)
-    does.
+    does, which also counts items with an unreadable rotation.
 
-    That code also counts items with an unreadable rotation. Without such items the result is empty,
-    because its numbers would equal those of the section `grade`.
+    Empty without such items, because the numbers would be the same.
     """
     if not grade_score.grade_table(rows).attrs["left_out"]:
         return {}
@@ -96,8 +95,8 @@ def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _place_effects(frame: pd.DataFrame) -> Json:
-    """Return number of options -> effect of each position, and the effects of labels, from one
-    conditional logit fit."""
+    """Return number of options -> effect of each position, and "labels" -> effect of each label,
+    for choices among more than two options."""
     if not (frame["options"] > 2).any():
         return {}
     model = fit_choice_model(frame, least=3)
@@ -122,8 +121,8 @@ def _levels(frame: pd.DataFrame) -> Json:
 
 
 def find_baseline(frame: pd.DataFrame) -> str | None:
-    """Return the contestant that is in every pair if there are at least three contestants, else
-    None."""
+    """Return the contestant that is in every pair; None if there is none, or with fewer than three
+    contestants."""
     rows = row_selection.select_pairs(frame)
     names = row_selection.contestants(rows)
     everywhere = [
@@ -137,13 +136,12 @@ def _factuality(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _agreement(frame: pd.DataFrame) -> Json:
-    """Return agreement with people by judge, of each voter with the others, and of every two
-    judges.
+    """Build the section on agreement.
 
-    Keys: people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts;
-    pairs -> a -> b -> share, κ and α; among_people: people with people; voter_pairs -> a -> b -> …;
-    annotators: judges in place of a person; merged_orders -> judge -> agreement of the judge with
-    people if both orders are merged.
+    Keys: people -> judge -> agreement with people; always_tie: that of a judge that always answers
+    "equal"; voters -> person -> measures; judges -> a -> b -> share of equal verdicts; pairs -> a
+    -> b -> share, κ and α; merged_orders -> judge -> agreement with people if both orders are
+    merged; alignment (`_alignment`); and the keys of `people_sections`.
     """
     result: Json = {}
     human = row_selection.people_mask(frame)
@@ -176,8 +174,8 @@ def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
 
 
 def _alignment(frame: pd.DataFrame) -> Json:
-    """Return MAE and Consistency with people, as in Creation-MMBench. Keys: judge or person -> run
-    mode (both orders averaged, or single verdicts) -> model."""
+    """Return judge or person -> run mode ("dual": both orders averaged, "single": each verdict) ->
+    model -> MAE and Consistency with people, as in Creation-MMBench."""
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
     if (levels & ~human).any():  # three-level judges keep all rows
         frame = row_selection.select_rows(frame, human | levels)
@@ -272,11 +270,8 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
 
 
 def _precision(frame: pd.DataFrame) -> Json:
-    """Return contestant -> variance components of the contestant's points, and the gain from
-    doubling the items, judges, prompts or repeats.
-
-    With more than MAX_PRECISION contestants, only the one with the highest win rate is included.
-    """
+    """Return contestant -> shares of the variance components in the contestant's points, and the
+    gain from twice as many items, judges, prompts or repeats."""
     found = {}
     names = list(win_rates.win_rate(row_selection.select_pairs(frame)))
     for name in names if len(names) <= MAX_PRECISION else names[:1]:
@@ -355,4 +350,4 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
 WITH_PEOPLE: Final = frozenset(
     {"agreement", "corrected", "jury", "people_length", "people_gaps", "self_preference"}
 )
-"""Sections computed from all rows; all others from the judges' rows, without people's votes."""
+"""Sections computed from all rows; the others are computed without people's votes."""

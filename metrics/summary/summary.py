@@ -42,12 +42,10 @@ CONTRASTED_MEASURES: Final = (
 )
 ELO_ORDERS: Final = 100
 ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
-"""(maximum number of verdicts, bootstrap rounds) of online Elo. A pass takes one step per battle,
-so large frames have half the rounds; the `method` of each rating states the number."""
+"""Bootstrap rounds of online Elo: 200 up to 20,000 verdicts, 100 beyond, to save time."""
 
 MAX_CONTRASTS: Final = 60
-"""Largest family of contrasts that is in the summary; on the page, readers can select contrasts
-from larger families."""
+"""A larger family of contrasts is left out of the section `contrasts`."""
 
 WITHOUT_SUSPECTS: Final = "without_suspects"
 QUICK_NOTE: Final = "quick: one pass in plan order, no band and no interval"
@@ -66,15 +64,17 @@ def summarise_frame(
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None,
     remedies: RemedyInputs | None = None,
 ) -> Json:
-    """Compute all measures of a frame as JSON types; with `by` also for every cell, nested.
+    """Compute all measures of a frame as JSON types: section -> values.
 
-    Judges and prompts are pooled (without people's votes, unless there are no other verdicts); the
-    sections `position` and `grade` are by judge and prompt. If `combine` or `unreadable` is not
-    the default, the section `protocol` has the numbers by that counting rule. `quick` plays
-    online Elo once, in plan order: its range and interval are null, with a note. If judgements
-    contain a suspected injection, `without_suspects` has the numbers without them. With `checks`
-    (people's verifications, by item) there is a section `verification`. If better answers are known
-    there is a section `remedies`; the argument `remedies` adds facts about the study.
+    Ratings and win rates pool all judges and prompts, without people's votes (unless there are no
+    other verdicts). Further sections depend on the arguments:
+    - `by`: "by" has the measures of every cell, nested by the columns `by`.
+    - `combine`, `unreadable`: if not the default, "protocol" has the numbers by this counting rule.
+    - `quick`: online Elo is played once, in plan order, without range and interval.
+    - `checks` (people's verifications, by item): "verification".
+    - `remedies`: facts about the study for "remedies", a section if better answers are known.
+
+    If answers are suspected of injection, "without_suspects" has the numbers without them.
     """
     rng = rng or np.random.default_rng(SEED)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
@@ -107,8 +107,8 @@ def _summary_with_protocol(
     unreadable: counting_rules.UnreadableRule,
     quick: bool,
 ) -> Json:
-    """Compute all measures; if the study's counting rule is not the default, also the measures by
-    that rule."""
+    """Compute all measures; if the counting rule is not the default, also the section
+    `protocol`."""
     result = _pooled_summary(frame, rng, planned, quick)
     if (combine, unreadable) != win_rates.DEFAULT_RULES:
         result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
@@ -189,11 +189,9 @@ def _leaderboard_section(
     unreadable: counting_rules.UnreadableRule,
     rng: np.random.Generator,
 ) -> Json:
-    """Return, for each model, Elo, matches, wins, losses, ties and win share against the
-    reference answer.
+    """Return model -> Elo, matches, wins, losses, ties and win share against the reference answer.
 
-    Five-level verdicts have a table of their own; they are left out here if there are other
-    verdicts on pairs.
+    Five-level verdicts are left out if there are other verdicts on pairs.
     """
     others = row_selection.select_rows(frame, ~(five_level_mask(frame) | scoring_mask(frame)))
     frame = others if len(row_selection.select_pairs(others)) else frame
@@ -212,8 +210,8 @@ def _leaderboard_section(
 
 
 def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
-    """Return judge -> prompt -> all position measures, the position term and the tests. Pass/fail
-    verdicts have no position and are left out."""
+    """Return judge -> prompt -> all position measures, the position term and the tests, without
+    pass/fail verdicts."""
     frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
     cells = position_measures.position_profile(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = GroupedFrame(frame, ["judge", "prompt"])
@@ -256,8 +254,7 @@ def _option_counts(rows: pd.DataFrame) -> list[int]:
 
 
 def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.OrderTest]:
-    """Run the within-item permutation test for each number of options above two; for pairs the test
-    equals the sign test."""
+    """Run the permutation test for each number of options above two ("permutation_3", …)."""
     return {
         f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
         for n in _option_counts(rows)
@@ -266,14 +263,14 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 
 
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Split the entropy of the verdict V into E[H(V | order)] and I(V; order), which is due to the
-    order. Empty unless every order was repeated."""
+    """Return the parts of `split_entropy_by_order`, with the prefix "entropy_"; empty if no
+    comparison was repeated in every order."""
     parts = split_entropy_by_order(rows)
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 
 
 def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate position and label effects if labels were crossed, and content and position terms
+    """Return position and label effects if labels were crossed, and the position and content terms
     (in logits) if there are label probabilities."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
