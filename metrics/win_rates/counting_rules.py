@@ -19,32 +19,35 @@ from studies.frames.frame import TIE
 from studies.spec.combine_rules import parse_remedy
 
 CombineRule = str
-"""A counting rule (`COUNTING_RULES`), or a remedy as `combine` in a study file names it."""
+"""Name of a counting rule (`COUNTING_RULES`) or of a remedy, as under `combine` in a study file."""
 COUNTING_RULES: Final = ("pooled", "strict", "majority", "graded")
 REMEDY_NAMES: Final[dict[str, CombineRule]] = {
     "single": "pooled",
     "agree": "strict",
     "pool": "majority",
 }
-"""Name of a remedy (metrics/remedies) -> the counting rule with the same meaning."""
+"""Name of a remedy -> counting rule with the same meaning."""
 UnreadableRule = Literal["exclude", "tie"]
 NO_VERDICT_STATUSES: Final = ("unreadable", "empty", "refusal", "filtered", "truncated")
-"""Statuses of replies without a verdict. Only these can be counted as ties: a call that failed
-(error, too_long, unsupported) was never answered."""
+"""Statuses of replies without a verdict, which can be counted as ties. A failed call (error,
+too_long, unsupported) has no reply and is never a tie."""
 
 
 def outcome_rows(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> pd.DataFrame:
-    """Return the outcomes that a win rate counts, one row each; `pick` refers to the slots of that
-    row.
+    """Return the outcomes that a win rate counts, one row each; `pick` is a slot in the order
+    `shown` of the same row. `combine` is one of:
+    - pooled: every readable verdict of every order is an outcome.
+    - strict: one outcome per comparison; a win needs both orders, anything else is a tie.
+    - majority: the same, but a win and a tie is a win.
+    - graded: the same as majority, but if both replies are graded, the sign of the mean score
+      decides.
+    - the name of a remedy: see `remedy_outcomes`.
 
-    Values of `combine`: pooled: every readable verdict of every order. strict: one outcome per pair
-    and judge; a win needs both orders, anything else is a tie. majority: a win and a tie is a win.
-    strict and majority need both orders read (if only one order was planned, its verdict counts).
-    graded: as majority, but if both replies are graded the sign of their mean score decides. Any
-    other value is a remedy (`remedy_outcomes`). `unreadable="tie"` counts unreadable replies as
-    ties, which is VisIT-Bench's rule.
+    strict, majority and graded leave out a comparison without a verdict in both orders, unless only
+    one order was planned. `unreadable="tie"` counts unreadable replies as ties (VisIT-Bench's
+    rule).
     """
     check_rule(unreadable, get_args(UnreadableRule))
     frame = _unreadable_as_ties(frame) if unreadable == "tie" else frame
@@ -98,11 +101,8 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
 
 
 def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
-    """Return the answer that the mean graded score of a comparison's orders favours, as a slot in
-    the comparison's first row.
-
-    If a reply is not graded, the pick is `otherwise`. Repeats of an order are averaged.
-    """
+    """Return, for each comparison, the answer that the mean graded score of its orders favours, as
+    a slot in the comparison's first row; `otherwise` if a reply is not graded."""
     group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     shown = rows["shown"].cat.codes.to_numpy()
     same = shown == shown[row_selection.first_rows(group, groups)][group]
@@ -118,8 +118,8 @@ def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
 
 
 ZERO_SCORE: Final = 1e-6
-"""A mean score closer to zero than this is a tie: probabilities are stored as 32-bit floats, which
-are not exact."""
+"""A mean score closer to zero than this is a tie, because probabilities are stored with
+rounding."""
 _COMBINE_NOTES: Final = {
     "pooled": "each order counts separately",
     "strict": "both orders merged, a win needs both orders",
@@ -138,7 +138,7 @@ def rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
 
 
 def remedy_text(combine: CombineRule) -> str:
-    """Describe the remedy that `combine` names, in words for the middle of a sentence."""
+    """Describe the remedy that `combine` names, in words that can stand within a sentence."""
     remedy = parse_remedy(combine)
     assert remedy is not None, combine
     words = words_of_id(remedy.id, remedy.judges)

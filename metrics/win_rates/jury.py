@@ -23,8 +23,8 @@ JURY_CASE_KEY = ("item", "comparison", "prompt")
 
 @dataclass(frozen=True)
 class JuryResult:
-    """Jury verdicts: win rates over decided cases, share of decided cases, and bounds of the win
-    rates over all cases."""
+    """Verdicts of a jury: `win_rate` over decided cases, `coverage` (share of decided cases), and
+    `bounds` of the win rates if all undecided cases were lost or won."""
 
     panel: tuple[str, ...]
     win_rate: dict[str, Estimate]
@@ -38,12 +38,11 @@ class JuryResult:
 def decide_jury(
     frame: pd.DataFrame, combine: CombineRule = "strict", unreadable: UnreadableRule = "exclude"
 ) -> JuryResult:
-    """Decide each case (two answers to one item) by strict majority of all judges, the panel: one
-    answer, the other, or a tie.
+    """Decide each case (two answers to one item, with one prompt) for one of the answers or a tie,
+    if more than half of all judges (the panel) chose it.
 
-    A judge without a verdict still counts in the size of the panel. An undecided case counts as
-    missing, not as a tie: it lowers the coverage and widens the bounds. Prompts that only score
-    have no cases.
+    A judge without a verdict counts in the size of the panel. Undecided cases are not ties: they
+    lower the coverage and widen the bounds.
     """
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     frame = row_selection.select_pairs(row_selection.select_rows(frame, ~frame["noise"]))
@@ -62,7 +61,8 @@ def decide_jury(
 
 
 def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel: int) -> pd.DataFrame:
-    """Return one row per case with the panel's verdict, coded in the slots of that row."""
+    """Return one row per case; `pick` is the jury's verdict: a slot of the row, TIE or
+    UNDECIDED."""
     case, count = row_selection.group_codes(frame, JURY_CASE_KEY)
     cases = frame.iloc[row_selection.first_rows(case, count)].copy()
     names = row_selection.contestants(frame) if len(frame) else []
@@ -98,7 +98,7 @@ def _win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate]:
 def _win_rate_bounds(
     cases: pd.DataFrame, decided: row_selection.Mask, names: list[str]
 ) -> dict[str, Estimate]:
-    """Compute the win rates with all undecided cases lost, and with all of them won."""
+    """Compute the win rates if all undecided cases were lost (low) and if all were won (high)."""
     _, who, points = appearance_points(cases.loc[decided], names)
     _, open_for, _ = appearance_points(cases.loc[~decided], names)
     won = np.bincount(who, points, minlength=len(names))
@@ -123,12 +123,11 @@ def _win_rate_bounds(
 
 
 def effective_judges(frame: pd.DataFrame) -> float | None:
-    """Estimate to how many independent judges the panel is equivalent: K/(1 + (K − 1)·r) for K
-    judges.
+    """Estimate the number of independent judges that K judges are worth: K/(1 + (K − 1)·r).
 
-    r is the mean correlation of two judges' signed verdicts (win 1, tie 0, loss −1, both orders
-    averaged) over the cases both have; at least 0. None for fewer than two judges, or if no two of
-    them vary on common cases.
+    r is the mean correlation between two judges' verdicts (win 1, tie 0, loss −1, averaged over
+    orders) on their common cases, at least 0. None for fewer than two judges, or if no correlation
+    can be computed.
     """
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     rows = row_selection.select_pairs(row_selection.select_picks(frame))

@@ -21,7 +21,7 @@ LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1
 
 @dataclass(frozen=True, slots=True)
 class LengthBin:
-    """One bin of length ratios, with the share of its answers that won."""
+    """Answers with about the same ratio of lengths, and the share of them that won."""
 
     ratio: float
     """Mean of log2(length of the answer / length of the other answer)."""
@@ -30,19 +30,18 @@ class LengthBin:
 
 @dataclass(frozen=True, slots=True)
 class LengthEffect:
-    """Effect of length on winning, for judges or for people: bins for the chart, odds ratio for the
-    text."""
+    """Effect of length on winning: win rate by ratio of lengths (`bins`), and odds ratio."""
 
     bins: tuple[LengthBin, ...]
     odds_ratio: Estimate
-    """Factor by which the odds of winning change when the length doubles."""
+    """Factor by which the odds of winning grow if the answer becomes twice as long."""
 
 
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
     """Estimate the length effect of the verdicts in a frame; None if lengths are not recorded.
 
-    Every verdict counts for both of its answers, so the bins are symmetric. The model is logit
-    P(win) = β·log2(ratio) without intercept: answers of equal length have equal chances.
+    In the bins every verdict counts for both of its answers. The odds ratio is from logit P(win) =
+    β·log2(length ratio), in which answers of equal length have equal chances.
     """
     rows = select_pairs(select_picks(frame))
     if rows.empty or "length_0" not in rows or "length_1" not in rows:
@@ -58,7 +57,7 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 
 def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
-    """Compute the bins one at a time, so that millions of verdicts need not be stored twice."""
+    """Compute the bins; `ratio` is log2 of the length of the first answer / that of the second."""
     own, other = (
         np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
     )

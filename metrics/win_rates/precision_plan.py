@@ -31,26 +31,25 @@ variance components are reported."""
 
 @dataclass(frozen=True)
 class PrecisionPlan:
-    """Variance components of one contestant's points, and the gain in precision from twice as many
-    items, judges, prompts or repeats."""
+    """Variance components of one contestant's points, and how much more precise the win rate
+    becomes with twice as many items, judges, prompts or repeats."""
 
     contestant: str
     items: int
     components: VarianceComponents
     narrowing: Mapping[str, float]
-    """Items, judges, prompts or repeats -> share by which the interval narrows with twice as many
-    of them."""
+    """item, judge, prompt or repeat -> share by which the interval narrows with twice as many."""
     repeat_known: bool
     """Whether repeats were measured; if not, `narrowing` of repeats is an upper limit."""
 
 
 def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None:
-    """Compute the precision plan of one contestant's win rate; None without enough completely
-    judged items.
+    """Compute the precision plan of one contestant's win rate; None with fewer than MIN_GRID_ITEMS
+    complete items.
 
-    The unit is the contestant's mean points over opponents, by item, judge, prompt, slot of the
-    contestant and repeat. Items without a reply in every cell are left out. Noise-floor repeats
-    enter only the variance of repeats.
+    An item is complete if every judge judged it with every prompt and with the contestant in each
+    slot; other items are left out. Points are averaged over opponents and repeats. Noise-floor
+    repeats enter only the variance of repeats.
     """
     rows = _pair_rows(frame)
     names = row_selection.contestants(rows) if len(rows) else []
@@ -82,7 +81,7 @@ def _pair_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 class _GridCells:
-    """Cell codes of rows in the grid items × judges × prompts × orders."""
+    """Rows arranged in the grid items × judges × prompts × orders (slot of the contestant)."""
 
     def __init__(self, rows: pd.DataFrame, slot: Ints) -> None:
         parts = [np.unique(rows[name].astype(str), return_inverse=True) for name in FACETS[:3]]
@@ -112,8 +111,8 @@ def _within_variance(points: Floats, rows: pd.DataFrame) -> float | None:
 
 
 def _narrowing(components: VarianceComponents) -> dict[str, float]:
-    """Share by which the interval narrows if a facet (items, judges, prompts, repeats) is doubled.
-    Judges or prompts are left out if there is only one, as their variance is unknown."""
+    """Return item, judge, prompt or repeat -> share by which the interval narrows with twice as
+    many; judges or prompts are left out if there is only one, as their variance is unknown."""
     several = [name for name in FACETS[1:3] if components.facets[name] > 1]
     found = {name: components.narrowing(name) for name in (ITEM, *several)}
     if components.repeat is None:

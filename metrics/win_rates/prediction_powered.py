@@ -1,8 +1,8 @@
 """People's win rates, made more precise by a judge's verdicts without adopting the judge's bias.
 
-Prediction-powered inference with a tuned weight (Angelopoulos, Duchi and Zrnic 2023, PPI++): the
-people's mean, minus the weighted mean of the judge on the same cases, plus the weighted mean of the
-judge on all other cases.
+Prediction-powered inference with a tuned weight (Angelopoulos, Duchi and Zrnic 2023, PPI++):
+people's mean + weight·(judge's mean on the cases without votes − judge's mean on the cases with
+votes).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ RANDOM_ITEMS_NOTE: Final = "valid if the items people voted on are a random samp
 class CorrectedWinRate:
     """A contestant's win rate by people, by the judge, and by people corrected with the judge.
 
-    `weight` is the weight of the judge's verdicts; 0 means that they are not used. `bias` is judge
-    − people on the pairs both judged. `worth` is the factor by which the number of votes would have
-    to grow to give the same interval without the judge.
+    `weight` is the weight of the judge's verdicts (0: not used), `bias` judge − people on the cases
+    both judged. `worth` is the factor by which the number of votes would have to grow to give an
+    equally narrow interval without the judge.
     """
 
     people: Estimate
@@ -59,8 +59,8 @@ class CorrectedWinRate:
 
 @dataclass(frozen=True, eq=False)
 class _ContestantCases:
-    """Mean vote and mean verdict (nan: none) on each case of one contestant, and the item of the
-    case."""
+    """One contestant's mean points by votes and by verdicts (nan without) in each case, and the
+    item of the case."""
 
     votes: Floats
     verdicts: Floats
@@ -73,11 +73,10 @@ def corrected_win_rates(
     """Estimate every contestant's win rate among people, corrected with the judges' verdicts; best
     first.
 
-    A case is one pair of answers to one item; its vote is the mean of people's votes (a tie is
-    half), its verdict the mean of all readable verdicts of the judges in all orders. The interval
-    is clustered by item and is never wider than that of the votes alone. Votes on cases that were
-    not chosen at random are left out, and each person has one vote per case. `judges` names the
-    judges whose verdicts are used (default: all that are not people).
+    In a case (two answers to one item), people's votes are averaged, and so are all readable
+    verdicts of the judges in all orders; a tie is half a win. Votes on cases that were not chosen
+    at random are left out. The interval is never wider than that of the votes alone. `judges` names
+    the judges whose verdicts are used (default: all that are not people).
     """
     rows = row_selection.select_pairs(
         row_selection.keep_first_votes(row_selection.select_picks(frame))
@@ -144,9 +143,9 @@ def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWi
 def _corrected_estimate(
     cases: _ContestantCases, people: Estimate, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Estimate, float]:
-    """Return the corrected estimate and the weight of the judge's verdicts; the estimate from
-    people's votes alone, and 0, if the judge does not make it more precise. `both` marks cases with
-    votes and verdicts, `rest` cases with verdicts only."""
+    """Return the corrected estimate and the weight of the judge's verdicts; or the estimate from
+    votes alone and 0, if the judge does not make it more precise. `both` marks cases with votes and
+    verdicts, `rest` cases with verdicts only."""
     if people.value is None or people.low is None:
         return people, 0.0
     reason = _why_uncorrected(both, rest)
@@ -175,9 +174,8 @@ def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
 def _item_influence(
     cases: _ContestantCases, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Return the influence of each item on the two quantities that the correction combines:
-    people's mean, and the judge's mean on cases with votes (`both`) minus that on cases without
-    (`rest`)."""
+    """Return the influence of each item on people's mean, and on the judge's mean on cases with
+    votes (`both`) minus that on cases without (`rest`)."""
     votes = np.where(both, cases.votes, 0.0)
     verdicts = np.where(both | rest, cases.verdicts, 0.0)
     own = both * (votes - votes[both].mean()) / both.sum()
@@ -190,8 +188,8 @@ def _item_influence(
 def _corrected_interval(
     influence: Floats, centre: float, items: int
 ) -> tuple[float | None, float | None]:
-    """Wilson interval at the effective n that corresponds to the variance of `influence`. The
-    estimated weight takes one degree of freedom."""
+    """Wilson interval around `centre` at the sample size that has the variance Σ influence²,
+    corrected for few items and for the estimated weight."""
     spare = items - 2
     if spare < 1:
         return None, None
@@ -210,8 +208,8 @@ def _is_narrower(corrected: Estimate, people: Estimate) -> bool:
 
 
 def _vote_multiple(people: Estimate, corrected: Estimate) -> float | None:
-    """Number of votes needed without the judge, divided by the number now. It is (width of the
-    interval from votes alone / corrected width)²."""
+    """Return (width of the interval from votes alone / corrected width)²: the factor by which votes
+    would have to grow for the same width without the judge."""
     if people.low is None or people.high is None or corrected.low is None or corrected.high is None:
         return None
     width = corrected.high - corrected.low

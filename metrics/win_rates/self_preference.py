@@ -1,7 +1,5 @@
-"""Self-preference: bias of a judge for models of its own family.
-
-It is measured relative to people, or as a term in a Bradley–Terry model.
-"""
+"""Self-preference: bias of a judge for models of its own family, measured relative to people, or as
+a term in a Bradley–Terry model."""
 
 from __future__ import annotations
 
@@ -46,24 +44,24 @@ def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selec
 
 @dataclass(frozen=True, eq=False)
 class VerdictsBesidePeople:
-    """Judges' verdicts on pairs where people prefer one answer; `agrees` marks verdicts for that
-    answer."""
+    """Judges' verdicts on pairs of which people prefer one answer; `winner` is the contestant that
+    people prefer, and `agrees` marks the verdicts for this contestant."""
 
     rows: pd.DataFrame
     winner: Ints
     agrees: row_selection.Mask
     placed: Ints
-    """Contestant in each slot, with the same codes as `winner`, the contestant people prefer."""
+    """Contestant in each slot, as [row, slot], with the same codes as `winner`."""
 
     def for_family(
         self, family: str
     ) -> tuple[row_selection.Mask, NDArray[Any], Ints, NDArray[Any]]:
-        """Return counts, judge, item and judge's family of each verdict on a pair with exactly one
-        answer of `family`.
+        """Return four arrays with an entry for each verdict on a pair with exactly one answer of
+        `family`: flags, judge, item and the judge's family.
 
-        The four columns of counts: people prefer the family's answer and the judge agrees; people
-        prefer the family's answer; people prefer the other answer and the judge agrees; people
-        prefer the other answer.
+        The four flags are: people prefer the family's answer and the judge agrees; people prefer
+        the family's answer; people prefer the other answer and the judge agrees; people prefer the
+        other.
         """
         first, second = (
             (self.rows[name].astype(str) == family).to_numpy() for name in ("family_0", "family_1")
@@ -79,7 +77,7 @@ class VerdictsBesidePeople:
 
 
 def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
-    """Select the judges' verdicts on pairs of which the people's majority prefers one answer."""
+    """Select the judges' verdicts on pairs in which the people's majority prefers one answer."""
     data = build_case_verdicts(frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
@@ -99,9 +97,9 @@ def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
 def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate the bias of every judge for its own family, relative to the people's majority.
 
-    Counts verdicts on pairs with exactly one answer of the judge's family, if people prefer one of
-    the two answers; a tie picks neither. Positive values mean that the judge agrees with people
-    more often when they prefer its own family.
+    It is P(judge agrees with people, if they prefer the family's answer) − P(judge agrees, if they
+    prefer the other answer), over pairs with exactly one answer of the judge's family. A judge's
+    tie does not agree.
     """
     people = verdicts_beside_people(frame)
     if "family" not in people.rows:
@@ -137,10 +135,10 @@ def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
 def own_family_term(frame: pd.DataFrame) -> Estimate:
     """Estimate the own-family term γ_self, in logits, of a Bradley–Terry model with position terms.
 
-    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own_first − own_second), with
-    strengths θ common to all judges and an interval clustered by item; own_first is 1 if the first
-    answer is of the judge's family, else 0. The term is not adjusted for quality. It needs two
-    judges, one of them of a family that wrote none of the answers.
+    The model is logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own_first −
+    own_second), with strengths θ common to all judges; own_first is 1 if the first answer is of the
+    judge's family, else 0. It needs two judges, one of them of a family that wrote none of the
+    answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     first, second = _own_family_masks(rows)
@@ -190,7 +188,7 @@ def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:
 
 
 def _strength_design(rows: pd.DataFrame) -> Floats:
-    """Design columns of the contestants (+1 first, −1 second) and of each judge's position term."""
+    """Design columns of the strengths (+1 first, −1 second) and of each judge's position term."""
     names = row_selection.contestants(rows)
     placed = row_selection.slot_contestants(rows, names)
     line = np.arange(len(rows))

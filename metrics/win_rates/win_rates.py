@@ -31,8 +31,9 @@ TieRule = Literal["half", "drop"]
 def appearance_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind = "verdict"
 ) -> tuple[Ints, Ints, Floats]:
-    """Return row, contestant and points of every answer shown: 1 if picked, 1/N if tied, else 0.
-    With `outcome="probability"` the points are the label probabilities, if there are any."""
+    """Return three arrays with an entry for every answer shown: row, contestant, and points (1 if
+    picked, 1/N if tied, else 0). With `outcome="probability"`, label probabilities replace the
+    points where there are any."""
     if len(rows) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     placed = row_selection.slot_contestants(rows, names)
@@ -54,9 +55,9 @@ def win_rate(
 ) -> dict[str, Estimate]:
     """Estimate the win rate of each contestant, (wins + ties/2)/readable verdicts, best first.
 
-    Among N options a win is being chosen (chance is 1/N, as a note states). `ties="drop"`:
-    wins/decisive, as in VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate.
-    With `outcome="probability"` a verdict counts by its label probabilities, if it has any.
+    Among N options, being chosen is a win, and a tie counts 1/N. `ties="drop"`: wins/decisive
+    verdicts, as in VisIT-Bench. `combine="strict"`: MT-Bench's adjusted win rate. With
+    `outcome="probability"` a verdict counts by its label probabilities, if it has any.
     """
     rates = win_rates_by_cell(frame, (), combine, unreadable, ties, outcome)[()]
     return dict(sorted(rates.items(), key=lambda pair: -_value_or_lowest(pair[1])))
@@ -121,7 +122,8 @@ BLOCK_ROWS: Final = 500_000
 def _share_by_cell(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, cells: int, note: str
 ) -> list[Estimate]:
-    """Estimate the win share of each (cell, contestant), one cell after the other."""
+    """Return the win rates as a list: those of all contestants in the first cell, then in the next
+    cell, and so on."""
 
     def groups(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
         return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
@@ -131,15 +133,14 @@ def _share_by_cell(
 
 
 GroupFunction = Callable[[pd.DataFrame, Ints, Ints], Ints]
-"""Function that returns the group of each answer shown, from the rows, the row of each answer, and
-its contestant."""
+"""Function (rows, row of each answer shown, contestant of each answer) -> group of each answer."""
 
 
 def _item_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
 ) -> tuple[Ints, Floats, Floats]:
-    """Sum points and appearances for each (group, item), in blocks of rows; returns group, points,
-    appearances."""
+    """Add up the points and the number of answers shown for each (group, item); return the group,
+    the points and the number of each."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(rows))
     keys, totals, numbers = [], [], []
     for start in range(0, max(len(rows), 1), BLOCK_ROWS):
@@ -195,7 +196,7 @@ def _distinct_contestants_mask(rows: pd.DataFrame) -> row_selection.Mask:
 def win_loss_record(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> dict[str, dict[str, int]]:
-    """Number of matches, wins, losses and ties of each contestant."""
+    """Return contestant -> number of "matches", "wins", "losses" and "ties"."""
     frame = _comparison_rows(frame)
     names = row_selection.contestants(frame)
     rows = outcome_rows(frame, combine, unreadable)
@@ -219,8 +220,8 @@ def win_loss_record(
 
 
 def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Bounds of each win rate if all missing verdicts were lost (low) or won (high). They are not
-    confidence intervals: they do not include sampling error."""
+    """Bounds of each win rate, if the contestant had lost (low) or won (high) all missing verdicts.
+    They do not include sampling error."""
     rows = _comparison_rows(frame)
     rows = row_selection.select_rows(rows, ~rows["noise"])
     names = row_selection.contestants(rows)
@@ -234,7 +235,7 @@ def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _total_points(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Ints]:
-    """Return the points and the number of appearances of each contestant."""
+    """Return, for each contestant, its points and the number of verdicts that show it."""
     won, n = np.zeros(len(names)), np.zeros(len(names), np.int64)
     for start in range(0, len(rows), BLOCK_ROWS):
         _, who, points = appearance_points(rows.iloc[start : start + BLOCK_ROWS], names)
