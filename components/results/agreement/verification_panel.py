@@ -137,16 +137,17 @@ def _contestant_name(contestant: str) -> str:
 
 
 def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
-    """Inspect filter for a model's comparisons; None unless it is in `here` (compared models)."""
+    """Inspect's filter for a model's comparisons; None if the model is not in `here` (compared)."""
     return {"contestant": contestant} if contestant in here else None
 
 
 InspectableBits = Mapping[str, int]
-"""Model ("" for all) -> bit flags of the verification outcomes that its compared answers have."""
+"""Model ("" for all models) -> bit set of the verification outcomes (CHECK_OUTCOMES) that occur
+among the model's compared answers."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
-    """Verification outcomes by model; answers that were never compared are left out."""
+    """Verification outcomes that occur by model, over the answers that were compared."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))

@@ -28,7 +28,7 @@ from components.results.view.unusable_replies import (
 from studies.store.store import Store
 
 WIDE: Final = 0.05
-"""Half-width of an interval, as a share, above which the panel proposes more questions."""
+"""Half-width of the interval of the consistency above which the panel proposes more questions."""
 
 
 def run_outcome_html(store: Store, name: str) -> Markup:
