@@ -74,8 +74,8 @@ def _texts(found: OptionOrder) -> list[str]:
 
 
 def _shift_table(view: PassFailView) -> Markup:
-    """HTML table of the pass rates with pass and with fail listed first, and of their difference,
-    for all answers and for each group."""
+    """HTML table: pass rate with pass listed first, with fail listed first, and their difference;
+    one row for all answers, for each model and for each category."""
     if view.shift is None or view.cell is None:
         return EMPTY
     judge, prompt = view.cell
@@ -112,8 +112,8 @@ def _shift_row(
 
 
 def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) -> Markup:
-    """HTML button with the difference, which opens the replies of the group; it adds "≈ same" if
-    the difference is not significant, adjusted for `tests` groups."""
+    """HTML button with the difference `shift` of the group `name`; a click opens the replies of the
+    group. "≈ same" is added if the difference, adjusted for `tests` groups, is not significant."""
     if shift.value is None:
         return value_cell(shift, PERCENT, who=name)
     value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.bounds(shift)
