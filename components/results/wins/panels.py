@@ -65,8 +65,8 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
 
 
 def show_win_rates(filtered_study: FilteredStudy) -> Markup:
-    """HTML table by model: win rate, wins, ties, losses, and bounds of the win rate if verdicts are
-    missing."""
+    """HTML table by model: win rate, wins, ties, losses; if verdicts are missing, also the win rate
+    if the model had lost all of them, and if it had won all."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return NOTHING_YET_HTML
@@ -180,8 +180,8 @@ def default_split(filtered_study: FilteredStudy) -> str:
 
 
 def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> Markup:
-    """HTML matrix of win rates by model (rows) and category, judge or prompt (columns). `raters`:
-    verdicts of judges, of people, or their difference."""
+    """HTML matrix of win rates; rows are models. `raters`: "Judges" (columns by `by`: category,
+    judge or prompt), "People", or "Difference" of the two (columns are categories)."""
     column = SPLIT_COLUMNS[by]
     if raters != "Judges":
         rows = Raters(filtered_study).rows
