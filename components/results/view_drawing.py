@@ -174,8 +174,7 @@ def default_kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
-    """Names of the views that have data to show: views on comparisons need comparisons, views on
-    single answers need such verdicts.
+    """Names of the views that can show the study's verdicts: comparisons, single answers or both.
 
     A view named in the address (`asked`) is offered even without data; it then names the views to
     open instead. Protocol is offered only with a preset, or if the address names it.

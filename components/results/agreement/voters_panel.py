@@ -1,4 +1,4 @@
-"""Panel on the voters: one row per person, flags of doubtful voters, agreement without these."""
+"""Panel on the voters: one row per person, flags of doubtful voters, agreement without them."""
 
 from __future__ import annotations
 

@@ -186,8 +186,8 @@ def _adjust_leans(
 
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
-    """Categories in which this judge and prompt significantly prefer a position: opposite
-    preferences in two categories cancel overall."""
+    """Categories in which this judge and prompt significantly prefer a position, even if they
+    prefer none overall; opposite preferences in two categories cancel."""
     if len(bias.categories) < 2:
         return ()
     fairness, adjusted = bias.fairness, _category_p_values(bias, worst=True)

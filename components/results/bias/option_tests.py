@@ -27,8 +27,8 @@ BAND_ROUNDS: Final = 399
 
 @dataclass(frozen=True, eq=False)
 class OptionModelRow:
-    """Choices of one judge with one prompt among N options: the choice model with effects of
-    positions and labels, and its tests."""
+    """Results of one judge with one prompt that chooses among N options: choice model (effects of
+    positions and labels), permutation test, entropy of the chosen positions."""
 
     judge: str
     prompt: str

@@ -1,4 +1,4 @@
-"""Tests for an effect of the order, by judge and prompt; p-values are adjusted over the study."""
+"""Tests for an effect of the order by judge and prompt, with p-values adjusted for their number."""
 
 from __future__ import annotations
 

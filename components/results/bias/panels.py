@@ -110,8 +110,8 @@ def default_kpis_html(
 
 
 def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
-    """HTML row of key figures of the bias view: consistency, strongest preference, judges that
-    prefer a position."""
+    """HTML row of key figures of the bias view. For pairs: consistency, largest net flip rate, …;
+    for N options: highest Grade Score, consistency, most chosen position, …"""
     if not bias.calls:
         return EMPTY
     return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))

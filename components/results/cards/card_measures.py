@@ -177,8 +177,8 @@ class CardMeasures:
 
     @cached_property
     def same_as_others(self) -> Estimate:
-        """Share of equal verdicts among all pairs of a verdict of this rater and a verdict of
-        another judge or prompt on the same answers in the same order."""
+        """Agreement of this rater with the other judges and prompts, pooled: each verdict is
+        compared with each of their verdicts on the same answers in the same order."""
         names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
         if self.rater not in self.grid.raters or not names:
             return unknown_estimate("the study has no other judge or prompt", "share")

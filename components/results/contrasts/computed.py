@@ -152,7 +152,7 @@ class PairedSides:
 
 
 def limit_interval(line: Contrast) -> Contrast:
-    """Clip the interval of a contrast to [−1, 1] (not of κ); remove it below MIN_ITEMS items."""
+    """Clip the interval of a contrast to [−1, 1], except for κ; remove it below MIN_ITEMS items."""
     if 0 < line.raw.items < MIN_ITEMS:
         value_only = replace(line.raw, low=None, high=None)
         return replace(line, raw=value_only, adjusted=value_only)

@@ -79,8 +79,8 @@ def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str,
 
 @memoise_by_study
 def _by_consistency(whole: FilteredStudy) -> list[list[str]]:
-    """[judges, the most consistent first]; for a study with one judge [judges, prompts], both with
-    the most consistent first."""
+    """A list of the study's judges and, if there is only one judge, a list of its prompts; in both,
+    the most consistent comes first."""
     counts, found = load_bias(whole).counts.rows, []
     for column in ("judge", "prompt"):
         got = counts.by_cell(CONSISTENCY.name, (column,))
@@ -117,7 +117,7 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
 
 
 def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """People's votes on the answers that pass the filters."""
+    """People's votes that pass the filters of category, models and suspects."""
     rows = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
         filtered.unfiltered_frame
     )
@@ -140,7 +140,7 @@ def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
 
 
 def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
-    """One frame of several sides with a column `side`, plus people's votes."""
+    """Rows of several sides and people's votes, with a column `side` ("side 0", …, "people")."""
     parts = {f"side {number}": rows_of_side(filtered, one) for number, one in enumerate(sides)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))

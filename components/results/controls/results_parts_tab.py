@@ -98,7 +98,7 @@ def parse_request(
 
 
 def _is_valid_value(start: Any, value: Any) -> bool:
-    """Whether a value has the type of the control's initial value: a text, or a list of texts."""
+    """Whether a value is of the kind of the initial value: a list of texts, or a text (or None)."""
     if isinstance(start, list):
         return isinstance(value, list) and all(isinstance(part, str) for part in value)
     return value is None or isinstance(value, str)

@@ -27,7 +27,7 @@ from studies.texts.injection import INSTRUCTION, find_echoes
 MAX_REPLIES_SCANNED: Final = 200
 """Maximum number of replies searched for repeated injection text; further replies are ignored."""
 SUSPECTS_SELECTION: Final = {"suspect": ONLY_SUSPECTS}
-"""Selection for Inspect that the button "Read the suspects" opens."""
+"""Filter with which the button "Read the suspects" opens Inspect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_size(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: absolute change of the win rate by suspects; a rise sorts above an equal fall."""
+    """Sort key: size of the change of a win rate by suspects; a rise is above an equal fall."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 

@@ -26,8 +26,8 @@ class PassFailView:
     order: dict[tuple[str, str], OptionOrder]
     reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
     parts: dict[str, dict[str, PassFailRates]]
-    """Rates of the judge and prompt shown: "contestant" -> model -> rates, and "category" ->
-    category -> rates; without the first if there is one model, the second if one category."""
+    """Rates of the judge and prompt shown: "contestant" -> model -> rates, if there are several
+    models; "category" -> category -> rates, if there are several categories."""
     shift: PassByOrder | None = None
     """Pass rates of the judge and prompt shown, by the option listed first; None if only one order
     was used."""

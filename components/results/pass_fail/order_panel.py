@@ -1,5 +1,5 @@
 """Panel on the order of the options "pass" and "fail": pass rates in both orders, and their
-difference as a heatmap by group."""
+difference; for all answers, by model and by category."""
 
 from __future__ import annotations
 
@@ -139,6 +139,6 @@ def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) 
 
 
 def differs(shift: Estimate, tests: int) -> bool:
-    """Whether the difference is significantly not 0, adjusted for the number of groups."""
+    """Whether the difference `shift` is significant, adjusted for the number of `tests`."""
     wide = simultaneous_interval(shift, max(tests, 1))
     return wide.low is not None and wide.high is not None and not wide.low <= 0 <= wide.high

@@ -22,8 +22,7 @@ from studies.domain import Estimate
 SEED: Final = 20_24
 """Fixed random seed of the Elo band and bootstraps: the same data give the same figures."""
 MAX_BAND_BATTLES: Final = 2_000_000
-"""The Elo band is computed from up to 100 shuffled orders: as many that battles × orders is at most
-this number, but at least 20."""
+"""The Elo band uses (this number / battles) shuffled orders, at least 20 and at most 100."""
 
 
 @dataclass(frozen=True, eq=False)

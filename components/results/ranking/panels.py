@@ -34,7 +34,7 @@ from metrics.summary.rating_sections import neighbour_evidence
 from studies.domain import Estimate
 
 MAX_EVIDENCE: Final = 4
-"""e-values shown: first against second model on the leaderboard, second against third, …"""
+"""Number of e-values shown (first against second model, second against third, …)."""
 MAX_EVIDENCE_ROWS: Final = 300_000
 """Largest number of judgements for which the page shows e-values; with more, it shows none."""
 MAX_E_VALUE: Final = 1_000_000

@@ -64,8 +64,8 @@ class _Spot:
 
 
 def frontier_chart(view: RemedyView, by_dollars: bool) -> Markup:
-    """SVG chart of each rule's agreement against its price, wide and narrow; below it, the reason
-    if dollars cannot be shown."""
+    """SVG chart of each rule's agreement against its price, drawn for wide and for narrow screens;
+    below it, the reason if dollars cannot be shown."""
     spots = [*_own_spots(view, by_dollars), *_pilot_spots(view, by_dollars)]
     wide = _frontier(view, spots, by_dollars, Canvas(820, 290))
     narrow = _frontier(view, spots, by_dollars, Canvas(340, 300, narrow=True))

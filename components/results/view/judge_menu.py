@@ -1,4 +1,4 @@
-"""Menu at a judge's name that leads to the views of this judge alone."""
+"""Menu at a judge's name, such as with a link to the judge's report card."""
 
 from __future__ import annotations
 

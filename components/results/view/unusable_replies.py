@@ -53,7 +53,7 @@ def step_rows(steps: list[NextStep]) -> Markup:
 
 @dataclass(frozen=True)
 class UnusableReplies:
-    """The replies of the model judges, if there are replies and none is usable."""
+    """Number of replies by status, for a study with replies of which none is usable."""
 
     by_status: Mapping[str, int]
 

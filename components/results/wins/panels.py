@@ -128,8 +128,8 @@ def _has_missing(bound: Estimate | None) -> bool:
 
 
 def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> Markup:
-    """HTML notice on missing verdicts: their number, and the win rate of the leading model if they
-    were counted otherwise (as ties instead of left out, or the reverse), all lost, or all won."""
+    """HTML notice on missing verdicts: their number, and the leading model's win rate if they were
+    all lost, all won, or counted otherwise (as ties if they are left out now, or the reverse)."""
     failed = (
         ~filtered_study.machines["status"].isin(list(USABLE_STATUSES))
         & ~filtered_study.machines["noise"]

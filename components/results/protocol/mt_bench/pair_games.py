@@ -98,8 +98,7 @@ class GameConflicts:
     both_second: int
     one_tie: int
     toward_first: int
-    """`both_first`, plus pairs in which the answer shown first won one game and the other is a tie.
-    """
+    """`both_first`, plus pairs with one win of the answer shown first and one tie."""
     toward_second: int
     dropped_pairs: int
     """Number of pairs left out because one game, or both, has no usable verdict."""

@@ -170,7 +170,7 @@ def _cost_row(one: HeadToHeadSpending) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCounts:
-    """Number of replies of one judge and prompt, by status."""
+    """Number of calls of one judge and prompt (`replies`), and by status of the reply."""
 
     judge: str
     prompt: str
