@@ -39,8 +39,8 @@ from studies.store.store import Store
 COMPLETIONS_PATH: Final = "/v1/chat/completions"
 MAX_FILE_LINES: Final = 50_000
 MAX_FILE_BYTES: Final = 200 * 1000 * 1000
-"""Maximum bytes, and with MAX_FILE_LINES maximum lines, that a provider accepts in one batch file;
-further calls are written to another file."""
+"""With MAX_FILE_LINES, the provider's limits on one batch file; further calls go to another
+file."""
 BATCH_PRICE_FACTOR: Final = 0.5
 """Default price of a call in a batch, as a share of the price of a single request."""
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024

@@ -33,8 +33,7 @@ LATENCY_SIGMA: Final = 0.5
 """Standard deviation of the logarithm of the latency. Latencies are log-normal with mean
 MEAN_LATENCY."""
 CPU_PER_CALL: Final = 0.00184
-"""CPU seconds that one call takes, measured with 64 calls in flight to a server on the same
-machine."""
+"""CPU seconds of one call, measured with 64 calls in flight to a server on the same machine."""
 LIVE_IN_FLIGHT: Final = 256
 RAY_WORKERS, RAY_IN_FLIGHT = 16, 64
 BATCH_QUEUE_TOKENS: Final = 80_000_000

@@ -52,8 +52,8 @@ OBJECT_STORE_BYTES: Final = 200 * 2**20
 through the object store."""
 IMPORTED_MARK_FILE: Final = "imported"
 CALLS_PER_WORKER: Final = 64
-"""Calls in flight of one worker. The number of workers is the study's concurrency divided by this,
-at least 2, unless the command line sets it."""
+"""The number of workers is the concurrency (calls in flight) divided by this, at least 2, unless
+the command line sets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ def run_on_ray(
     most: int = MAX_ROUND_ASKS,
     on_progress: Callable[[ShardImport], None] = lambda totals: None,
 ) -> tuple[ShardImport, dict[str, str]]:
-    """Make all pending calls of a plan; return the imported results, and the reason for each judge
-    that was stopped."""
+    """Make all pending calls of a plan; return the totals of the imported results, and judge ->
+    reason for the judges that were stopped."""
     ray = _import_ray()
     _check_cluster_plan(plan, cluster, consents_in(store.folder))
     root = cluster.shards or default_shard_folder(store, plan.study.name)
@@ -188,7 +188,7 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _RoundRunner:
-    """Runs round after round until no ask is pending."""
+    """Runs round after round until no ask can be leased, or a round stores no result."""
 
     ray: Any
     plan: Plan

@@ -116,9 +116,8 @@ class ShardWriter:
         self._rows, self._since = [], time.monotonic()
 
     def report(self, stopped: dict[str, str]) -> pa.Table:
-        """Return a table with the columns shard, judge, asks (number in this shard) and stopped:
-        one row for each written shard and judge, and one with the reason for each judge in
-        `stopped`."""
+        """Return a table with the columns shard, judge, asks and stopped: for each written shard
+        and judge the number of asks, and for each judge in `stopped` the reason."""
         rows: list[dict[str, Any]] = [
             {"shard": name, "judge": judge, "asks": n, "stopped": ""}
             for name, asks in self.written

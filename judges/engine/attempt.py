@@ -44,8 +44,9 @@ class AskAttempts:
     state: JudgeState
     call: JudgeCall
     previous_write: asyncio.Task[None] | None = None
-    """The write of the judgement that this worker made before. It shares a commit with the start
-    record of this call, which is sent only then: a crash loses at most one result per worker."""
+    """Pending write of this worker's previous judgement, committed together with the start record
+    of this call. The call is sent after that commit: a crash loses at most one result per
+    worker."""
     attempt: int | None = None
     """The id of the stored start record while an attempt is being made."""
     leased: bool = False

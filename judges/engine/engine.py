@@ -90,8 +90,7 @@ class Engine:
             return self.active_run(study) or start()
 
     def consents(self, store: Store) -> Consents:
-        """The consents stored beside this store: API-key variables that runs may send, and to which
-        origins."""
+        """API-key variables that runs with this store may send, each with its allowed origins."""
         return consents_in(store.folder)
 
     def run(self, run_id: str) -> Run | None:
@@ -184,8 +183,8 @@ class Engine:
 
 
 def _check_before_start(run: Run, typed: Mapping[str, str], consents: Consents) -> None:
-    """Raise, before the first call, the error that the run would meet: unknown price under a
-    budget, refused address, missing key."""
+    """Raise the error that would stop the run: unknown price with a budget, refused address, no
+    key."""
     check_budget(run.plan.study.budget_usd, run.judges)
     for judge in run.judges:
         if judge.kind == "endpoint":

@@ -80,8 +80,7 @@ class Extractor:
         return ask, replace(call, key=key)
 
     def request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
-        """Return the two records to store for an extraction: its request, and the text of its
-        prompt."""
+        """Return what is stored about an extraction: its request, and the text of its prompt."""
         prompt, parameters = call.prompt, json.dumps(dict(call.parameters), sort_keys=True)
         identity = identity_of(self.judge)
         return (

@@ -39,8 +39,7 @@ class ReplyOutcome:
     rule: str
     detail: str = ""
     level_logprobs: tuple[TokenCandidates, ...] = ()
-    """For a rubric: the candidate tokens, with log-probabilities, at the place of each criterion's
-    level."""
+    """For a rubric: candidate tokens, with log-probabilities, at the place of each level."""
 
     def judgement(self, ask: Ask, answer: JudgeReply) -> Judgement:
         return Judgement(
@@ -161,9 +160,8 @@ def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply
 
 
 def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
-    """Convert choice and scores from label order (A, B, …) to the order shown: with the labels (B,
-    A), a choice of label A becomes position 1, the second. Without `labels` the verdict stays
-    unchanged."""
+    """Convert choice and scores from label order (A, B, …) to the order shown: if the labels shown
+    are (B, A), the choice A becomes 1, the second position. Without `labels` nothing changes."""
     if not labels:
         return verdict
     order = sorted(labels, key=lambda label: (len(label), label))

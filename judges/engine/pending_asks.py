@@ -32,8 +32,8 @@ from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
 MIN_COSTED_JUDGEMENTS: Final = 5
-"""Minimum number of a judge's judgements from whose mean the cost of an ask is estimated; with
-fewer, it is estimated from the tokens of pending asks."""
+"""If a judge has at least this many judgements, their mean cost is the estimate for an ask;
+otherwise the estimate is made from the tokens of pending asks."""
 FEW_USABLE_SHARE: Final = 0.2
 """If all calls are done and the share of usable replies is below this, a retry repeats every call
 without a verdict."""
@@ -168,8 +168,7 @@ def retry_statuses(counts: Mapping[str, int]) -> frozenset[Status]:
 def quote_or_count(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Like `quote_cost`, but if a prompt or item of the study is missing, return the number
-    only."""
+    """Like `quote_cost`; only the number of asks if a prompt or item of the study is missing."""
     try:
         return quote_cost(store, study, again, pending=pending)
     except EvenhandError:

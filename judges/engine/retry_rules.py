@@ -10,9 +10,8 @@ from judges.models.failures import CallFailure
 
 MAX_BACKOFF_SECONDS: Final = 30.0
 STOP_AFTER_FAILURES: Final = 5
-"""Number of failures after which a judge is stopped, of one of two kinds: the same permanent error
-while no call has succeeded, or asks in a row that failed in every attempt. The judge's other asks
-stay pending."""
+"""Number of failures after which a judge is stopped: the same permanent error while no call has
+succeeded, or consecutive asks that failed in every attempt. Its other asks stay pending."""
 _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 
 

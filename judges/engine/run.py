@@ -95,8 +95,8 @@ class Run:
         self.paused_since: float | None = None
         """Start of the current pause on the monotonic clock; None while not paused."""
         self.resume_guard: Callable[[Run], AbstractContextManager[object]] = contextlib.nullcontext
-        """Function that checks a resume: `with resume_guard(run):` raises PlanError if the run has
-        to stay paused."""
+        """Makes the context manager in which the run is resumed; raises PlanError if it must stay
+        paused."""
 
     @property
     def owner(self) -> str:
@@ -214,8 +214,7 @@ class Run:
                 self._loop.call_soon_threadsafe(self._apply_controls, run_state)
 
     def _note_pause(self, paused: bool) -> None:
-        """Store the start time of a pause, or None at its end; pausing a paused run changes
-        nothing."""
+        """Store the start time of a pause, and delete it at the end of the pause."""
         if not paused:
             self.paused_since = None
         elif self.paused_since is None:

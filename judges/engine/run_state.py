@@ -54,8 +54,7 @@ class PendingRetry(NamedTuple):
 
 @dataclass(slots=True)
 class FailureTally:
-    """Number of failed calls of one judge in this run that have the same reason, and the detail of
-    the latest."""
+    """Number of failed calls of one judge in this run with one reason, and the latest detail."""
 
     count: int = 0
     example: str = ""
@@ -75,8 +74,7 @@ class JudgeState:
     checked before each call, in addition to the run's budget."""
     wait_reason: str = ""
     retrying: dict[str, PendingRetry] = field(default_factory=dict)
-    """Key of each ask that waits for a retry -> attempts made, maximum number of attempts,
-    reason."""
+    """Key of an ask that waits for a retry -> attempts made, maximum attempts, reason."""
     stop_reason: str = ""
     left_out: bool = False
     """Whether the user continued the run without this judge."""
@@ -96,8 +94,7 @@ class JudgeState:
     """Name of an attempt (see SlowCallWatch) -> its start time, for the attempts that take far
     longer than usual and are not counted as in flight."""
     blocked_event: asyncio.Event = field(default_factory=asyncio.Event)
-    """Event that is set while no call of this judge may start; it also ends waits before
-    retries."""
+    """Event that is set while no call of this judge may start; it ends waits before retries."""
 
     def note(self, fault: CallFailure) -> None:
         tally = self.failures.setdefault(fault.reason, FailureTally())
@@ -112,7 +109,7 @@ class JudgeState:
 
 
 class AttemptJournal(Protocol):
-    """Interface for recording attempts: the store's journal, or in a cluster worker a log in
+    """Interface for recording attempts: the store's journal, or a cluster worker's log in
     memory."""
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted: ...

@@ -47,8 +47,7 @@ class SiblingRuns:
         self._update_ledger(self._query_spending(store.read_connection))
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
-        """Whether the budget covers all spent and reserved dollars, those of other runs
-        included."""
+        """Whether the budget covers all dollars spent or reserved, also those of other runs."""
         scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
         if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
             connection

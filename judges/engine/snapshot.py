@@ -81,8 +81,8 @@ class RunSnapshot:
     failures: tuple[FailureSummary, ...] = ()
     judges: tuple[str, ...] = ()
     missing_parameters: tuple[tuple[str, str], ...] = ()
-    """(judge, parameters): planned parameters, comma-separated, that the judge's endpoint
-    refuses."""
+    """(judge, parameters) for judges whose endpoint refuses planned parameters
+    (comma-separated)."""
     possibly_paid_twice: int = 0
     """Number of this study's calls that were in flight when their process was killed: each may have
     been billed, and costs again if it is made again."""

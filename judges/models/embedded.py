@@ -116,8 +116,7 @@ _shared_servers = _SharedServers()
 
 
 def shared_server(named: str = "") -> EmbeddedServer:
-    """Return this process's server for the weights that a judge names; it is started if it does not
-    run."""
+    """Return this process's server for the weights that a judge names; start it if needed."""
     return _shared_servers.find_or_start(_locate_weights(named))
 
 

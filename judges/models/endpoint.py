@@ -258,8 +258,8 @@ async def _read_content(response: httpx2.Response) -> bytes:
 
 
 def _strip_request(response: httpx2.Response) -> httpx2.Response:
-    """Return a copy of the response without its request, which contains the API key, for an error
-    message."""
+    """Return a copy of the response for error messages: without its request, which has the API
+    key."""
     request = httpx2.Request("POST", response.request.url)
     headers = {
         name: value

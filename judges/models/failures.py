@@ -40,13 +40,12 @@ class BadReply(Exception):
 
 
 class StreamSilent(TimeoutError):
-    """A stream that sent no data for the time that the judge's settings allow."""
+    """A stream that sent no data for `idle_s` seconds, a setting of the judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """A failed call: the action to take, the status to store, and what it means for rate limit and
-    cost."""
+    """A failed call: action to take, status to store, and its effect on rate limit and cost."""
 
     action: FailureAction
     status: Status
@@ -146,14 +145,13 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
 
 
 def _find_bad_reply(error: BaseException) -> BadReply | None:
-    """Return the BadReply that caused an error; None if there is none. The client wraps such
-    errors."""
+    """Return the BadReply that caused an error (the client wraps it); None if there is none."""
     return next((cause for cause in _error_chain(error) if isinstance(cause, BadReply)), None)
 
 
 def _find_refusal(error: BaseException) -> EndpointRefused | None:
-    """Return the EndpointRefused that caused an error; None if there is none. The client wraps such
-    errors."""
+    """Return the EndpointRefused that caused an error (the client wraps it); None if there is
+    none."""
     return next(
         (cause for cause in _error_chain(error) if isinstance(cause, EndpointRefused)), None
     )

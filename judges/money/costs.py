@@ -111,8 +111,7 @@ class Ledger:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no call with a reserved cost is in flight; if none is, waiting sets no dollars
-        free."""
+        """Whether no call with a reserved cost is in flight: then waiting frees no dollars."""
         return self._open_calls == 0
 
     @property
@@ -174,8 +173,8 @@ class Ledger:
                 future.set_result(None)
 
     def calibrate(self, call: JudgeCall, usage: Usage) -> None:
-        """If this call used more tokens per byte than assumed, raise the assumption to 110 % of its
-        value."""
+        """If 110 % of this call's tokens per byte are more than assumed, assume that from now
+        on."""
         size, images = _measure_content(call)
         if usage.prompt and size and not images:
             tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)

@@ -135,8 +135,7 @@ class RunAllowance:
         write: CommitWork,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`write` is the run's write function: if it fails to store a reservation, it pauses the
-        run."""
+        """`write` is the run's write function, which pauses the run if a write fails."""
         self.price = host_key.prices[model]
         self._store, self._host_key, self._visitor, self._run = store, host_key, visitor, run
         self._write, self._wall_clock = write, wall
@@ -145,7 +144,7 @@ class RunAllowance:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no call of this run is in flight; if none is, waiting sets no dollars free."""
+        """Whether no call of this run is in flight: then waiting frees no dollars."""
         return self._open_calls == 0
 
     async def wait_for_settlement(self) -> None:

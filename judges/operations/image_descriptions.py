@@ -113,8 +113,8 @@ def build_describe_plan(
     aspects: Mapping[str, str] | None = None,
     spent: float = 0.0,
 ) -> Plan:
-    """Build the plan of one prompt for the items with images. The budget is the study's minus
-    `spent`."""
+    """Build the plan of one prompt for the items with images; `spent` is deducted from the
+    budget."""
     budget = None if study.budget_usd is None else max(0.0, study.budget_usd - spent)
     describe_study = Study(
         name=f"{study.name}: {prompt.name}",
@@ -155,8 +155,8 @@ class _DescribeRuns:
     def collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Run one prompt; return item -> reply, and keep the reason for each item without a
-        reply."""
+        """Run one prompt; return item -> reply. The reasons for missing replies are kept for
+        `failed`."""
         plan = build_describe_plan(self._study, judge, prompt, self._items, aspects, self.spent)
         if not plan.items:
             return {}

@@ -18,8 +18,7 @@ from studies.store.rows import put_judgement
 from studies.store.store import Store
 
 REREADABLE_STATUSES: Final = frozenset({"ok", "extracted", "unreadable", "truncated"})
-"""Statuses that result from parsing a reply; judgements with other statuses have no reply to
-parse."""
+"""Statuses that result from parsing a reply's text; only judgements with these are parsed again."""
 WRITE_BATCH_SIZE: Final = 500
 WITHOUT_PREFIX: Final = "asked without "
 """Start of the note on refused parameters in a judgement's detail; this note is kept when the reply

@@ -68,8 +68,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask, its rendered request (`call`), and the record that the store keeps of this
-    request."""
+    """An ask, its rendered request (`call`), and what the store records of this request."""
 
     ask: Ask
     request: RequestRecord
@@ -200,8 +199,7 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def count_lost_answers(plan: Plan, store: Store) -> int:
-    """Count the answered calls of the stored study of this name that the new plan does not
-    contain."""
+    """Count the answered calls of the stored study of this name that the new plan lacks."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0
@@ -218,8 +216,7 @@ def free_name(store: Store, name: str) -> str:
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
     """Return the plan for the current visitor: with the name under which the visitor saves the
-    study, and with the salt that makes the keys of its calls differ from those of other
-    visitors."""
+    study, and the salt that makes the keys of its calls differ from other visitors'."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 

@@ -90,8 +90,8 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
 
 
 def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError if every prompt skips every item, or if no item has the answers that a prompt
-    compares."""
+    """Raise PlanError if every prompt skips every item, or no item has the answers that a prompt
+    shows."""
     eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
     for prompt in prompts:
         shows = showings_for(prompt)

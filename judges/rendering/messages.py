@@ -34,7 +34,7 @@ class PromptInputs:
     reply: str = ""
     aspects: str = ""
     criteria: str = ""
-    """The study's criteria for a verdict on one answer without a rubric; empty if the item's are
+    """The study's criteria for a verdict on one answer, without a rubric; empty: the item's are
     used."""
     rubric: tuple[tuple[str, str], ...] = ()
     """The study's criteria for a rubric, as (name, description); empty if the prompt's are used."""

@@ -168,8 +168,7 @@ def register_keys(values: Iterable[str]) -> Iterator[None]:
 
 def key_forms(value: str) -> tuple[str, ...]:
     """Return the forms in which a text may contain a key, longest first: plain, percent-encoded,
-    hex and base64. There are three base64 forms, because the form depends on where in a text the
-    key starts."""
+    hex, and three base64 forms, one for each offset modulo 3 at which the key may start."""
     if len(value) < MIN_KEY_LENGTH:
         return ()
     raw = value.encode("utf-8", "replace")

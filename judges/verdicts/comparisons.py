@@ -35,8 +35,8 @@ _LOWER: Final = re.compile(r"(?<!\w)(?:worse|less|weaker|lower|inferior|poorer|f
 
 
 def compared_side(between: str) -> int | None:
-    """Return which of two labels the text between them (in lower case) prefers: 0 the first ("
-    beats "), 1 the second (" loses to "), None neither (" or ").
+    """Return which of two labels the text between them (in lower case) prefers: 0 the first
+    (`beats`), 1 the second (`loses to`), None neither (`or`).
 
     Any other text gives 1, since the last label in a reply counts as its verdict.
     """

@@ -117,8 +117,8 @@ class Brackets:
 
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
-    """Return the last `[[…]]` of a reply; if a sentence compares the last two, the preferred
-    one."""
+    """Return the last `[[…]]` of a reply, or the one before if a sentence prefers it to the
+    last."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None

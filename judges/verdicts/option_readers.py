@@ -30,7 +30,7 @@ _WORSE_OPTION: Final = re.compile(
 
 
 def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the option after the last `Selection:`, on the same line or, if this is empty, on the
+    """Read the option after the last `Selection:`, on the same line or, if that is empty, the
     next."""
     marker = last_match(_SELECTION, text.lower)
     if marker is None:
@@ -57,8 +57,8 @@ def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def _value_end(text: str, position: int) -> int:
-    """Return the end of the line at a position; if nothing follows on that line, of the next
-    line."""
+    """Return the end of the line at a position, or of the next line if nothing follows on this
+    one."""
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1

@@ -117,8 +117,8 @@ _LEVELS: Final[Mapping[str, Verdict]] = {
 
 
 def _read_five_level(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the brackets on the line of the last `Final Verdict is:`, after these words, else before
-    them."""
+    """Read the brackets after (or, if none, before) the last `Final Verdict is:`, on the same
+    line."""
     marker = last_match(_FINAL_VERDICT, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -184,8 +184,7 @@ _FACTUALITY: Final = re.compile(
 
 
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read one score per response; the last line for a response counts, even if it is
-    unreadable."""
+    """Read one score per response; the last line for each response counts, even if unreadable."""
     scores: dict[int, float | None] = {}
     spans: dict[int, tuple[int, int]] = {}
     for marker in _FACTUALITY.finditer(text.lower):

@@ -15,8 +15,7 @@ a slow call gets no second attempt."""
 
 @dataclass(slots=True)
 class HedgeBudget:
-    """Counts of a judge's hedged (second) attempts, `hedges`, and of its other attempts,
-    `calls`."""
+    """Number of a judge's hedged (second) attempts, `hedges`, and of its others, `calls`."""
 
     calls: int = 0
     hedges: int = 0

@@ -23,8 +23,8 @@ LOCK_SECONDS: Final = 0.0005
 
 
 class PaceSlot:
-    """One record in the file, for one endpoint with one API key; `endpoint` is a text of the two.
-    Its position is a hash of this text: if another record is there already, no values are
+    """One record in the file, for one endpoint with one API key; `endpoint` is a text of the two. A
+    hash of it is the record's position; if another record is there already, no values are
     shared."""
 
     def __init__(self, path: Path, endpoint: str) -> None:

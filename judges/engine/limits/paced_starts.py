@@ -29,8 +29,7 @@ class PacedStarts:
         self._reserved: float | None = None
         self._after_reserved = 0.0
         self._refusals = 0.0
-        """Number of refused calls (HTTP 429); each refusal makes all reserved start times
-        invalid."""
+        """Number of refused calls (HTTP 429); each makes all reserved start times invalid."""
         self._reserved_after = 0.0
         self._slot = slot
         self._changes = 0
@@ -63,8 +62,8 @@ class PacedStarts:
 
     def _reserve(self, now: float, gap: float) -> None:
         """Reserve the next start time for this process; the next free one is then `gap` seconds
-        later. If this process has an invalid reservation and no other process has reserved since,
-        its place is used again."""
+        later. If this process reserved last, and its reservation is invalid, that start time is
+        free again."""
         if self._reserved is not None and self._next_start == self._after_reserved:
             self._next_start = self._reserved
         self._reserved = max(now, self._next_start, self.cooldown_end)
@@ -72,8 +71,7 @@ class PacedStarts:
         self._reserved_after = self._refusals
 
     def record_start(self, now: float) -> None:
-        """Use the reserved start time. If it was the last one reserved, the next is 1/rate seconds
-        from now."""
+        """Use the reserved start time; if no later one is reserved, the next is 1/rate from now."""
         self.estimate.start_window(now)
         if self.estimate.rate is not None:
             with self._shared(now):

@@ -20,8 +20,8 @@ FIRST_DECREASE: Final = 0.85
 DECREASE: Final = 0.97
 """After a refusal, the rate is this multiple of the measured limit."""
 TRIAL_AFTER: Final = 10
-"""Minimum number of refusals at a limited rate before TRIAL_FACTOR × the rate before it was limited
-is tried for the first time."""
+"""Minimum number of refusals at a limited rate before a rate near the unlimited one is tried (the
+first trial; each further trial needs twice as many)."""
 DOUBTFUL_SHARE: Final = 0.1
 """Minimum share of refused calls at which the limited rate counts as doubtful: the refusals may
 have another cause than the rate."""
@@ -148,8 +148,7 @@ class RateEstimate:
         return often and self.rate < self._unlimited_rate / 2
 
     def _start_trial(self) -> None:
-        """Try 70 % of the rate before it was limited. The next trial needs twice as many
-        refusals."""
+        """Try 70 % of the unlimited rate; the next trial needs twice as many refusals."""
         self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
         self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
 

@@ -20,8 +20,8 @@ START_LIMIT: Final = 20
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
 QUIET_SECONDS: Final = 600.0
-"""A refusal (HTTP 429) makes all calls wait, even if refusals are rare, when the last refusal with
-this effect is at least this many seconds past."""
+"""Seconds without a wait of all calls after which the next refusal (HTTP 429) makes all calls wait,
+even if refusals are rare."""
 
 
 class EndpointLimiter:
@@ -80,8 +80,7 @@ class EndpointLimiter:
 
     @property
     def holds_refused_calls(self) -> bool:
-        """Whether all calls wait because of a rate limit, so that a refused call needs no wait of
-        its own."""
+        """Whether a rate limit makes all calls wait; a refused call then needs no extra wait."""
         return self.rate_estimate.rate is not None and self.cooldown_left > 0
 
     @property
