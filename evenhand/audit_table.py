@@ -16,10 +16,9 @@ BY_JUDGE_AND_PROMPT: Final = frozenset(
         ("remedies", "risk"),
     }
 )  # fmt: skip
-"""Sections of the summary, as paths of keys, inside which the next two keys are judge and
-prompt."""
+"""Sections of the summary (paths of keys) in which the next two keys are judge and prompt."""
 BY_JUDGE: Final = frozenset({("agreement", "people")})
-"""Sections, as paths of keys, inside which the next key is a judge."""
+"""Sections (paths of keys) in which the next key is a judge."""
 UNNAMED: Final = ("position",)
 """Section whose measures are named without it: `consistency`, not `position.consistency`."""
 
@@ -27,8 +26,7 @@ Path = tuple[str, ...]
 
 
 def summary_table(summary: Mapping[str, Any]) -> pd.DataFrame:
-    """Convert a summary to a table with one row per number; only rows of estimates have an
-    interval."""
+    """Convert a summary to a table, one row per number; only estimates have an interval."""
     rows = list(_section_rows(summary, ()))
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.astype({"value": np.float64, "low": np.float64, "high": np.float64})

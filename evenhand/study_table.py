@@ -47,8 +47,8 @@ _SLOT_WORDS: Final = {
     **dict.fromkeys(("tie", "draw", "equal", "both_bad", "tie (bothbad)"), TIE),
     "": NO_PICK,
 }
-"""Word for the winner (in any case of letters) -> slot, unless a contestant has this word as its
-name."""
+"""Word for the winner, in upper or lower case -> slot; a contestant of that name takes
+precedence."""
 _BATTLE_WORDS: Final = {0: "model_a", 1: "model_b", TIE: "tie", NO_PICK: "tie"}
 
 

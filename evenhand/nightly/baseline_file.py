@@ -1,6 +1,5 @@
-"""JSON file of a baseline, which here is the history of earlier nights, not a model: for each
-stream (judge, prompt and kind of score) the outcomes that `gate_check` compares a new night
-with."""
+"""JSON file of a baseline, here the history of earlier nights: for each stream (judge, prompt and
+kind of score), the outcomes that `gate_check` compares a new night with."""
 
 from __future__ import annotations
 

@@ -22,12 +22,11 @@ from studies.domain import Estimate
 ALPHA: Final = 0.05
 """Maximum probability of any false alarm, over all nights, judges, prompts and kinds of score."""
 DROP: Final = 0.10
-"""Drop of a mean score (0 to 1): the outcome is "ok" only if tonight's interval excludes such a
-drop."""
+"""Drop of a mean score (0 to 1) that tonight's interval must exclude for the outcome "ok"."""
 MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
-"""With this many baseline nights (saved as good, without a test), a drop on the next night is
-detected as well as a later one. With 2 to 4 it is not; 1 has its own test."""
+"""With this many baseline nights (saved as good, without a test), a drop is detected on the next
+night as well as on later nights. With 2 to 4 it is not; with 1 another test is used."""
 
 
 @names_missing_extra

@@ -24,8 +24,7 @@ KIND_WORDS: Final = {
 
 @dataclass(frozen=True)
 class StreamCheck:
-    """Outcome for one stream (judge, prompt and kind of score) of a night compared with a
-    baseline."""
+    """Result for one stream (judge, prompt and kind of score) of a night and a baseline."""
 
     stream: Stream
     outcome: Outcome

@@ -25,8 +25,7 @@ the page cannot call the address by mistake."""
 
 @dataclass(frozen=True)
 class FunctionJudge:
-    """A Python function as a judge. Its stored replies are reused as long as its name is the
-    same."""
+    """A Python function as a judge; stored replies are reused as long as its name is the same."""
 
     name: str
     function: Answer
@@ -107,8 +106,7 @@ JudgeLike = FunctionJudge | JudgeSpec | Mapping[str, Any] | Answer
 def collect_judges(
     given: Iterable[JudgeLike],
 ) -> tuple[tuple[JudgeSpec, ...], dict[str, FunctionJudge]]:
-    """Return the specifications of all judges, and endpoint address -> function for those that are
-    functions."""
+    """Return the specifications of all judges, and the functions among them by endpoint address."""
     from studies.spec.judge_spec import parse_judge
 
     specs: list[JudgeSpec] = []
