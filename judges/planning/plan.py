@@ -54,8 +54,9 @@ class Plan:
     """Number of verdicts in the data that the study does not use, because the data is a folder of
     shards; these can only be imported as a separate study."""
     salt: str = ""
-    """Text of the study's owner that is hashed into the keys of calls to endpoints, so that a reply
-    that one visitor paid for is not reused for another. If empty, equal calls have equal keys."""
+    """Text, different for each visitor, that is hashed into the keys of calls to endpoints, so that
+    replies paid for by one visitor are not reused for another. If empty, equal calls have equal
+    keys."""
     stored_sha: str = ""
     """Hash of the stored plan from which this plan was read; empty for a new plan."""
 

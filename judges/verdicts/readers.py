@@ -66,8 +66,8 @@ def _find_sentences(text: CleanedReply, n_options: int) -> list[re.Match[str]]:
 
 
 def _is_stated(text: str, start: int) -> bool:
-    """Whether the sentence at `start` is a plain statement, neither negated nor conditional ("I
-    doubt whether …")."""
+    """Whether the sentence at `start` is plainly stated, not negated or doubted ("I doubt whether
+    …")."""
     return not _NOT_STATED.search(text[max(0, start - _NOT_STATED_LENGTH) : start])
 
 

@@ -20,8 +20,8 @@ START_LIMIT: Final = 20
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
 QUIET_SECONDS: Final = 600.0
-"""Seconds without a wait of all calls after which the next refusal (HTTP 429) makes all calls wait,
-even if refusals are rare."""
+"""If this many seconds have passed since a refusal (HTTP 429) last made all calls wait, the next
+refusal makes them wait again, even if refusals are rare."""
 
 
 class EndpointLimiter:
