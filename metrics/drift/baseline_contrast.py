@@ -19,8 +19,8 @@ from typing import Final
 from metrics.drift.exchangeable_tail import Bag, lower_tail
 
 LOOKS: Final = (3, 5, 7)
-"""The test is made 3, 5 and 7 nights after the baseline. All three tests together raise a false
-alarm with at most the part `SHARE` of the allowed probability."""
+"""Numbers of nights after the baseline at which the test is made. All three tests together raise a
+false alarm with at most the part `SHARE` of the allowed probability."""
 SHARE: Final = 1 / 3
 """Part of the allowed probability of a false alarm that this test may use; the test of each night
 against all others has the rest."""
@@ -31,8 +31,8 @@ _CHANGED: Final = 0.5
 """Assumed probability that an item with different outcomes has changed once, after the baseline;
 otherwise its outcome varies from night to night."""
 _STEPS: Final = 20
-"""Weights are log-likelihood ratios times this number, rounded to integers, so that the
-distribution of their sums can be computed exactly."""
+"""Factor by which log-likelihood ratios are multiplied before rounding to integer weights, so that
+the distribution of their sums can be computed exactly."""
 
 
 def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:

@@ -26,8 +26,8 @@ MIN_DESIGN_EFFECT: Final = 0.3
 carry *more* information than independent ones (a design effect below 1). With few items that gain
 is estimated poorly, so it is limited."""
 FEW_ITEMS_BELOW: Final = 5
-"""With fewer items, the interval of a share contains the true value in fewer than 95 % of samples
-(docs/coverage.md); the estimate then has a note, and the page hatches its cell."""
+"""Number of items below which the interval of a share contains the true value in fewer than 95 % of
+samples (docs/coverage.md); the estimate then has a note, and the page hatches its cell."""
 FEW_ITEMS_NOTE: Final = "few items"
 NO_SPREAD: Final = 1e-9
 """Standard errors below this value count as zero, because they come from rounding."""

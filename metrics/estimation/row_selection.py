@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 OutcomeKind = Literal["verdict", "probability"]
-"""How a verdict counts: "verdict": as a win, loss or tie; "probability": each answer gets its label
-probability as a fraction of a win."""
+"""Way in which a verdict counts: "verdict": as a win, loss or tie; "probability": each answer gets
+its label probability as a fraction of a win."""
 
 COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """Columns that identify a comparison: some answers to one item, by one judge with one prompt."""

@@ -26,7 +26,7 @@ RATE_NAMES: Final = (
     "observed_pass_rate",
 )  # fmt: skip
 PARTS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
-"""The section also has the rates of each contestant and of each category, if there are several."""
+"""Columns by which rates are also split, if there are several contestants or categories."""
 MAX_ERRORS_P: Final = 0.05
 """p-value below which the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (

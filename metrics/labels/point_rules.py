@@ -24,14 +24,13 @@ from studies.domain import Estimate
 
 SEED: Final = 7
 MIN_REPEATS: Final = 3
-"""The rule "repeats" uses only answers with at least this many calls in one arrangement."""
+"""Number of calls in one arrangement that an answer needs to be used by the rule "repeats"."""
 MIN_VALUES: Final = 3
-"""The rule "threshold" is computed only if the pass probabilities have at least this many different
-values."""
+"""Number of different pass probabilities below which the rule "threshold" is not computed."""
 MAX_THRESHOLDS: Final = 50
 MIN_COMPLETE: Final = 0.5
-"""If a smaller share of the labelled answers was judged in all arrangements, the rules that combine
-arrangements are not computed."""
+"""Share of the labelled answers that must have verdicts in all arrangements; otherwise the rules
+that combine arrangements are not computed."""
 SINGLE: Final = "single"
 Kind = Literal["pass", "score"]
 MISSING: Final[Mapping[str, str]] = {
@@ -72,8 +71,8 @@ class PointAdvice:
 
 @dataclass(frozen=True, slots=True)
 class PointRemedies:
-    """How well each rule does with the verdicts of one judge and prompt on labelled answers; the
-    first rule is "one call". `advice` is the recommended rule, None if no rule helps."""
+    """Results of the rules for the verdicts of one judge and prompt on labelled answers; the first
+    rule is "one call". `advice` is the recommended rule, None if no rule helps."""
 
     kind: Kind
     rules: tuple[PointRule, ...]

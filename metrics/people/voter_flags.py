@@ -18,17 +18,17 @@ from metrics.people.vote_arrays import VotesByPerson
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
 
 MIN_VOTES: Final = 10
-"""A rule is applied to voters with at least this many votes; the rule `unsteady` to those with
-MIN_REPEATED comparisons seen twice."""
+"""Number of votes that a voter needs for a rule to be applied; the rule `unsteady` needs
+MIN_REPEATED comparisons seen twice instead."""
 MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
 """Level of a rule's tests, after Holm's adjustment over all people that the rule is applied to."""
 MIN_GAP: Final = 0.15
-"""A voter is flagged for lower agreement or consistency than the others only if the difference is
-significant and at least this large."""
+"""Difference to the others' agreement or consistency from which on a voter is flagged for it, if it
+is also significant."""
 MIN_LEAN: Final = 0.25
-"""A voter is flagged for preferring a position only if the share of first picks differs from the
-expected share by at least this much."""
+"""Difference between a voter's share of first picks and the expected share from which on the voter
+is flagged for it, if it is also significant."""
 MAX_READING_SPEED: Final = 100.0
 """Characters per second, about 1,000 words per minute; a faster vote counts as too fast."""
 MIN_SECONDS: Final = 1.0

@@ -31,7 +31,7 @@ MIN_SHARED_COMPARISONS: Final = 10
 person) for an estimate of the person's skill."""
 JACKKNIFE_GROUPS: Final = 20
 MAX_PEOPLE: Final = 400
-"""With more people no skill is computed: the tables grow with the square of their number."""
+"""Number of people above which no skill is computed, as tables grow with its square."""
 MAX_STEPS: Final = 100
 MAX_SKILL: Final = 2.0
 """Fitted skills are clipped to ± this value. It is above 1 (always right), because sampling error

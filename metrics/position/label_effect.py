@@ -25,7 +25,7 @@ from studies.frames.frame import SEP
 
 NOT_CROSSED_NOTE = "labels were not crossed: position and label cannot be separated"
 MIN_PROBABILITY = 1e-6
-"""Probabilities nearer to 0 or 1 are clipped to this distance, so that logits stay finite."""
+"""Distance from 0 and 1 to which probabilities are clipped, so that logits stay finite."""
 
 
 def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:

@@ -22,16 +22,16 @@ from metrics.position.position_tallies import two_order_sets
 from studies.frames.frame import TIE
 
 MAX_EXACT_STATES: Final = 100_000
-"""The permutation test is exact if there are at most this many possible slot counts; with more,
-permutations are drawn at random."""
+"""Number of possible slot counts up to which the permutation test is exact; beyond, permutations
+are drawn at random."""
 
 MAX_EXACT_FLIPS: Final = 10_000
-"""Maximum number of flips for which the sign test by items is exact; with more, a normal
-approximation is used."""
+"""Number of flips up to which the sign test by items is exact; beyond, a normal approximation is
+used."""
 
 MAX_LISTED_ORDERS: Final = 6
-"""The permutation test is exact only if an order set has at most this many orders (6! permutations
-are listed); with more, permutations are drawn at random."""
+"""Number of orders in an order set up to which the permutation test lists all permutations (6!);
+beyond, permutations are drawn at random."""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def kappa_unit_effect(totals: Floats) -> float:
 
 
 FEW_FLIPS = 5
-"""With fewer flips the jackknife interval of κ would be too narrow, and is widened."""
+"""Number of flips below which the jackknife interval of κ is too narrow and is widened."""
 
 
 def kappa_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:

@@ -53,15 +53,15 @@ UPPER_BOUND_NOTE: Final = (
 NO_WIN_CHAIN_NOTE: Final = "no chain of wins leads from either of the two to the other"
 LIMIT_METHOD: Final = "Bradley–Terry, exact limit by items"
 MAX_CONTESTANTS_WITH_LIMITS: Final = 40
-"""With more contestants, no limit is computed for gaps without a finite estimate (one side won
-every battle): for hundreds of contestants that would take minutes."""
+"""Number of contestants above which no limits of gaps without a finite estimate (one side won every
+battle) are computed: for hundreds of contestants that would take minutes."""
 TOO_MANY_CONTESTANTS_NOTE: Final = (
     "one group of models won every battle against the other; limits are computed for at most "
     f"{MAX_CONTESTANTS_WITH_LIMITS} models"
 )
 MAX_LIMIT_PAIRS: Final = 400
-"""With more gaps without a finite estimate (one side won every battle), none of these counts as
-significant in the ranks, to save time."""
+"""Number of gaps without a finite estimate (one side won every battle) above which none of these is
+tested for the ranks: they then count as not significant."""
 
 
 @dataclass(frozen=True, slots=True)

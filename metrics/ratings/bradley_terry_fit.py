@@ -19,9 +19,9 @@ finite fit."""
 
 _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6
-"""A bootstrap round has converged if a step is below this many logits (0.0002 Elo)."""
+"""Step, in logits, below which a bootstrap round has converged (0.0002 Elo)."""
 _MIN_ITEMS_UNCORRECTED: Final = 200
-"""From this number of items on the correction for few items (CR3) is left out: it would change a
+"""Number of items from which on the correction for few items (CR3) is left out: it would change a
 standard error by less than half a percent."""
 _CHUNK_CELLS: Final = 1_000_000
 """Approximate number of (pair, bootstrap round) combinations fitted together, to stay in cache."""

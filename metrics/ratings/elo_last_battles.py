@@ -23,8 +23,8 @@ from metrics.ratings.elo_orders import (
 )
 
 MAX_FULL_PASS_BATTLES: Final = 300_000
-"""Up to this many battles (or 5 · TAIL_BATTLES_PER_CONTESTANT per contestant, if that is more) all
-battles of every order are played; beyond, only the last ones."""
+"""Number of battles up to which all battles of every order are played (or 5 ·
+TAIL_BATTLES_PER_CONTESTANT per contestant, if that is more); beyond, only the last ones."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
 """Number of last battles that are played, per contestant; half of them already remove the influence
 of the start."""
@@ -32,8 +32,8 @@ MAX_END_DIFFERENCE: Final = 1e-9
 """Largest difference, in Elo points, between the final ratings from the two starts; with a larger
 one the result is not used."""
 OTHER_START_OFFSET: Final = 1_000.0
-"""In the second pass, the ratings start this many Elo points above or below the first pass, by
-turns."""
+"""Elo points by which the starting ratings of the second pass are above or below those of the
+first, by turns."""
 
 
 def ratings_from_last_battles(

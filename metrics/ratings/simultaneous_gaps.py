@@ -15,8 +15,8 @@ ROUNDS: Final = 20_000
 SEED: Final = 20_24
 """Seed of the random draws, fixed so that the same verdicts always give the same ranks."""
 MAX_DRAWN: Final = 30
-"""With more contestants, Tukey's quantile is used instead of random draws; it is at least as large
-(Hayter 1984)."""
+"""Number of contestants above which Tukey's quantile is used instead of random draws; it is at
+least as large (Hayter 1984)."""
 
 
 def simultaneous_quantile(covariance: Floats) -> float:

@@ -20,7 +20,7 @@ from metrics.estimation.intervals import Floats, Ints, safe_divide
 Values = NDArray[np.floating[Any]]
 
 ZERO: Final = 1e-6
-"""A score closer to zero than this is undecided, because probabilities are stored with rounding."""
+"""Distance from zero below which a score is undecided: probabilities are stored with rounding."""
 FOLDS: Final = 5
 """Number of parts of the items; the position effect for one part is estimated on the others."""
 

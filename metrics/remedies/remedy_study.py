@@ -29,17 +29,17 @@ from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_ru
 
 SEED: Final = 7
 MIN_COMPLETE: Final = 0.5
-"""A judge that judged a smaller share of the comparisons (with a known better answer) in both
-orders is left out, because only comparisons that all judges have are used."""
+"""Share of the comparisons with a known better answer that a judge must have judged in both orders.
+Other judges are left out, because only comparisons that all judges have are used."""
 MIN_AVAILABLE: Final = 0.9
-"""If a judge's replies are graded on at least this share of comparisons, its other comparisons are
-left out for all judges."""
+"""Share of comparisons with graded replies of a judge from which on the comparisons without them
+are left out for all judges."""
 MAX_PANEL: Final = 6
-"""All juries of two and of three judges are tried if the judge and its possible partners are at
-most this many; else only the juries shown in the table."""
+"""Number of judges (a judge and its possible partners) up to which all juries of two and of three
+are tried; beyond, only the juries shown in the table."""
 
 MAX_SELECTED: Final = 100_000
-"""With more comparisons, only the juries shown in the table are tried, to save time."""
+"""Number of comparisons above which only the juries shown in the table are tried."""
 
 
 @dataclass(frozen=True, eq=False)

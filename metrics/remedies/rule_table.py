@@ -23,7 +23,7 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 2
-"""A rule that lacks replies on some comparisons is left out if the others are on fewer items."""
+"""Number of items with replies that a rule needs to be estimated if replies are missing."""
 SAME_CREDIT: Final = 1e-9
 
 

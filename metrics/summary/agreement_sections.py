@@ -23,7 +23,7 @@ SEED: Final = 20_24
 """Seed of the bootstrap, the same as on the page, so that summary and page show the same
 numbers."""
 MAX_RATERS: Final = 40
-"""With more judges and people, or more voters, the agreement of every two is left out."""
+"""Number of judges and people, or of voters, above which the agreement of every two is left out."""
 
 Json = dict[str, Any]
 

@@ -24,9 +24,10 @@ from metrics.win_rates.win_rates import win_rate_measure
 
 SEED: Final = 20_24
 MAX_FAMILY: Final = 400
-"""A family with more differences (pairs of judges or prompts, times measures) is left out."""
+"""Number of differences (pairs of judges or prompts, times measures) above which a family is left
+out."""
 MAX_ROWS: Final = 500_000
-"""With more judgements no family is computed."""
+"""Number of judgements above which no family is computed."""
 WIN_RATES: Final = "Win rates"
 
 

@@ -43,8 +43,8 @@ from metrics.win_rates.precision_plan import precision_plan
 from studies.domain import Estimate
 
 MAX_PRECISION: Final = 8
-"""With more contestants, variance components are computed only for the one with the highest win
-rate."""
+"""Number of contestants above which variance components are computed only for the one with the
+highest win rate."""
 
 Json = dict[str, Any]
 

@@ -20,7 +20,7 @@ from metrics.win_rates import counting_rules
 from studies.frames.frame import TIE
 
 MAX_GAP_MATRIX: Final = 20
-"""With more contestants, only differences between neighbours in the ranking are computed."""
+"""Number of contestants above which only neighbours in the ranking are compared."""
 
 Json = dict[str, Any]
 

@@ -42,10 +42,10 @@ CONTRASTED_MEASURES: Final = (
 )
 ELO_ORDERS: Final = 100
 ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
-"""Bootstrap rounds of online Elo: 200 up to 20,000 verdicts, 100 beyond, to save time."""
+"""(Number of verdicts, bootstrap rounds of online Elo up to this number): 100 above 20,000."""
 
 MAX_CONTRASTS: Final = 60
-"""A larger family of contrasts is left out of the section `contrasts`."""
+"""Number of contrasts above which a family is left out of the section `contrasts`."""
 
 WITHOUT_SUSPECTS: Final = "without_suspects"
 QUICK_NOTE: Final = "quick: one pass in plan order, no band and no interval"

@@ -118,8 +118,7 @@ def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
 
 
 ZERO_SCORE: Final = 1e-6
-"""A mean score closer to zero than this is a tie, because probabilities are stored with
-rounding."""
+"""Distance from zero below which a mean score is a tie: probabilities are stored with rounding."""
 _COMBINE_NOTES: Final = {
     "pooled": "each order counts separately",
     "strict": "both orders merged, a win needs both orders",

@@ -22,7 +22,7 @@ from metrics.estimation.intervals import (
 from studies.domain import Estimate
 
 MAX_GROUPS: Final = 100
-"""Maximum number of jackknife groups: with more items, several items at a time are left out, to
+"""Maximum number of jackknife groups; if there are more items, several at a time are left out, to
 save time."""
 GROUPED_METHOD: Final = "jackknife over groups of items, Student's t"
 NO_SPREAD_NOTE: Final = "all scores or all labels are equal"

@@ -16,7 +16,7 @@ from metrics.labels.point_table import ANSWER, NO_CRITERION, chosen_options, poi
 from studies.domain import Estimate
 
 MAX_VALUES: Final = 25
-"""With more different values, the share of each value is not computed."""
+"""Number of different values above which the share of each value is not computed."""
 _SAME_SCORE: Final = 1e-6
 _ARRANGEMENT: Final = ("options", "criteria")
 
