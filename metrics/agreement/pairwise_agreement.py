@@ -102,15 +102,15 @@ def _agreement_coefficients(
 
 
 def _equal_share(sums: Floats, size: int, n: int, note: str) -> Estimate:
-    """Estimate the share of equal verdicts from `sums` ([item, cell], as `_item_tables` returns
-    them); `size` is the number of categories, slots and tie."""
+    """Estimate the share of equal verdicts from the contingency tables of `_item_tables`, [item,
+    cell]; `size` is the number of categories (the slots and the tie)."""
     one = np.zeros(len(sums), np.int64)
     equal, counts = sums[:, :: size + 1].sum(axis=1), sums.sum(axis=1)
     return replace(proportions(equal, counts, one, 1, note=note)[0], n=n)
 
 
 def _item_tables(cell: Ints, item: Ints, cells: int, weight: Floats | None = None) -> Floats:
-    """Return the two raters' contingency table of each item, as [item, cell] of counted calls;
+    """Count the calls in each cell of the two raters' contingency table, by item: [item, cell].
     `cell` is the cell of each call."""
     present, code = unique_codes(item)
     counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)

@@ -27,8 +27,8 @@ def entropy(counts: ArrayLike) -> Floats:
 
 
 def normalised_entropy(counts: ArrayLike) -> Floats:
-    """Maximum-likelihood entropy of the counts of N bins (slots), divided by log N: 1 if all are
-    equal, 0 if only one is not 0; nan for N = 1."""
+    """Maximum-likelihood entropy of the counts of N bins (slots), divided by log N: 1 if all counts
+    are equal, 0 if a single one is positive; nan for N = 1."""
     bins = np.shape(counts)[-1]
     return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
 

@@ -212,8 +212,8 @@ def mean_estimate(
 
 
 def no_spread_half_width(items: int, effect: float) -> float:
-    """Half-width of an interval if all items have the same value, which does not prove that all
-    other items have it too.
+    """Half-width of an interval if all items in the sample have the same value, which does not
+    prove that all others have it too.
 
     `effect` is the change of the estimate if all items had another value. It is multiplied by the
     largest plausible share of such items: Wilson's upper limit for 0 of `items`.

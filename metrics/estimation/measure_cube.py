@@ -164,8 +164,8 @@ class MeasureCube:
     def _group_cells(
         self, by: Sequence[str], where: Mapping[str, str]
     ) -> tuple[Ints, list[CellKey]]:
-        """Return the number of the group that each cell belongs to (−1 if `where` excludes the
-        cell), and the groups, which are combinations of values in the columns `by`."""
+        """Return the code of the group that each cell belongs to (−1 if `where` excludes the cell),
+        and the groups, which are combinations of values in the columns `by`."""
         places = [self.by.index(name) for name in by]
         wanted = [(self.by.index(name), value) for name, value in where.items()]
         groups: dict[CellKey, int] = {} if by else {(): 0}

@@ -291,8 +291,8 @@ def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
 
 
 def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
-    """Return the number of each row's list of contestants in the order shown, and the table of
-    these lists: [list, slot] of indices into `names`."""
+    """Return a code for each row's list of contestants in the order shown, and the table of these
+    lists: [code, slot] of indices into `names`."""
     shown, codes = categories_and_codes(frame["shown"])
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0

@@ -38,9 +38,8 @@ MIN_YOUDEN: Final = 0.2
 """Smallest J for which verdicts are corrected; dividing by a smaller J makes the estimate
 unstable."""
 MIN_YOUDEN_LIMIT: Final = 0.06
-"""Verdicts are corrected only if the lower limit of J is above this value. With 0 instead, up to 16
-% of judges with a true J of 0.1 would be corrected; with this value at most 10 %
-(docs/coverage.md)."""
+"""Value above which the lower limit of J must be for verdicts to be corrected. With 0 instead, up
+to 16 % of judges with a true J of 0.1 would be corrected; now at most 10 % (docs/coverage.md)."""
 CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
 POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
 CLIPPED_NOTE: Final = "the corrected value lies outside 0 to 1 and is set to the limit"

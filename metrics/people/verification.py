@@ -117,7 +117,7 @@ class VerificationArrays:
 
     @cached_property
     def answer(self) -> tuple[Ints, int]:
-        """Number of the answer that each verification is of, and how many answers there are."""
+        """Code of the answer that each verification is about, and the number of answers."""
         whole = self.item * max(len(self.contestants), 1) + self.contestant
         present, code = np.unique(whole, return_inverse=True)
         return code.astype(np.int64), len(present)
@@ -140,9 +140,9 @@ class VerificationArrays:
     def _alpha(self) -> Estimate:
         """Estimate Krippendorff's α of "follows" (yes or no): 1 − (n − 1)·o / (yes·no).
 
-        Only answers with several verifications count: n of them in total, `yes` and `no` by answer.
-        o sums the pairs of a yes and a no on the same answer, each divided by m − 1 for m
-        verifications.
+        `yes` and `no` are the numbers of verifications that say so, n is their sum; only answers
+        with several verifications count. o is the number of pairs of a yes and a no on the same
+        answer, each pair divided by m − 1 if the answer has m verifications.
         """
         answer, answers = self.answer
         yes = np.bincount(answer, self.follows, answers)

@@ -30,8 +30,8 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""Number of comparisons with at least three votes from which on a person is compared with the
-others on these comparisons only."""
+"""Number of comparisons with three or more votes that suffice to compare a person with the others
+on these comparisons only."""
 
 
 @dataclass(frozen=True, eq=False)

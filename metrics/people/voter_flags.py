@@ -24,11 +24,11 @@ MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
 """Level of a rule's tests, after Holm's adjustment over all people that the rule is applied to."""
 MIN_GAP: Final = 0.15
-"""Difference to the others' agreement or consistency from which on a voter is flagged for it, if it
-is also significant."""
+"""Smallest difference to the others' agreement or consistency for which a voter is flagged; it must
+also be significant."""
 MIN_LEAN: Final = 0.25
-"""Difference between a voter's share of first picks and the expected share from which on the voter
-is flagged for it, if it is also significant."""
+"""Smallest difference between a voter's share of first picks and the expected share for which the
+voter is flagged; it must also be significant."""
 MAX_READING_SPEED: Final = 100.0
 """Characters per second, about 1,000 words per minute; a faster vote counts as too fast."""
 MIN_SECONDS: Final = 1.0
@@ -146,8 +146,8 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
 
 @dataclass(frozen=True, slots=True)
 class _SidePicks:
-    """Picks of the first answer by one person: their number in `n` votes, their share `expected`
-    from the others' votes, and their share by `chance`."""
+    """Number of first picks (`first`) of one person in `n` votes, and the share of first picks
+    expected from the others' votes (`expected`) and by chance."""
 
     first: int
     n: int

@@ -34,8 +34,8 @@ MAX_PEOPLE: Final = 400
 """Number of people above which no skill is computed, as tables grow with its square."""
 MAX_STEPS: Final = 100
 MAX_SKILL: Final = 2.0
-"""Fitted skills are clipped to ± this value. It is above 1 (always right), because sampling error
-can raise an estimate above 1 and the interval must include this variation."""
+"""Limit of the absolute value of a fitted skill. It is above 1 (always right), because sampling
+error can raise an estimate above 1 and the interval must include this variation."""
 TOO_MANY_PEOPLE_NOTE: Final = f"computed for up to {MAX_PEOPLE} people"
 NOT_SHARED_NOTE: Final = (
     f"needs {MIN_SHARED_COMPARISONS} decisive votes on the same comparisons as other people, and "

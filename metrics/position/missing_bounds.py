@@ -27,8 +27,8 @@ def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
     """Bounds of consistency: none of the incomplete comparisons is consistent (low), or all are
     (high).
 
-    Only comparisons planned in several orders count; those without a verdict in every order are
-    incomplete. `value` is the consistency of the complete comparisons.
+    Only comparisons planned in several orders count; a comparison that lacks a verdict in one of
+    them is incomplete. `value` is the consistency of the complete comparisons.
     """
     evidence = GroupedFrame(frame, by)
     rows = evidence.frame

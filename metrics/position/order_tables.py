@@ -53,8 +53,8 @@ class OrderTable:
     """For each item, flips toward the first slot minus flips toward the second; None if every pair
     belongs to a different item."""
     incomplete: Ints | None = None
-    """For each item (as in `leans`), the number of pairs without a verdict in both orders; None
-    stands for zeros."""
+    """For each item (as in `leans`), the number of pairs that lack a verdict in at least one order;
+    None stands for zeros."""
 
     @property
     def item_leans(self) -> Ints:
@@ -70,7 +70,7 @@ class OrderTable:
 
     @property
     def missing(self) -> int:
-        """Number of pairs without a verdict in both orders."""
+        """Number of pairs that lack a verdict in at least one order."""
         return int(self.item_incomplete.sum())
 
     @property
@@ -108,8 +108,7 @@ class OrderTable:
         """Sign test by items, as if every incomplete pair had flipped against the observed
         direction.
 
-        A preference that is significant even so cannot be due to the reason why replies are
-        missing.
+        A preference that is significant even then does not depend on why replies are missing.
         """
         leans, sign = self.item_leans, int(np.sign(self.item_leans.sum()))
         worst = leans - sign * self.item_incomplete

@@ -58,8 +58,8 @@ def sign_test(primacy: int, recency: int) -> OrderTest:
 
 
 def item_sign_test(leans: ArrayLike) -> OrderTest:
-    """Sign test by items: without a position effect, an item's flips are equally likely to go the
-    other way, all together (they are not independent).
+    """Sign test by items: without a position effect, the flips of an item could as well all go the
+    other way. Flips of one item are not independent of each other.
 
     `leans` has, for each item, L_i = flips toward the first slot minus flips toward the second. p =
     P(|Σ ±L_i| ≥ |Σ L_i|) over random signs: exact up to MAX_EXACT_FLIPS flips, else a normal
@@ -273,8 +273,8 @@ def _slot_histogram(slots: Ints, options: int) -> Floats:
 
 
 def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
-    """Return all possible slot counts after permutations, [case, slot], and their probabilities;
-    None if they are too many to list."""
+    """Return all slot counts that permutations can give, as [possibility, slot], and their
+    probabilities; None if they are too many to list."""
     if sets.choice.shape[1] > MAX_LISTED_ORDERS:
         return None
     base = sets.choice.size + 1

@@ -166,8 +166,8 @@ def slot_entropy(frame: pd.DataFrame) -> Estimate:
 def consistency(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of comparisons with the same outcome (winner or tie) in all orders.
 
-    Repeats are first reduced to their most frequent verdict. Comparisons without a readable verdict
-    in every planned order are left out.
+    Repeats are first reduced to their most frequent verdict. A comparison that lacks a readable
+    verdict in one of its planned orders is left out.
     """
     return _estimate(CONSISTENCY, frame)
 

@@ -113,7 +113,7 @@ def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) ->
 
 
 def _judges_and_inputs(scores: SignedScores) -> list[tuple[str, str]]:
-    """List all (judge, input) without people."""
+    """List (judge, input) for every judge that is not a person and each of its inputs."""
     machine = ~scores.human
     sees = scores.rows["sees"].astype(str).to_numpy()
     return sorted(set(zip(scores.judge[machine], sees[machine], strict=True)))

@@ -30,7 +30,7 @@ class VisitLeaderboardRow:
     rule.
 
     `matches` counts head-to-heads, ties included. `against_reference` is the share of wins among
-    decisive head-to-heads with the reference answer, `reference_matches` their number with ties.
+    decisive head-to-heads with the reference answer, `reference_matches` the number of all of them.
     """
 
     category: str

@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 Weighting = Literal["sign", "arena-hard"]
 
 STRONG_WINS: Final = 3
-"""Number of wins that "much better" counts for in Arena-Hard; in n it is still one verdict."""
+"""Number of wins that a verdict "much better" counts as in Arena-Hard; n counts it once."""
 
 _PICK_BY_WINNER: Final = {
     "model_a": 0,
@@ -268,8 +268,8 @@ def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Int
 
 
 def _distinct_codes(cell: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the distinct codes in these rows, the number of one row with each code, and how often
-    each occurs."""
+    """Return the distinct codes in these rows, the row number of one row with each code, and how
+    often each code occurs."""
     if not len(rows):
         return rows, rows, rows
     counts = np.bincount(cell[rows])

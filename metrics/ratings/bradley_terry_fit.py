@@ -28,7 +28,7 @@ _CHUNK_CELLS: Final = 1_000_000
 
 
 def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
-    """Return the number of the connected component that each contestant belongs to.
+    """Return a code of the connected component that each contestant belongs to.
 
     Contestants are weakly connected by any battles, strongly by chains of wins in both directions
     (a tie is a win for both). The maximum-likelihood fit is finite exactly if all are strongly
@@ -43,7 +43,7 @@ def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
 
 
 def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> Ints:
-    """Return the number of the component of each node of a directed graph, given as [from, to]."""
+    """Return a code of the component of each node of a directed graph, given as [from, to]."""
     kind = "strong" if strong else "weak"
     return np.asarray(connected_components(graph, connection=kind)[1], np.int64)
 

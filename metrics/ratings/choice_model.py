@@ -128,8 +128,8 @@ class _ChoiceTable:
         )
 
     def strength_columns(self) -> Floats:
-        """Design columns of the strengths θ; options that were never linked by being shown together
-        have separate columns, with a sum of zero each."""
+        """Design columns of the strengths θ, which sum to zero in each group of options that are
+        linked by being shown together."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
         links = np.zeros((size, size), bool)

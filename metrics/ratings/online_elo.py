@@ -66,7 +66,7 @@ class EloRating:
 @dataclass(frozen=True, eq=False)
 class EloCurve:
     """Ratings during the battles: `value[p]` has the ratings of `names` after `battles[p]` battles.
-    `low` to `high` contains 95 % of the ratings over shuffled orders of the items; None without."""
+    `low` to `high` contains 95 % of the ratings if items are shuffled; None if they were not."""
 
     names: tuple[str, ...]
     battles: Ints

@@ -193,7 +193,7 @@ class PositionDesign:
         self, judge: Ints, first: Ints, second: Ints
     ) -> tuple[Floats, conditional_logit.Mask, Floats]:
         """Return, for battles between i (shown first) and j: the regressors of each outcome,
-        whether the outcome is possible, and the weight of a win, tie and loss for each outcome.
+        whether it is possible, and how much a win, tie and loss of i counts for it.
 
         The utility of a win of i is θ_i + γ/2, of a tie ln ν + (θ_i + θ_j)/2, of a win of j θ_j −
         γ/2. Without tie parameters a tie is half a win each.

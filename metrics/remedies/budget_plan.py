@@ -71,7 +71,7 @@ class _Option:
 
 
 def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan | None:
-    """Compute the plan over all judges of a study; None if no better answer is known.
+    """Compute the plan over all judges of a study; None if the study has no comparisons.
 
     `prices` has the dollars per call. A judge of unknown price is left out; but if no price is
     known, all judges stay and costs are counted in calls.

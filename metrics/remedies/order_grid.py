@@ -68,7 +68,7 @@ class OrderGrid:
 
     @cached_property
     def item_codes(self) -> tuple[Ints, int]:
-        """Number of the item of each comparison, from 0 without gaps, and the number of items."""
+        """Code 0…n−1 of the item of each comparison, and the number n of items."""
         present, code = unique_codes(self.items)
         return code, len(present)
 

@@ -32,8 +32,8 @@ MIN_COMPLETE: Final = 0.5
 """Share of the comparisons with a known better answer that a judge must have judged in both orders.
 Other judges are left out, because only comparisons that all judges have are used."""
 MIN_AVAILABLE: Final = 0.9
-"""Share of comparisons with graded replies of a judge from which on the comparisons without them
-are left out for all judges."""
+"""Share of comparisons: if a judge has graded replies on at least this share, the comparisons
+without its graded replies are left out for all judges."""
 MAX_PANEL: Final = 6
 """Number of judges (a judge and its possible partners) up to which all juries of two and of three
 are tried; beyond, only the juries shown in the table."""

@@ -23,7 +23,7 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 2
-"""Number of items with replies that a rule needs to be estimated if replies are missing."""
+"""Number of items with replies below which a rule that lacks other replies is left out."""
 SAME_CREDIT: Final = 1e-9
 
 
@@ -99,8 +99,8 @@ def estimate_rules(
 
 @dataclass(frozen=True, eq=False)
 class _RuleTotals:
-    """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical difference
-    in credit to one call where there is one, such as 1/4 for `pool`."""
+    """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical size of
+    its differences in credit to one call, such as 1/4 for `pool`."""
 
     rule: Rule
     sums: Floats

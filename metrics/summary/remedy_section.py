@@ -42,7 +42,7 @@ class RemedyInputs:
 
 def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
     """Build the section `remedies`, with the keys truth, rules, identity, risk, juries,
-    recommendations, recommendation and plan; empty if no better answer is known."""
+    recommendations, recommendation and plan; empty if there is no usable comparison."""
     study = study_remedies(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))

@@ -42,7 +42,7 @@ CONTRASTED_MEASURES: Final = (
 )
 ELO_ORDERS: Final = 100
 ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
-"""(Number of verdicts, bootstrap rounds of online Elo up to this number): 100 above 20,000."""
+"""Bootstrap rounds of online Elo, as (largest number of verdicts, rounds)."""
 
 MAX_CONTRASTS: Final = 60
 """Number of contrasts above which a family is left out of the section `contrasts`."""

@@ -41,13 +41,11 @@ def outcome_rows(
     - pooled: every readable verdict of every order is an outcome.
     - strict: one outcome per comparison; a win needs both orders, anything else is a tie.
     - majority: the same, but a win and a tie is a win.
-    - graded: the same as majority, but if both replies are graded, the sign of the mean score
-      decides.
+    - graded: as majority, but if both replies are graded, the sign of the mean score decides.
     - the name of a remedy: see `remedy_outcomes`.
 
-    strict, majority and graded leave out a comparison without a verdict in both orders, unless only
-    one order was planned. `unreadable="tie"` counts unreadable replies as ties (VisIT-Bench's
-    rule).
+    strict, majority and graded leave out a comparison that lacks a verdict in one of its planned
+    orders. `unreadable="tie"` counts unreadable replies as ties (VisIT-Bench's rule).
     """
     check_rule(unreadable, get_args(UnreadableRule))
     frame = _unreadable_as_ties(frame) if unreadable == "tie" else frame

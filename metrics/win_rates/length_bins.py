@@ -34,7 +34,7 @@ class LengthEffect:
 
     bins: tuple[LengthBin, ...]
     odds_ratio: Estimate
-    """Factor by which the odds of winning grow if the answer becomes twice as long."""
+    """Factor by which the odds of winning change if the answer becomes twice as long."""
 
 
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:

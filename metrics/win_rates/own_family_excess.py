@@ -162,7 +162,7 @@ def _sums_by_seat(
     points: Floats, read: row_selection.Mask, seat: Ints, seats: int, item: Ints
 ) -> Floats:
     """Return sums by item, in three blocks with a column for each judge: points, verdicts, missing
-    verdicts. `seat` is the number of each row's judge."""
+    verdicts. `seat` is the column of each row's judge."""
     line = np.arange(len(points))
     columns = np.zeros((len(points), 3 * seats))
     columns[line, seat] = points

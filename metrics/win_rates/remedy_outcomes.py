@@ -175,8 +175,8 @@ def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.
 
 
 def _rows_by_order(rows: pd.DataFrame) -> Ints:
-    """Return the number of one row of each comparison in each order, as [order, comparison]; if a
-    comparison was shown in one order only, that of its row in this order."""
+    """Return the row number of one row of each comparison in each order, as [order, comparison];
+    for a comparison shown in one order only, both are the same row."""
     case, cases = row_selection.group_codes(rows, COMPARISON)
     place = np.full((2, cases), -1, np.int64)
     backwards = np.arange(len(rows))[::-1]

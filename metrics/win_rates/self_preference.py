@@ -56,12 +56,12 @@ class VerdictsBesidePeople:
     def for_family(
         self, family: str
     ) -> tuple[row_selection.Mask, NDArray[Any], Ints, NDArray[Any]]:
-        """Return four arrays with an entry for each verdict on a pair with exactly one answer of
-        `family`: flags, judge, item and the judge's family.
+        """Return flags, judge, item and judge's family of each verdict on a pair with exactly one
+        answer of `family`.
 
-        The four flags are: people prefer the family's answer and the judge agrees; people prefer
-        the family's answer; people prefer the other answer and the judge agrees; people prefer the
-        other.
+        The flags are four columns: people prefer the family's answer and the judge agrees; people
+        prefer the family's answer; people prefer the other answer and the judge agrees; people
+        prefer the other answer.
         """
         first, second = (
             (self.rows[name].astype(str) == family).to_numpy() for name in ("family_0", "family_1")

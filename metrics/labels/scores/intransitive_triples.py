@@ -28,7 +28,7 @@ PAIR: Final = ("one", "other")
 
 @dataclass(frozen=True, slots=True)
 class IntransitiveTriples:
-    """Frequency of circular triples among the comparisons by one judge, and that by chance."""
+    """Share of circular triples in the comparisons by one judge, observed and expected."""
 
     share: Estimate
     """Share of circular triples among the triples with a winner in each of their three pairs."""

@@ -55,7 +55,7 @@ class ScoreDistribution:
     arrangements: tuple[ArrangementScores, ...]
     mean: Estimate
     effective_values: float
-    """exp(entropy) of the values: so many equally frequent values have the same entropy."""
+    """exp(entropy) of the values: 3 if three values are equally frequent."""
     expected: ExpectedScores | None = None
     """Scores expected from the probabilities of the options; None if no probabilities were read."""
     expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class PointRepeats:
     """Variation of repeated verdicts on one answer in the same arrangement."""
 
     deviation: Estimate
-    """Standard deviation of the scores of one answer in one arrangement, averaged."""
+    """Mean over answers (and arrangements) of the standard deviation of the repeats' scores."""
     several: Estimate
     """Share of answers (in one arrangement) whose repeats do not all have the same score."""
 
