@@ -86,7 +86,8 @@ def _heading(
 
 
 def _statuses(opened: ComparisonDetail) -> list[Status]:
-    """Distinct statuses of unusable replies; if all replies are usable, the status of the first."""
+    """Statuses of the orders' unusable replies, each once; if all are usable, the first order's
+    status."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 
