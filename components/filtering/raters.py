@@ -90,8 +90,8 @@ class Raters:
 
     @cached_property
     def truth(self) -> TruthSource:
-        """How the better answers are known: by "design" of the data, by votes of "people", or for
-        no row ("none")."""
+        """Source of the better answers: "design" of the data, votes of "people", or "none"
+        known."""
         known = self.rows["truth"].to_numpy() >= 0
         if not known.any():
             return "none"

@@ -49,8 +49,7 @@ def _mark_safe(text: str) -> Markup:
 
 
 def _escape_text(value: object) -> str:
-    """Escape a value as text; a text without special characters, the usual case, is returned
-    unchanged."""
+    """Escape a value as text, quickly if it has no special characters."""
     text = str(value)
     return html.escape(text) if _SPECIAL.search(text) else text
 

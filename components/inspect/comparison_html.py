@@ -86,8 +86,8 @@ def _heading(
 
 
 def _statuses(opened: ComparisonDetail) -> list[Status]:
-    """Statuses of the orders' unusable replies, each once; if all are usable, the first order's
-    status."""
+    """Distinct statuses of the orders' unusable replies; if all are usable, that of the first
+    order."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 

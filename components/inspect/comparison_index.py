@@ -77,8 +77,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class ComparisonIndex:
-    """All comparisons of a frame, numbered from 0: those of judges in plan order, then those of
-    people."""
+    """All comparisons of a frame, numbered from 0: those of judges in plan order, then people's."""
 
     frame: pd.DataFrame
     comparison_of_row: Ints
@@ -86,8 +85,7 @@ class ComparisonIndex:
     """For each comparison, the number of its first row in the frame."""
     flipped: Mask
     lean: Ints
-    """For each comparison, how often the first position was picked, minus how often the second
-    was."""
+    """For each comparison, picks of the first position minus picks of the second."""
     noisy: Mask
     """For each comparison, whether repeats in the same order got different verdicts."""
 
@@ -163,8 +161,7 @@ def count_by_filter(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
-    """Filter button -> number of comparisons that it would list, given the menus and the search
-    text."""
+    """Filter button -> number of comparisons that it would list, given the menus and the search."""
     base = _base_mask(index, selection, matching, verified)
     found = {
         "all": base,
@@ -220,8 +217,7 @@ def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> lis
 
 
 def find_comparison(index: ComparisonIndex, seq: int | None) -> int | None:
-    """Number, in the index, of the comparison that contains the judgement `seq`; None if not
-    found."""
+    """Number, in the index, of the comparison with the judgement `seq`; None if not found."""
     if seq is None:
         return None
     found = np.flatnonzero(index.frame["seq"].to_numpy() == seq)

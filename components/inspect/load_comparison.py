@@ -48,8 +48,7 @@ MAX_IMAGE_BYTES: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SentMessages:
-    """Messages (role, text) of a call, rebuilt from the store; or, in `note`, why that is
-    impossible."""
+    """Messages (role, text) of a call, rebuilt from the store; `note` says why there are none."""
 
     messages: tuple[tuple[str, str], ...] = ()
     note: str = ""
@@ -67,8 +66,7 @@ class InspectedReply:
 
 @dataclass(frozen=True, slots=True)
 class OrderReplies:
-    """One order of a comparison: the first reply, the replies of its repeats (`again`), and the
-    messages sent."""
+    """One order of a comparison: first reply, replies to its repeats (`again`), messages sent."""
 
     shown: tuple[str, ...]
     reply: InspectedReply
@@ -87,7 +85,7 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with all its texts; `answers` are (model, text) in the order of the first
+    """One comparison with all its texts; `answers`: (model, text) in the order of the first
     call."""
 
     line: ComparisonRow

@@ -40,7 +40,7 @@ class Selection:
     """Only comparisons on which this rater (a judge or prompt as named in the results, or "people")
     and the comparison's judge disagree in at least one order."""
     suspect: str = ""
-    """"only": comparisons with an injection suspect; "without": comparisons that have none."""
+    """Injection suspects: "only" comparisons with one, or comparisons "without" any."""
     verified: str = ""
     """Only comparisons with an answer (of `contestant`, if set) that got this kind of verification,
     a key of `verification_filter.VERIFICATION_KINDS`."""

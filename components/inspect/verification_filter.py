@@ -63,8 +63,7 @@ def verification_masks(
 
 
 def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: str) -> Ints:
-    """For each comparison, all outcomes that its answers' verifications had, as a bit set of
-    CHECK_OUTCOMES."""
+    """For each comparison, the outcomes of all its answers' verifications as one bit set."""
     firsts = index.frame.iloc[index.first]
     item, names = firsts["item"].astype("category"), contestants(firsts)
     place = {name: code for code, name in enumerate(names) if contestant in ("", name)}

@@ -51,8 +51,7 @@ class Term:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Spellings of the term in lower case, its synonym included: "κ (kappa)" gives κ and
-        kappa."""
+        """Spellings of the term and its synonym in lower case: "κ (kappa)" gives κ and kappa."""
         short, _, long = self.name.partition(" (")
         return tuple(word.lower() for word in (short, long.rstrip(")"), self.also) if word)
 
@@ -82,8 +81,7 @@ def glossary() -> tuple[Term, ...]:
 
 @cache
 def _marked_words() -> tuple[Mapping[str, str], re.Pattern[str]]:
-    """Return spelling (singular or plural) -> key of its term, and a pattern that finds the
-    spellings."""
+    """Return spelling (singular or plural) -> key of its term, and a pattern for all spellings."""
     keys = {
         spelling: term.key
         for term in glossary()

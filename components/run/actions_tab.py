@@ -128,8 +128,7 @@ class RunActions:
 
     def test_key_and_start(self, name: str, which: str, key: str, origin: str) -> list[Any]:
         """Test the typed key with one call to each judge that lacks a key; if none refuses it,
-        start the run. `origin`: the only origin to which the key may be sent, as the page shows
-        it."""
+        start the run. `origin`: the only origin to which the key may be sent."""
         known = load_run_facts(self._store, self._engine, self._live.quotes, name)
         typed = dict.fromkeys(known.judges_without_key, TypedKey(key, origin))
         if not key.strip():

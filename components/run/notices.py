@@ -88,8 +88,7 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> Markup:
-    """HTML notices on the store: that its deleted file was restored, and what a Space's restart
-    erases."""
+    """HTML notices on the store: that its file was restored, and what a Space's restart erases."""
     if store.file_watch.notice:
         text = f"{_sentence(store.file_watch.notice)} Find out which program deletes the store."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
@@ -97,8 +96,7 @@ def show_store_notices(store: Store) -> Markup:
 
 
 def _disk_notice() -> Markup:
-    """HTML notice that a Space loses its files at a restart, and whether the store is backed up;
-    empty outside a Space."""
+    """HTML notice that a Space loses its files at a restart, and whether the store has a backup."""
     if not settings.is_space():
         return EMPTY
     text = "A Hugging Face Space loses its files at every restart."
@@ -141,8 +139,7 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_brief_wait(wait: JudgeWait) -> bool:
-    """Whether a wait (for a limited rate, slow calls or a first retry) is shown as a line only,
-    without a notice."""
+    """Whether a wait (limited rate, slow calls, first retries) gets a line instead of a notice."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )

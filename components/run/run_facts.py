@@ -58,8 +58,7 @@ class RunFacts:
     made: RunSpending = NO_CALLS
     """Calls, dollars and tokens of all runs of the study; 0 calls during a run."""
     forecast: CostQuote | None = None
-    """Number and cost of all calls as forecast before the run; None if unknown, or if calls are
-    missing."""
+    """Forecast number and cost of all calls; None if unknown, or while calls are missing."""
 
     @property
     def planned(self) -> int:
@@ -99,7 +98,7 @@ class RunFacts:
 
     @property
     def offers_retry(self) -> bool:
-        """Whether Retry would make calls that Run would not, since Run repeats only calls with an
+        """Whether Retry would make calls that Run would not: Run repeats only calls with an
         error."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 

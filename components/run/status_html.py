@@ -225,8 +225,7 @@ def _cost_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Dollars spent; "free" only if all calls are free, "unknown" if only calls of unknown price
-    were made."""
+    """Dollars spent; "free" if no call costs anything, "unknown" if no price is known."""
     if facts.unpriced and not facts.spent:
         return "unknown"
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget

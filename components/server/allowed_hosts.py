@@ -30,8 +30,7 @@ SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 STATE_CHANGING_ROUTES: Final = re.compile(
     r"/(?:logout|queue/data|heartbeat|call|startup-events|mcp|upload_progress)(?:/|$)"
 )
-"""Routes on which even a GET request changes something, such as a logout, which deletes a
-cookie."""
+"""Routes that change something even on GET, such as a logout, which deletes a cookie."""
 
 _HOST: Final = re.compile(
     r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)\.?)(?::(?P<port>\d{0,5}))?"
@@ -124,8 +123,7 @@ class Hosts:
         return host.is_address and (self.any_address or host.name == own_address)
 
     def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
-        """Whether pages of `origin` may send requests; `host` is the server as the request names
-        it."""
+        """Whether pages of `origin` may send requests to the server addressed as `host`."""
         if host.serves_port(origin.port) and self.serves(origin, own_address):
             return True
         return any(

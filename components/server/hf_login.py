@@ -68,8 +68,7 @@ def is_account(voter: str) -> bool:
 
 
 class LoginMiddleware:
-    """Middleware for the login routes; other requests, and those without a session, are passed
-    on."""
+    """Middleware for the login routes; requests without a session are passed on unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -148,8 +147,7 @@ def _drop_login_states(session: MutableMapping[str, Any]) -> None:
 
 
 def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
-    """Reduce what Gradio stored on the account to its name and expiry time; return whether it has a
-    name."""
+    """Reduce the stored account data to name and expiry time; return whether there is a name."""
     info = session.pop(OAUTH_INFO_KEY, None) or {}
     name = (info.get("userinfo") or {}).get("preferred_username")
     if not isinstance(name, str) or not name.strip():
@@ -160,7 +158,7 @@ def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
 
 
 def _redirect(result: str, address: str) -> RedirectResponse:
-    """Redirect to `address` (if that is not on this page, to DEFAULT_ADDRESS) with the login's
+    """Redirect to `address`, or to DEFAULT_ADDRESS if it is of another site; add the login's
     result."""
     query = address.removeprefix("/?") if address.startswith("/?") else ""
     values = [pair for pair in parse_qsl(query) if pair[0] != RESULT_PARAMETER]

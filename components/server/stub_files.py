@@ -13,8 +13,8 @@ _COMPONENT_CLASS = "ComponentMeta"
 
 @contextmanager
 def skip_stub_files() -> Iterator[None]:
-    """Inside the `with` block Gradio compares no stubs, since `inspect.getfile` fails for its
-    components."""
+    """In a `with` block, make `inspect.getfile` fail for components, so that no stubs are
+    compared."""
     find = inspect.getfile
 
     def find_file(value: Any) -> str:

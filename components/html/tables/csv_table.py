@@ -13,8 +13,7 @@ ESTIMATE_COLUMNS: Final = ("value", "low", "high", "n", "items", "unit", "note")
 
 
 def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvTable:
-    """Columns and rows of a table as a dict, from which the page's script writes the CSV
-    download."""
+    """Dict with the columns and rows of a table, for the CSV download by the page's script."""
     return {"columns": list(columns), "rows": [list(row) for row in rows]}
 
 

@@ -109,8 +109,8 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
-    """Ends of the common scale of all bars, in per cent left (negative) and right of the tie's
-    middle."""
+    """Left (negative) and right end of the common scale, in per cent from the middle of the
+    ties."""
     left, right = 10.0, 10.0
     for row in rows:
         part = row.shares()

@@ -21,8 +21,7 @@ from studies import settings
 SWEEP_SECONDS: Final = 10.0
 """Seconds between two clean-ups."""
 MAX_AGE_SECONDS: Final = 3_600.0
-"""Age at which a file is deleted; if more than half of the quota is used, it may be deleted
-earlier."""
+"""Age at which a file is deleted, or earlier if more than half of the quota is used."""
 IN_USE_SECONDS: Final = 120.0
 """Age in seconds before which no file is deleted, since it may be in use."""
 MAX_FILES: Final = 20_000
@@ -70,8 +69,7 @@ def delete_old_files(folder: Path, most: int, now: float) -> int:
 
 
 class TempFileQuota:
-    """Limit of `most` bytes on all temporary files; a thread deletes old files every `every`
-    seconds."""
+    """Limit of `most` bytes on all temporary files; a thread deletes old files."""
 
     def __init__(self, most: int, every: float = SWEEP_SECONDS) -> None:
         """Start the thread. If the environment names no folder for temporary files, a new one is
