@@ -36,8 +36,8 @@ class SharePoint:
 
 
 def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Figure:
-    """Figure of the first-position share after each verdict; its y range is fixed, so that redrawn
-    charts can be compared."""
+    """Figure of the first-position share after each verdict; its y range is one of two fixed
+    ranges, so that redrawn charts can be compared."""
     points = [points[i] for i in thin_indices(len(points))]
     last = points[-1] if points else None
     colour = _lean_colour(last, even)

@@ -90,8 +90,7 @@ class Raters:
 
     @cached_property
     def truth(self) -> TruthSource:
-        """Source of the better answers: "design" of the data, votes of "people", or "none"
-        known."""
+        """Source of the better answers: "design" of the data, "people" (votes), or "none"."""
         known = self.rows["truth"].to_numpy() >= 0
         if not known.any():
             return "none"

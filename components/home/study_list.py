@@ -162,8 +162,7 @@ def _row_html(
 
 
 def _judges_text(store: Store, name: str) -> str:
-    """Name of the only judge, or the number of judges; without calls, of those in the study
-    file."""
+    """Name of the only judge, or the number of judges."""
     judges = {judge for judge, *_ in store.ask_counts(name) if not judge.startswith(HUMAN_PREFIX)}
     if not judges:
         with contextlib.suppress(EvenhandError):  # opening the study reports the error

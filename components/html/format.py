@@ -69,8 +69,7 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
 
 
 def _bound_sign(estimate: Estimate) -> str:
-    """Return "≥ " for an estimate with only a lower bound, "≤ " with only an upper bound, else
-    empty."""
+    """Sign "≥ " if an estimate has only a lower bound, "≤ " if only an upper one; else empty."""
     if is_known(estimate.low) == is_known(estimate.high):
         return ""
     return f"≥{NARROW_SPACE}" if is_known(estimate.low) else f"≤{NARROW_SPACE}"

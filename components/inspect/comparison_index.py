@@ -312,8 +312,8 @@ def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[st
 
 
 def _row_of_verdict(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """First row of one order with a usable reply, else the first row; noise-floor repeats are left
-    out as in `_without_noise_repeats`."""
+    """Row that gives one order its status: the first with a usable reply, else the first. A
+    noise-floor repeat is taken only if there are no other rows."""
     planned = _without_noise_repeats(rows)
     return next((row for row in planned if row["status"] in USABLE_STATUSES), planned[0])
 

@@ -61,7 +61,7 @@ def _echo_spans(order: OrderReplies, item: Item | None) -> tuple[tuple[int, int]
 
 
 def _verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
-    """Whether the verdict was read from a passage of `_echo_spans`."""
+    """Whether the verdict was read from words that the reply repeats from a suspicious text."""
     read = order.reply.span
     return read is not None and any(
         start <= read[0] and read[1] <= end for start, end in _echo_spans(order, item)

@@ -85,8 +85,7 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with all its texts; `answers`: (model, text) in the order of the first
-    call."""
+    """One comparison with all its texts; `answers`: (model, text), in the first call's order."""
 
     line: ComparisonRow
     item: Item | None

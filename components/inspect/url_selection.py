@@ -40,13 +40,13 @@ class Selection:
     """Only comparisons on which this rater (a judge or prompt as named in the results, or "people")
     and the comparison's judge disagree in at least one order."""
     suspect: str = ""
-    """Injection suspects: "only" comparisons with one, or comparisons "without" any."""
+    """Comparisons with an injection suspect ("only"), or comparisons with none ("without")."""
     verified: str = ""
     """Only comparisons with an answer (of `contestant`, if set) that got this kind of verification,
     a key of `verification_filter.VERIFICATION_KINDS`."""
     rule: str = ""
-    """Only comparisons of `judge` for which this remedy, named by its `rule_key`, is worth another
-    credit (right 1, undecided ½, wrong 0) than a single call."""
+    """Only comparisons of `judge` that this remedy (a `rule_key`) decides with another credit
+    (right 1, undecided ½, wrong 0) than a single call."""
     checked: str = ""
     """Only verdicts on single answers with this outcome: "pass_good", "pass_bad" (a bad answer
     passed), "fail_good" or "fail_bad"."""

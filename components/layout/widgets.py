@@ -91,8 +91,7 @@ def ClickableHTML(
 
 
 def MarkEvents() -> gr.HTML:
-    """An invisible component whose `.select(fn)` handles the clicks on all components with
-    `marks=True`.
+    """An invisible component; its `.select(fn)` handles clicks on all components with `marks=True`.
 
     One event for all is faster than one for each: when a page is opened, Gradio's script compares
     every component with the components of every event.

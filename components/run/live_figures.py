@@ -46,7 +46,7 @@ NO_VERDICT: Final = Estimate(None, note="no verdict yet")
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """Numbers and charts of a study at one moment, from the first `rows` judgements: first-position
+    """Numbers and charts of a study at one moment, computed from `rows` judgements: first-position
     share, Elo and win rates."""
 
     rows: int

@@ -45,7 +45,7 @@ class RunFacts:
     unpriced: int = 0
     """Number of calls of unknown price, whose cost is not in `spent`."""
     missing: CostQuote = NO_ASKS
-    """Number and cost of the calls that the button Run would make; 0 calls during a run."""
+    """Number and cost of the calls that the button Run would make; not computed during a run."""
     failed: CostQuote = NO_ASKS
     """Number and cost of the calls that the button Retry would make."""
     judges_without_key: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class RunFacts:
     owned: bool = True
     """Whether the current visitor may run and control the study."""
     made: RunSpending = NO_CALLS
-    """Calls, dollars and tokens of all runs of the study; 0 calls during a run."""
+    """Calls, dollars and tokens of all runs of the study; not computed during a run."""
     forecast: CostQuote | None = None
     """Forecast number and cost of all calls; None if unknown, or while calls are missing."""
 
@@ -98,8 +98,7 @@ class RunFacts:
 
     @property
     def offers_retry(self) -> bool:
-        """Whether Retry would make calls that Run would not: Run repeats only calls with an
-        error."""
+        """Whether Retry would make calls that Run, which repeats only errors, would not."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 

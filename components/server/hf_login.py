@@ -158,8 +158,7 @@ def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
 
 
 def _redirect(result: str, address: str) -> RedirectResponse:
-    """Redirect to `address`, or to DEFAULT_ADDRESS if it is of another site; add the login's
-    result."""
+    """Redirect to `address` (of another site: to DEFAULT_ADDRESS), with the login's result."""
     query = address.removeprefix("/?") if address.startswith("/?") else ""
     values = [pair for pair in parse_qsl(query) if pair[0] != RESULT_PARAMETER]
     values = values or parse_qsl(DEFAULT_ADDRESS[2:])

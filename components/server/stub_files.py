@@ -13,8 +13,7 @@ _COMPONENT_CLASS = "ComponentMeta"
 
 @contextmanager
 def skip_stub_files() -> Iterator[None]:
-    """In a `with` block, make `inspect.getfile` fail for components, so that no stubs are
-    compared."""
+    """In a `with` block, `inspect.getfile` fails for components, so that no stub is compared."""
     find = inspect.getfile
 
     def find_file(value: Any) -> str:

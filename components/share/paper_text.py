@@ -46,8 +46,8 @@ PAIR_TABLES: Final = _tables_of(
     bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, wins_tab.VIEW, remedies_tab.VIEW
 )
 POINT_TABLES: Final = _tables_of(pass_fail_tab.VIEW, scores_tab.VIEW)
-"""PAIR_TABLES make the tables on comparisons, POINT_TABLES those on single answers; together they
-are in the order of TABLE_NAMES."""
+"""Functions that make tables: PAIR_TABLES those on comparisons, POINT_TABLES those on single
+answers; together they are in the order of TABLE_NAMES."""
 
 
 def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:

@@ -103,8 +103,7 @@ def _requirements(runs: bool) -> str:
 
 
 def _readme(study: str, *, frozen: bool) -> str:
-    """README of the folder: metadata of a Space from the project's README, with the study's
-    name."""
+    """README of the folder: metadata of the project's README, with the study's name."""
     _, front, _ = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     values: dict[str, Any] = yaml.safe_load(front)
     values["title"] = study[:60]

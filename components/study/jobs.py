@@ -97,8 +97,7 @@ def test_judge(
 def judge_models(
     text: str, folder: Path, place: int, typed: TypedKeys, consents: Consents
 ) -> ModelList:
-    """Request the models at the address of the judge with index `place`; this also tests its
-    key."""
+    """Request the models at the address of the judge at index `place`; this also tests its key."""
     judges = read_lenient_study(text, folder).judges
     if not 0 <= place < len(judges):
         return ModelList("", error="this judge is no longer in the study; reload the page")

@@ -188,9 +188,8 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
 def build_voter_view(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
 ) -> VoterView:
-    """The content of a ballot as the voter sees it. It includes the reference answer only if
-    `form.reference` is set, the ballot is no verification, and the answer is not on the ballot
-    anyway."""
+    """The content of a ballot as the voter sees it; with the reference answer if `form.reference`
+    is set, unless the ballot is a verification or shows that answer anyway."""
     images = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
     criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
     if ballot.mode in ("pass", "score"):

@@ -32,9 +32,9 @@ LEVEL_NAMES: Final[Mapping[str, str]] = {
 }
 """Names of the five levels, from left to right in the bar."""
 _MIN_LABEL_WIDTH: Final = 4.2
-"""A smaller segment, in per cent of the readable verdicts, does not show its number."""
+"""A segment of fewer per cent of the readable verdicts does not show its number."""
 _MIN_TIE_LABEL_WIDTH: Final = 18
-"""The same limit for the segment of ties; larger, since the centre line runs behind its number."""
+"""A segment of ties of fewer per cent shows no number, since the centre line runs behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,7 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
-    """Left (negative) and right end of the common scale, in per cent from the middle of the
-    ties."""
+    """Left (negative) and right end of the scale, in per cent from the middle of the ties."""
     left, right = 10.0, 10.0
     for row in rows:
         part = row.shares()

@@ -13,8 +13,7 @@ MMAP_THRESHOLD_BYTES: Final = 1 << 20
 
 
 def limit_heap_retention() -> None:
-    """Make glibc return the memory of deleted large arrays to the system; called before threads
-    start.
+    """Make glibc return the memory of deleted large arrays; called before threads start.
 
     Otherwise the server would hold about a gigabyte of unused memory after a few large views. On
     systems without glibc this function does nothing.

@@ -21,7 +21,7 @@ from studies import settings
 SWEEP_SECONDS: Final = 10.0
 """Seconds between two clean-ups."""
 MAX_AGE_SECONDS: Final = 3_600.0
-"""Age at which a file is deleted, or earlier if more than half of the quota is used."""
+"""Age in seconds at which a file is deleted; earlier if more than half of the quota is used."""
 IN_USE_SECONDS: Final = 120.0
 """Age in seconds before which no file is deleted, since it may be in use."""
 MAX_FILES: Final = 20_000

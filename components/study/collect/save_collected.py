@@ -83,8 +83,7 @@ def _normalise_category(category: str) -> str:
 
 
 def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
-    """Items as (label, id): first with images but no caption, then with both, then without
-    images."""
+    """Items as (label, id): with images but no caption, then with both, then without images."""
 
     def rank(item: Item) -> tuple[bool, bool]:
         return (not item.images, any(item.context))

@@ -184,8 +184,7 @@ def key_input(owner: str, to: str, url: str, *, disabled: bool = False) -> Marku
 
 
 def key_reason_field(owner: str, to: str, url: str, host: str) -> Markup:
-    """HTML field (id `to`) for the missing key of the judge `owner`, and its button "Use this
-    key"."""
+    """HTML field (id `to`) for the missing key of `owner`, with its button "Use this key"."""
     field = _attributes(
         type="password", id=to, cls="eh-in", data_key_draft=owner, autocomplete="off",
         data_key_url=url, aria_describedby=f"{to}-note",

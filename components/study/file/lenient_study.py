@@ -56,7 +56,8 @@ class FormState:
     """Prompt in the drawer, by its name in study files; empty: the first prompt of the study."""
     other: str = ""
     mode: str = "side"
-    """Content of the prompt drawer: "library", "side" (as sent to a judge), "editor", "compare"."""
+    """Content of the prompt drawer: "library", "side" (template and preview), "editor",
+    "compare"."""
     judge: str = ""
     """Index (as text) of the judge in the open drawer."""
     describer: str = ""

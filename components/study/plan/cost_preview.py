@@ -185,8 +185,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     """Key figure: the smallest first-position share that one judge with one prompt can show to
-    differ from 50 %. Verdicts on one item are assumed to have the correlation
-    ASSUMED_CORRELATION."""
+    differ from 50 %, if verdicts on one item correlate as assumed (ASSUMED_CORRELATION)."""
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
@@ -281,8 +280,7 @@ def one_item_plan(plan: Plan) -> Plan:
 
 
 def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Two models with an answer to the item (a baseline first); all if a prompt shows all
-    answers."""
+    """Models of the trial: two with an answer to the item, or all if a prompt shows all answers."""
     names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
     if any(prompt.protocol == "choice" for prompt in plan.prompts):
         return tuple(names)
