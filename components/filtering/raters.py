@@ -102,8 +102,8 @@ class Raters:
 
 @memoise_by_study
 def truth_source(view: FilteredStudy) -> TruthSource:
-    """How the better answers are known: "people" if only by votes, else "design". The page calls a
-    verdict "correct" only with "design"."""
+    """Source of the better answers: "people" if they are known by votes only, else "design". The
+    page calls a verdict "correct" only with "design"."""
     items = view.store.item_facts(view.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"

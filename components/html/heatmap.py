@@ -27,11 +27,11 @@ from components.html.tables.table import Matrix
 from studies.domain import Estimate
 
 MIN_INK_ITEMS: Final = 10
-"""A coloured cell with an estimate from fewer items shows its number in grey."""
+"""Number of items below which a coloured cell shows its number in grey."""
 _MAX_TURNED_ROWS: Final = 6
-"""On a phone, a matrix with at most this many rows is transposed; a larger one scrolls."""
+"""Maximum rows of a matrix that is transposed on a phone; a larger one scrolls."""
 _CROWDED_COLUMNS: Final = 7
-"""In a narrow panel, a matrix with more columns shows intervals only in the hover cards."""
+"""Number of columns above which a matrix in a narrow panel shows intervals only on hover."""
 _MANY_COLUMNS: Final = 12
 _SOFT_HYPHEN, _ZERO_WIDTH_SPACE = "\u00ad", "\u200b"
 _SYLLABLE_BREAK: Final = re.compile(

@@ -10,8 +10,7 @@ from typing import Final
 from components.html.markup import Markup, escape, join
 
 MIN_SHARED_WORDS: Final = 0.25
-"""If a smaller share of the words is common to both texts, no differences are marked, since nearly
-every word would be."""
+"""Minimum share of common words for differences to be marked; below, nearly all words would be."""
 MAX_WORDS: Final = 6000
 _SPACE: Final = re.compile(r"(\s+)")
 

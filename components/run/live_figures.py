@@ -57,8 +57,8 @@ class LiveFigures:
     elo_figure: Figure | None
     wins_figure: Figure | None
     sequence: Estimate = NO_VERDICT
-    """Of the items with more verdicts for one position than for the other, the share that favours
-    the first position, with a confidence sequence."""
+    """Share of items with more verdicts for the first position than for the second, among items
+    with unequal numbers; with a confidence sequence."""
     changed: Estimate = NO_VERDICT
     """Share of comparisons judged in all orders whose verdict changes with the order."""
     repeats: Estimate = NO_VERDICT
@@ -66,11 +66,11 @@ class LiveFigures:
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
-"""In a study with more calls, the live figures count only verdicts that arrive after the Run tab
-was opened."""
+"""Maximum calls of a study whose live figures count all verdicts; in a larger study they count only
+verdicts that arrive after the Run tab was opened."""
 MAX_COMPARED_ROWS: Final = 50_000
-"""With more verdicts, the Run tab does not compute the shares of comparisons that change with the
-order or on a repeat; the Results tab does."""
+"""Maximum verdicts for which the Run tab computes the shares of comparisons that change with the
+order or on a repeat; with more, only the Results tab does."""
 
 
 @dataclass(slots=True)

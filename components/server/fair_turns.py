@@ -20,7 +20,7 @@ MAX_REMEMBERED_CLIENTS: Final = 4_000
 """Maximum network addresses and sessions whose last turn is stored; the oldest are deleted and then
 count as new."""
 UNREAD_ANSWER_SECONDS: Final = 20.0
-"""A session's unread messages are not deleted within so many seconds of its last message."""
+"""Seconds after a session's last message during which its unread messages are not deleted."""
 IDLE_SECONDS: Final = 20.0
 """Seconds without an event after which the queue is idle."""
 IDLE_POLL_SECONDS: Final = 0.025

@@ -37,8 +37,8 @@ LOGIN_STATE_PREFIX: Final = "_state_huggingface_"
 RESULT_PARAMETER: Final = "login"
 """Query parameter with the result of a login."""
 MAX_ADDRESS_LENGTH: Final = 2_000
-"""A longer return address is replaced by DEFAULT_ADDRESS, since the session's cookie holds only
-about 4,000 characters."""
+"""Maximum characters of a return address; a longer one is replaced by DEFAULT_ADDRESS, since the
+session's cookie holds only about 4,000."""
 DEFAULT_ADDRESS: Final = "/?tab=vote"
 LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -13,7 +13,7 @@ _COMPONENT_CLASS = "ComponentMeta"
 
 @contextmanager
 def skip_stub_files() -> Iterator[None]:
-    """In a `with` block, `inspect.getfile` fails for components, so that no stub is compared."""
+    """Make `inspect.getfile` fail for components in a `with` block, so that no stub is compared."""
     find = inspect.getfile
 
     def find_file(value: Any) -> str:

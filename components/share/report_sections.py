@@ -92,8 +92,8 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
 
 
 def _points_view(view: FilteredStudy) -> View:
-    """For a study of single answers, the view (pass/fail or scores) with the report's headline and
-    key figures."""
+    """View (pass/fail or scores) with the headline and key figures of a report on single
+    answers."""
     return pass_fail_tab.VIEW if has_pass_fail(view) else scores_tab.VIEW
 
 

@@ -32,9 +32,9 @@ LEVEL_NAMES: Final[Mapping[str, str]] = {
 }
 """Names of the five levels, from left to right in the bar."""
 _MIN_LABEL_WIDTH: Final = 4.2
-"""A segment of fewer per cent of the readable verdicts does not show its number."""
+"""Smallest segment, in per cent of the readable verdicts, that shows its number."""
 _MIN_TIE_LABEL_WIDTH: Final = 18
-"""A segment of ties of fewer per cent shows no number, since the centre line runs behind it."""
+"""Smallest segment of ties, in per cent, that shows its number in front of the centre line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ from studies.spec.study import Study
 from studies.store.store import Store
 
 MAX_EXACT_ASKS: Final = 3000
-"""With more calls, tokens are estimated from a sample of the plan's items."""
+"""Maximum calls of a plan whose tokens are all counted; with more, they are estimated by a
+sample."""
 SAMPLE_ASKS: Final = 1500
 ASSUMED_CORRELATION: Final = 0.1
 """Correlation assumed between verdicts on the same item before there are replies; measured in the

@@ -83,7 +83,8 @@ def _check_patience(judge: JudgeSpec) -> None:
 
 
 def _key_refusal(study: Study, judge: JudgeSpec) -> str:
-    """Why a study may not use the environment variable that it names for a key; "" if it may."""
+    """Reason why a study may not use the environment variable that it names for a key; "" if
+    none."""
     lent = load_host_key()
     if lent is None:
         return (

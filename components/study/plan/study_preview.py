@@ -28,7 +28,7 @@ from studies.spec.keys import DATA, STUDY
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
 
 RETRY_SECONDS: Final = 60.0
-"""For up to so many seconds, a source that failed to load is not loaded again."""
+"""Maximum seconds for which a source that failed to load is not loaded again."""
 
 
 @dataclass(frozen=True, slots=True)

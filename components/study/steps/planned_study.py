@@ -29,7 +29,7 @@ from studies.spec.presentations import resolve_contestants
 from studies.store.store import Store
 
 MAX_MEASURED: Final = 200_000
-"""With more stored verdicts, the form uses assumed variances instead of measured ones."""
+"""Maximum stored verdicts from which the form measures variances; with more, they are assumed."""
 _PAIRED: Final = frozenset({"pairwise", "five-level", "factuality"})
 
 

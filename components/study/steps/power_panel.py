@@ -35,7 +35,7 @@ _NORMAL_95: Final = 1.96
 ASSUMED_FLIPS: Final = 0.3
 """Share of comparisons assumed to flip, to compute the detectable preference for a position."""
 _VOTES: Final = 40
-"""If the data have no labels, the panel states the precision that this many votes would give."""
+"""Number of votes for which the panel states the precision, if the data have no labels."""
 _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 

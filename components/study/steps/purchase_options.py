@@ -22,7 +22,7 @@ from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
 _MIN_STEP: Final = 50
-"""More questions are offered in steps of at least this number, or all that the data still have."""
+"""Minimum number of additional questions offered, unless the data have fewer."""
 NEEDS_PROBABILITIES: Final = "label-probability"
 """Prompt that needs token probabilities, which many judges do not return."""
 _SOURCES: Final = {

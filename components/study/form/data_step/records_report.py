@@ -167,7 +167,7 @@ def mapping_form(preview: StudyPreview) -> Markup:
 
 ANSWER_FIELD: Final = "responses."
 _ROW_LAYOUTS: Final = frozenset({"contestant", "first", "second", "a", "b", "winner", "score"})
-"""A mapping to one of these fields shows that a row of the table is one answer or one verdict."""
+"""Fields that a mapping has only if each row of the table is one answer or one verdict."""
 
 
 def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]:
