@@ -35,7 +35,7 @@ def elo_curve_figure(
     height: int = 380,
     revision: str = "elo",
 ) -> Figure:
-    """Figure of Elo ratings after each battle: a line per model for the actual order of battles (if
+    """Figure of Elo ratings after each battle: a line per model for one order of the battles (if
     `lines` is set), and a band per model for shuffled orders.
 
     `battles` are the numbers of battles at which `curves` (model -> ratings) and `band` (model ->

@@ -62,15 +62,15 @@ class LiveFigures:
     changed: Estimate = NO_VERDICT
     """Share of comparisons judged in all orders whose verdict changes with the order."""
     repeats: Estimate = NO_VERDICT
-    """Share of comparisons whose verdict changes between repeats in the same order."""
+    """Changes on a repeat: how often the verdict changes when the same call is repeated."""
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
 """Maximum calls of a study whose live figures count all verdicts; in a larger study they count only
 verdicts that arrive after the Run tab was opened."""
 MAX_COMPARED_ROWS: Final = 50_000
-"""Maximum verdicts for which the Run tab computes the shares of comparisons that change with the
-order or on a repeat; with more, only the Results tab does."""
+"""Maximum verdicts for which the Run tab computes how often they change with the order or on a
+repeat; with more, only the Results tab does."""
 
 
 @dataclass(slots=True)

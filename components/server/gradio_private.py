@@ -217,7 +217,7 @@ class FairQueue(QuietQueue):
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:
-        """Delete the unread messages of the sessions in `sessions_to_drop`."""
+        """Delete the unread messages of the sessions that `sessions_to_drop` returns."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting(), *self._running())}

@@ -95,7 +95,8 @@ def bind(
     view_inputs: list[Any],
     view_of: Callable[..., FilteredStudy | None],
 ) -> None:
-    """Bind the events of the drawer; `view_of(*view_inputs)` returns the study with its filters."""
+    """Bind the events of the drawer; `view_of` takes the values of `view_inputs` and returns the
+    study with its filters."""
 
     def open_drawer(*values: Any) -> list[Any]:
         view = view_of(*values)

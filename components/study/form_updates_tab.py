@@ -53,7 +53,7 @@ def form_updates(
     store: Store,
     before: FormState | None = None,
 ) -> list[Any]:
-    """Values of `form_outputs`: study file, form and plan. The text in the prompt editor is
+    """Values for `form_outputs`: study file, form and plan. The text in the prompt editor is
     replaced only if the editor was closed or had another prompt before (form state `before`)."""
     look = build_preview(text, store.folder)
     was = before or FormState()

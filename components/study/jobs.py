@@ -306,8 +306,9 @@ def columns_to_name(text: str, folder: Path) -> bool:
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """Return the study file with the uploaded files as its data. Several files are read as a folder
-    of a known format, else as one file of questions and one file of answers per other model."""
+    """Return the study file with the uploaded files as its data. Several files are read as a
+    folder of a known format; if none fits, one file has the questions, each other one a model's
+    answers."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)

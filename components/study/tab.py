@@ -149,8 +149,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
 
 
 def open_study(store: Store, name: str, text: str, view: FormState, tested: Any) -> list[Any]:
-    """Values of `form_outputs` that show a stored study, with its unsaved changes if there are any.
-    Unsaved changes `text` of the study shown until now are kept in the form state."""
+    """Values for `form_outputs` that show a stored study, with its unsaved changes if there are
+    any. Unsaved changes `text` of the study shown until now are kept in the form state."""
     unsaved = dict(view.unsaved)
     if view.study and text.strip() != view.opened.strip():
         unsaved[view.study] = text

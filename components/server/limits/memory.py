@@ -9,7 +9,7 @@ from typing import Final
 _M_MMAP_THRESHOLD: Final = -3
 _M_ARENA_MAX: Final = -8
 MMAP_THRESHOLD_BYTES: Final = 1 << 20
-"""Minimum size of an array with memory of its own, which is returned when it is deleted."""
+"""Minimum bytes of an array that gets memory of its own, returned when the array is deleted."""
 
 
 def limit_heap_retention() -> None:

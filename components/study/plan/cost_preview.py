@@ -25,8 +25,7 @@ from studies.spec.study import Study
 from studies.store.store import Store
 
 MAX_EXACT_ASKS: Final = 3000
-"""Maximum calls of a plan whose tokens are all counted; with more, they are estimated by a
-sample."""
+"""Maximum calls of a plan whose tokens are all counted; with more, a sample is counted."""
 SAMPLE_ASKS: Final = 1500
 ASSUMED_CORRELATION: Final = 0.1
 """Correlation assumed between verdicts on the same item before there are replies; measured in the
@@ -185,8 +184,8 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 
 def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
-    """Key figure: the smallest first-position share that one judge with one prompt can show to
-    differ from 50 %, if verdicts on one item correlate as assumed (ASSUMED_CORRELATION)."""
+    """Key figure: the smallest first-position share above 50 % that one judge with one prompt
+    detects with 80 % power, if verdicts on one item correlate by ASSUMED_CORRELATION."""
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)

@@ -83,8 +83,7 @@ def _check_patience(judge: JudgeSpec) -> None:
 
 
 def _key_refusal(study: Study, judge: JudgeSpec) -> str:
-    """Reason why a study may not use the environment variable that it names for a key; "" if
-    none."""
+    """Reason why a study may not use the environment variable that it names for a key, or ""."""
     lent = load_host_key()
     if lent is None:
         return (
