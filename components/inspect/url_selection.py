@@ -89,9 +89,9 @@ def parse_selection(values: Mapping[str, Any]) -> Selection:
 
 
 def apply_click(selection: Selection, event: object) -> Selection:
-    """Return the selection changed by a click or field: {"set": {…}}, {"page": 2}, {"key": "…"} or
-    {"clear": 1}. The event comes from the browser, so it cannot change the study, and unknown
-    fields are ignored."""
+    """Return the selection after a click or an edited field, which the browser sends as {"set":
+    {…}}, {"page": 2}, {"key": "…"} or {"clear": 1}. Unknown fields, and another study, are
+    ignored."""
     if not isinstance(event, Mapping):
         return selection
     if event.get("clear"):
