@@ -176,22 +176,20 @@ class JudgementQueries(StoreFile):
         return self._frame_row_cursor(name, since).fetchall()
 
     def _column_texts(self, name: str) -> Iterator[ColumnTexts]:
-        """Yield the rows of a study's frame in plan order, in blocks of ROWS_PER_BLOCK asks."""
+        """Yield the rows of a study's frame in plan order, in blocks."""
         plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
         group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
-        for first, last in self.plan_blocks(name):
-            row = self.read(
-                "SELECT group_concat(json_quote(p.item), ?1), "
-                f"group_concat(json_array({', '.join(group)}), ?1), group_concat(j.seq), "
-                "json_group_array(json(j.scores)), json_group_array(json(j.probabilities)) "
-                # CROSS JOIN fixes the order of the join, and with it the order of the rows.
-                "FROM plan p CROSS JOIN judgements j ON p.key=j.key "
-                "WHERE p.study=(SELECT id FROM studies WHERE name=?2) "
-                "AND p.position BETWEEN ?3 AND ?4",
-                (ROW_SEP, name, first, last),
-            ).fetchone()
-            if row[0] is not None:
-                yield ColumnTexts(*row)
+        rows = self.read_blocks(
+            name,
+            f"SELECT group_concat(json_quote(p.item), '{ROW_SEP}'), "
+            f"group_concat(json_array({', '.join(group)}), '{ROW_SEP}'), group_concat(j.seq), "
+            "json_group_array(json(j.scores)), json_group_array(json(j.probabilities)) "
+            # CROSS JOIN fixes the order of the join, and with it the order of the rows.
+            "FROM plan p CROSS JOIN judgements j ON p.key=j.key "
+            "WHERE p.study=(SELECT id FROM studies WHERE name=:study) "
+            "AND p.position BETWEEN :first AND :last",
+        )
+        yield from (ColumnTexts(*row) for row in rows if row[0] is not None)
 
     def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
         """Return a cursor over the rows of a frame; reading five million rows at once would not fit

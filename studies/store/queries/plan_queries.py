@@ -132,14 +132,15 @@ class PlanQueries(StoreFile):
 
     def _count_asks(self, name: str) -> list[list[Any]]:
         found: Counter[str] = Counter()
-        for first, last in self.plan_blocks(name):
-            (texts,) = self.read(  # GROUP BY would sort all rows, which takes twice as long
-                "SELECT group_concat(json_array(p.judge, p.prompt, p.origin, "
-                "COALESCE(j.status, 'pending')), ?1) FROM plan p LEFT JOIN judgements j USING(key) "
-                "WHERE p.study=(SELECT id FROM studies WHERE name=?2) "
-                "AND p.position BETWEEN ?3 AND ?4",
-                (ROW_SEP, name, first, last),
-            ).fetchone()
+        rows = self.read_blocks(
+            name,  # GROUP BY would sort all rows, which takes twice as long
+            "SELECT group_concat(json_array(p.judge, p.prompt, p.origin, "
+            f"COALESCE(j.status, 'pending')), '{ROW_SEP}') "
+            "FROM plan p LEFT JOIN judgements j USING(key) "
+            "WHERE p.study=(SELECT id FROM studies WHERE name=:study) "
+            "AND p.position BETWEEN :first AND :last",
+        )
+        for (texts,) in rows:
             found.update((texts or "").split(ROW_SEP))
         return sorted([*json.loads(text), count] for text, count in found.items() if text)
 
