@@ -105,10 +105,7 @@ class JudgementColumns:
 
     @classmethod
     def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
-        """Read the blocks of rows that the store yields.
-
-        Texts that repeat in most rows are converted once per combination instead of once per row.
-        """
+        """Read a study's rows from the blocks that the store yields."""
         self = cls.__new__(cls)
         self._prepare(no_pick)
         for block in blocks:
@@ -175,8 +172,8 @@ def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
 
 
 def _parse_distinct(joined: str) -> tuple[np.ndarray, list[Any]]:
-    """Parse JSON texts joined by ROW_SEP; return the index of each row's value among the distinct
-    values, and these values in order of first appearance."""
+    """Parse JSON texts joined by ROW_SEP; return an index for each text, into the list of distinct
+    values that is the second result."""
     codes, texts = pd.factorize(np.asarray(joined.split(ROW_SEP), dtype=object))
     return codes, [json.loads(text) for text in texts]
 
