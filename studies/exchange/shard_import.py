@@ -134,7 +134,7 @@ def _with_recorded_keys(
 
 
 class RecordedKeyMaker:
-    """Makes the same keys as `studies.recorded_keys.recorded_key`, but faster."""
+    """Maker of the same keys as `studies.recorded_keys.recorded_key`, but faster."""
 
     def __init__(self, source: str) -> None:
         self._source = source

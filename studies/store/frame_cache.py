@@ -130,11 +130,8 @@ _MAKERS: Final[list[ModuleType]] = []
 
 
 def register_maker(module: ModuleType) -> None:
-    """Register a module whose code, with all its imports, produces the cached data.
-
-    The store's module calls this function, because this module cannot import the store's module
-    without an import circle.
-    """
+    """Register a module that produces cached data; data of other code of the module, or of modules
+    that it imports, is then ignored."""
     if module not in _MAKERS:
         _MAKERS.append(module)
         _code_fingerprint.cache_clear()

@@ -21,7 +21,7 @@ from studies.store.writer import StoreWriter
 MIN_CACHED_SECONDS: Final = 1.0
 """Minimum seconds of a computation whose result is also cached on disk."""
 ROWS_PER_BLOCK: Final = 20_000
-"""Number of rows that one query joins into one text per column, limited to save memory."""
+"""Number of rows of a plan that are read together, limited to save memory."""
 Value = TypeVar("Value")
 
 

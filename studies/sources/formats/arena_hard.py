@@ -38,7 +38,7 @@ def matches_table(table: SourceTable) -> str:
 
 
 def read(source: OpenSource) -> SourceBuilder:
-    """Read judgements; questions and answers come from the files in `data.files`, under any key."""
+    """Read judgements, with the questions and answers in the files of `data.files`."""
     builder = SourceBuilder()
     questions: dict[str, tuple[str, str]] = {}
     answers: dict[str, dict[str, str]] = {}

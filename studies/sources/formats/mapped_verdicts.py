@@ -47,7 +47,7 @@ _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie",
 
 
 def has_rating(fields: Mapping[str, str]) -> bool:
-    """Whether each row of the mapped table has one answer's score, or a judge's reply about it."""
+    """Whether the mapping says that each row has a score of one answer, or a reply about it."""
     return "contestant" in fields and ("score" in fields or "reply" in fields)
 
 

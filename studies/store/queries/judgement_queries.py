@@ -119,11 +119,9 @@ class JudgementQueries(StoreFile):
     def latest_judgements(
         self, name: str, count: int, *, failures_only: bool = False
     ) -> list[Judgement]:
-        """Return the last judgements of a study, newest first.
-
-        CROSS JOIN fixes the order of the join: SQLite reads back from the newest judgement and
-        stops when enough are found. Otherwise it would sort a million rows to find eight.
-        """
+        """Return the last `count` judgements of a study, newest first."""
+        # CROSS JOIN fixes the order of the join: SQLite reads back from the newest judgement and
+        # stops when enough are found. Otherwise it would sort a million rows to find eight.
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
         newest = [
             seq

@@ -121,12 +121,8 @@ class PlanQueries(StoreFile):
         return dict(sorted(found.items()))
 
     def ask_counts(self, name: str) -> list[tuple[str, str, str, str, int]]:
-        """Count the asks by judge, prompt, origin and status; asks without a judgement have the
-        status `pending`.
-
-        One pass over the plan gives all counts of a study; for a large study the result is cached
-        on disk.
-        """
+        """Return (judge, prompt, origin, status, number of asks) for each such combination; asks
+        without a judgement have the status `pending`."""
         rows = self.cached(name, "asks", lambda: self._count_asks(name))
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
@@ -147,10 +143,8 @@ class PlanQueries(StoreFile):
 def repeated_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
-    """Count, by status, the live asks that have one of these statuses.
-
-    Only judgements up to the sequence number (seq) `until` count.
-    """
+    """Count, by status, the live asks whose judgement has one of these statuses and a sequence
+    number (seq) of at most `until`."""
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.origin='live' "

@@ -11,7 +11,7 @@ from studies.store.store_file import StoreFile
 
 
 class AttemptTotals(NamedTuple):
-    """Totals of all attempts of one judge with the same outcome."""
+    """Totals of all attempts of one judge with the same outcome; `calls` is their number."""
 
     judge: str
     outcome: str
@@ -131,7 +131,8 @@ def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
 
 
 class SiblingSpending(NamedTuple):
-    """Spending of another run of the same study, on judges that are not free."""
+    """Spending of another run of the same study, on judges that are not free; `highest` are the
+    dollars of its dearest attempt."""
 
     owner: str
     dollars: float

@@ -154,7 +154,8 @@ def _insert_row(connection: sqlite3.Connection, table: str, record: dict[str, An
 
 
 def _count_lost(trees: PageTrees, result: TableResult) -> None:
-    """Count a table's lost rows by a complete index, else estimate them from the lost pages."""
+    """Count a table's lost rows: exactly, if one of its indexes is undamaged; else estimate them
+    from the number of lost pages."""
     for shape in trees.shapes.values():
         if shape.table == result.name and shape.is_index and not shape.partial:
             entries = sum(1 for _ in trees.rows(shape.name))
