@@ -37,8 +37,8 @@ QUESTION_META: Final = "question"
 """Key of `Item.meta` with a common id for items that share a question or a conversation; intervals
 count items with the same id as one cluster."""
 REPEATED_META: Final = "repeated_answers"
-"""Key of `Item.meta` whose value names, one per line, the contestants that give this item's answer
-to other questions too (studies/texts/repeated_answers.py)."""
+"""Key of `Item.meta` with the names, one per line, of the contestants that answer other questions
+with the same text as this one (studies/texts/repeated_answers.py)."""
 
 PASS: Final = "pass"
 FAIL: Final = "fail"
@@ -267,8 +267,8 @@ class Ask:
     """One request to one judge.
 
     `shown` lists the contestants in the order shown, `labels` the label of each slot (for a verdict
-    on one answer: the options of the verdict in the order listed). The key is a hash of the whole
-    canonical request.
+    on one answer: the options of the verdict in the order listed). `noise` marks noise-floor
+    repeats. `reads` is the key of the call from whose reply an extraction judge reads the verdict.
     """
 
     key: str
@@ -282,13 +282,12 @@ class Ask:
     unrelated_item: str | None = None
     reads: str | None = None
     orders: int = 1
-    """Number of planned orders of this comparison. A comparison is complete when the verdicts of
-    all its orders are readable."""
+    """Number of planned orders of this comparison; 0 for a recorded verdict of unknown order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict read from a reply, in terms of the slots shown; `pick` is None if the reply
+    """The verdict read from a reply; `pick` is the index of a slot or "tie", None if the reply
     contains only scores."""
 
     pick: int | Literal["tie"] | None = None

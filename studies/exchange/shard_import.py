@@ -62,7 +62,7 @@ class ShardImport:
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
-    """Import the results of asks that are in a plan of this store."""
+    """Import the results of asks that are in a plan of this store; count the other rows."""
     total = ShardImport()
     for path in shards:
         total.files += 1

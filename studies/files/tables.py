@@ -243,8 +243,8 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
 
 
 class _CountedLines:
-    """Iterator over the lines of a file; `number` is the current line, `row_start` the first line
-    of the current row."""
+    """Iterator over the lines of a CSV file, whose rows can have several lines; `number` is the
+    current line, `row_start` the first line of the current row."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
         self._lines = lines

@@ -80,8 +80,8 @@ class NumberListColumn:
         self._parts.append(table)
 
     def table(self, width: int) -> np.ndarray | None:
-        """Return an array with one column per slot, NaN where a row has no number; None if no row
-        has a number."""
+        """Return an array with the first `width` numbers of each row, filled up with NaN; None if
+        no row has a number."""
         if not self._any:
             return None
         whole = np.full((sum(map(len, self._parts)), width), np.nan, np.float32)

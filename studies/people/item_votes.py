@@ -34,9 +34,9 @@ def votes_as_judgements(
 ) -> list[Judgement]:
     """Convert the votes in items to judgements of the study `source`.
 
-    With `asks`, votes become choices among the answers that an ask compares. A vote on exactly
-    these answers is taken as it is; from a ranking, or a pick out of more answers, the choice is
-    derived if it follows. Without `asks`, each vote is converted as given, and a ranking as a pick
+    With `asks`, a vote becomes a choice among the answers that an ask compares: a vote on exactly
+    these answers is taken as it is; a ranking, or a pick out of more answers, is converted if it
+    decides between them. Without `asks`, each vote is converted as given, and a ranking as a pick
     of its best answer. A person's votes on an item are left out if `besides` already contains a
     judgement of this person on the item.
     """

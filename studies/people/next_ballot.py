@@ -122,7 +122,7 @@ class BallotPicker:
         )
 
     def _tie_break(self, unit: VotableComparison) -> bytes:
-        """Return a hash that puts comparisons in an order that is random for study and voter."""
+        """Return a hash by which comparisons are put in a random order, another for each voter."""
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
     def _order(self, unit: VotableComparison) -> tuple[str, ...]:

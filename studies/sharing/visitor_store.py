@@ -106,7 +106,7 @@ class VisitorStore(Store):
         return marked if taken or self.owns(marked) else name
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study of this visitor; a name is taken if any visitor's study has it."""
+        """Rename a study of this visitor; `other` must not be the name of any visitor's study."""
         self.require_owner(name)
         self._cache.drop(name)
         self._unrestricted.rename_study(name, other)

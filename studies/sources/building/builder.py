@@ -178,7 +178,8 @@ class SourceBuilder:
         return same
 
     def all_notes(self) -> list[str]:
-        """Return the format reader's notes, and notes on rows left out and equal questions."""
+        """Return the format reader's notes, and notes on rows left out and on items that share a
+        question."""
         return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
 
     def _self_comparison_notes(self) -> list[str]:
@@ -347,7 +348,8 @@ class SourceBuilder:
         return shared
 
     def judgements(self) -> list[Judgement]:
-        """Return all judgements, with the number of orders in which each comparison was shown."""
+        """Return all judgements; `Ask.orders` is the number of orders in which the file has the
+        comparison."""
         return self._recorded + [self._with_orders(judgement) for judgement in self._judgements]
 
     def _with_orders(self, judgement: Judgement) -> Judgement:

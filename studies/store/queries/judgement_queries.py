@@ -1,4 +1,7 @@
-"""Judgements of a study with their texts, requests and extractions, and the rows of its frame."""
+"""Judgements of a study with their texts, requests and extractions, and the rows of its frame.
+
+Each judgement has a sequence number (seq), higher than that of all judgements stored before it.
+"""
 
 from __future__ import annotations
 

@@ -41,11 +41,8 @@ class PlanQueries(StoreFile):
         return found.fetchone() is not None
 
     def answered_keys(self, name: str) -> set[str]:
-        """Return the keys of a study's live asks that have a judgement other than an error.
-
-        The keys are those of the plan, also for calls stored under another key because an endpoint
-        refused parameters.
-        """
+        """Return the keys of a study's live asks that have a judgement other than an error; for a
+        call sent without refused parameters, the planned key instead of the adapted one."""
         rows = self.read(
             "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
             f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
@@ -55,11 +52,8 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_among(self, keys: Sequence[str]) -> set[str]:
-        """Return those of the given keys that have a judgement other than an error, in any study.
-
-        The keys are those of plans, also for calls stored under another key because an endpoint
-        refused parameters.
-        """
+        """Return those of the planned `keys` that have a judgement other than an error, in any
+        study, also if it is stored under an adapted key (of a call without refused parameters)."""
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]

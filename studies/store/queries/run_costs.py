@@ -145,7 +145,8 @@ class SiblingSpending(NamedTuple):
 def sibling_spending(
     connection: sqlite3.Connection, study: str, owner: str, free_judges: Sequence[str]
 ) -> list[SiblingSpending]:
-    """Return the spending of each run of a study except the run `owner`, without `free_judges`."""
+    """Return the spending of each run of a study except the run `owner`; attempts of `free_judges`
+    do not count."""
     marks = ",".join("?" * len(free_judges))
     rows = connection.execute(
         "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "

@@ -53,7 +53,7 @@ _ONLY_TIME_CHANGED: Final = (
     "AND ((votes_open() AND OLD.owner='') "
     "OR OLD.id IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
 )
-"""SQL condition: a visitor who may vote changes only the time stamp of a study."""
+"""SQL condition: the visitor may vote on a study and changes only the study's time stamp."""
 _ALWAYS_REFUSED: Final = "1"
 _REFUSAL_CONDITIONS: Final = {
     "plan": f"{_NOT_OWNED} AND NOT ({{row}}.judge LIKE 'human:%' AND {_MAY_VOTE})",
