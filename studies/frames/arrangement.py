@@ -98,7 +98,8 @@ def parse_arrangement(labels: tuple[str, ...]) -> Arrangement:
 
 
 def _split_letters(offered: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split labels such as "B=4" into letters and options; no letters if a label has none."""
+    """Split labels into letters and options: ("A=5", "B=4") -> ("A", "B"), ("5", "4"). If a label
+    has no letter, there are no letters."""
     parts = [label.partition(LETTER_SIGN) for label in offered]
     if parts and all(sign for _, sign, _ in parts):
         return tuple(letter for letter, _, _ in parts), tuple(option for *_, option in parts)

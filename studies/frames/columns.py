@@ -172,8 +172,8 @@ def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
 
 
 def _parse_distinct(joined: str) -> tuple[np.ndarray, list[Any]]:
-    """Parse JSON texts joined by ROW_SEP; return an index for each text, into the list of distinct
-    values that is the second result."""
+    """Parse JSON texts joined by ROW_SEP; return (codes, distinct values): `values[codes[k]]` is
+    the value of the k-th text."""
     codes, texts = pd.factorize(np.asarray(joined.split(ROW_SEP), dtype=object))
     return codes, [json.loads(text) for text in texts]
 

@@ -41,7 +41,7 @@ ScaleLookup = Callable[[str], Sequence[str]]
 def ranked_labels(
     columns: JudgementColumns, scale_of: ScaleLookup | None
 ) -> tuple[np.ndarray, list[str]]:
-    """Return codes and names of the column `labels`, with ranks added: "good" -> "good:3".
+    """Return (codes, names) of the column `labels` with ranks added: "good" -> "good:3".
 
     Ranks depend on the prompt's scale, so equal labels of two prompts may get different names.
     """
@@ -239,8 +239,8 @@ def add_criterion_labels(
 
 
 def _criterion_codes(frame: pd.DataFrame, places: int) -> tuple[np.ndarray, list[str]]:
-    """Return an array with the codes of the criteria that each row lists, in this order (`places`
-    columns, filled up with −1), and the names of the criteria by code."""
+    """Return (codes, names): row k of `codes` has the criteria in the order that the request of
+    row k lists, as indexes of `names`, filled up with −1 to `places` columns."""
     labels = frame["labels"].cat
     parsed = [arrangement_of(name) for name in labels.categories]
     names = sorted({name for one in parsed for name in one.criteria})

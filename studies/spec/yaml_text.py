@@ -23,8 +23,8 @@ class YamlTooLarge(yaml.MarkedYAMLError):
 
 
 class BoundedYamlLoader(yaml.SafeLoader):
-    """Safe YAML loader that limits the levels of nesting, and the number of values after the
-    expansion of aliases."""
+    """Safe YAML loader that raises YamlTooLarge for a text above MAX_YAML_DEPTH or
+    MAX_YAML_VALUES."""
 
     _depth = 0
 

@@ -45,7 +45,7 @@ class StoreFile:
 
     @property
     def owners(self) -> Path:
-        """Folder of the lock files of live runs, which are the owners of leases."""
+        """Folder with a lock file for each live run; the runs are the owners of leases."""
         return self.path.with_name(self.path.name + "-owners")
 
     @property
@@ -94,10 +94,10 @@ class StoreFile:
         return connection
 
     def plan_blocks(self, name: str) -> Iterator[tuple[int, int]]:
-        """Yield the first and last positions of blocks of ROWS_PER_BLOCK asks in a study's plan.
+        """Yield the first and last position of each block of ROWS_PER_BLOCK asks in a study's plan.
 
-        The reads of this thread between the first block and the last are one transaction, so that
-        all blocks are of one state of the store.
+        All reads of this thread during the iteration are one transaction, so that writes of others
+        do not change what later blocks contain.
         """
         find = (  # positions have gaps: those of imported rows may begin at 2**40
             "SELECT min(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "

@@ -114,7 +114,7 @@ class _SizeMeter:
     name: str
     max_bytes: int
     total: int
-    """Number of rows of the file if all of them are to be read, else 0."""
+    """Number of rows of the file; 0 if not all of them are to be read."""
     size: int = 0
     rows: int = 0
 

@@ -34,7 +34,7 @@ class ReplyReading(Protocol):
 
 @dataclass(slots=True)
 class RereadCounts:
-    """Numbers of replies that were read again, of readable verdicts, and of changed verdicts."""
+    """Number of replies that were read again, and how many of them contain a verdict (`read`)."""
 
     replies: int = 0
     read: int = 0

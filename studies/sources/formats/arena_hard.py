@@ -116,8 +116,8 @@ def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> int:
 
 
 def _parse_level(score: str) -> tuple[Pick, int | None]:
-    """Return pick and margin of a score; (None, None) for a score that is not one of the five
-    levels."""
+    """Return pick and margin: "B>>A" -> (1, 2); (None, None) for a score that is not one of the
+    five levels."""
     return PICK_BY_LEVEL.get(score.replace(" ", "").strip("[]"), (None, None))
 
 

@@ -27,8 +27,7 @@ class ItemQueries(StoreFile):
         return parse_stored_item(json.loads(row[0])) if row else None
 
     def item_facts(self, name: str) -> FactsByItem:
-        """Return category, answer lengths, preferences and suspects of every item, without its
-        texts.
+        """Return item -> its facts (`studies.store.rows.item_facts`), without texts.
 
         Cached until the study is saved again; callers share the result and must not change it.
         """
@@ -42,7 +41,7 @@ class ItemQueries(StoreFile):
         return {item: _parse_item_facts(narrow, text) for item, narrow, text in rows}
 
     def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
-        """Return the instructions of some items, without their answers."""
+        """Return item -> instruction, for the given items."""
         wanted = list(items)
         marks = ",".join("?" * len(wanted))
         rows = self.read(

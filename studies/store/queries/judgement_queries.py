@@ -52,10 +52,8 @@ class JudgementQueries(StoreFile):
     def unextracted_judgements(
         self, name: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Return unreadable judgements whose replies the extraction judge has not read yet.
-
-        Returns (sequence number, judgement) pairs with a sequence number (seq) above `after`.
-        """
+        """Return (sequence number, judgement) for unreadable judgements whose replies no extraction
+        judge has read yet: the first `limit` with a sequence number (seq) above `after`."""
         rows = self.read(
             f"SELECT j.seq, {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "

@@ -96,10 +96,8 @@ class PlanQueries(StoreFile):
     # ---- counting ---------------------------------------------------------------------------
 
     def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
-        """Count the live asks by status, and all as "planned"; noise-floor repeats are included.
-
-        With `recorded`, a study without live asks counts its recorded judgements.
-        """
+        """Return status -> number of live asks, and "planned" -> number of all of them, with
+        noise-floor repeats. With `recorded`, a study without live asks counts its recorded asks."""
         found = self.counts_of_origin(name, "live")
         if recorded and not found:
             found = self.counts_of_origin(name, "recorded")
@@ -107,7 +105,7 @@ class PlanQueries(StoreFile):
         return {"planned": sum(found.values()), **found}
 
     def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
-        """Count the asks by status; `origin` is "live" or "recorded"."""
+        """Return status -> number of asks of this origin, "live" or "recorded"."""
         found: dict[str, int] = {}
         for _, _, one, status, count in self.ask_counts(name):
             if one == origin:

@@ -66,8 +66,8 @@ class RepairReport:
 
 
 def find_usable_log(source: Path) -> tuple[Wal | None, str]:
-    """Return the write-ahead log of a store and "". If there is no log: None and ""; if the log
-    belongs to another store: None and a note."""
+    """Return (log, "") for the write-ahead log of a store; (None, "") if there is no log; (None,
+    note) if the log belongs to another store."""
     wal = read_wal(wal_path(source), verify=True)
     if wal is None:
         return None, ""
