@@ -268,7 +268,7 @@ class Ask:
 
     `shown` lists the contestants in the order shown, `labels` the label of each slot (for a verdict
     on one answer: the options of the verdict in the order listed). `noise` marks noise-floor
-    repeats. `reads` is the key of the call from whose reply an extraction judge reads the verdict.
+    repeats. For an extraction judge, `reads` is the key of the call whose reply it reads.
     """
 
     key: str

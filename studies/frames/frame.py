@@ -179,8 +179,8 @@ class _SlotTable:
         return np.asarray(self.names[shown, slot])
 
     def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
-        """Return the slots: for each k, the place of `contestant[k]` in the order `shown[k]`;
-        undefined if this order does not show the contestant."""
+        """Return, for each k, the slot of `contestant[k]` in the order `shown[k]`; undefined if
+        this order does not show the contestant."""
         return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
 
 

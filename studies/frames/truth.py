@@ -57,7 +57,7 @@ def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> t
     """Return the right choices: the result of `best_answer`, or, if it is a tie, all options that
     no other option beats.
 
-    Empty if the best answer is unknown, if no option is beaten, or if every option is.
+    Empty if the best answer is unknown, if no option is beaten, or if every option is beaten.
     """
     single = best_answer(preferences, options)
     if single is None or single != "tie":

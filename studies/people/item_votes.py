@@ -109,8 +109,8 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
 
 
 def _number_repeats(votes: list[Judgement]) -> Iterator[Judgement]:
-    """Yield the votes with two numbers set: `repeat`, that of the person's earlier votes in this
-    order, and `orders`, that of all orders in which the person judged the comparison."""
+    """Yield the votes with `repeat` (the number of earlier votes of this person in this order) and
+    `orders` (the number of orders in which this person judged the comparison)."""
     repeats: dict[tuple[object, ...], int] = defaultdict(int)
     orders: dict[tuple[str, str, OptionSet], set[tuple[str, ...]]] = defaultdict(set)
     for vote in votes:

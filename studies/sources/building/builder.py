@@ -170,8 +170,8 @@ class SourceBuilder:
         )
 
     def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
-        """Return whether a row compares a model with itself; the caller leaves such a row out, and
-        a note gives their number."""
+        """Return whether a row compares a model with itself; the caller leaves such rows out, and a
+        note gives their number."""
         same = names[0] == names[1]
         if same:
             self._self_comparisons.append((names[0], where))

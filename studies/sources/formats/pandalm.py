@@ -75,7 +75,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 class _QuestionIds:
-    """Assignment of rows to items: rows of one question with different pairs of models share one.
+    """Assignment of rows to items: one item has all pairs of models compared on one question.
 
     A row with a pair of models that the item already has goes to a further item of the question; in
     the same item it would count as a repeated vote, and repeated votes are ignored.

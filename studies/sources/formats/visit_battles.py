@@ -74,7 +74,7 @@ def _add_item(builder: SourceBuilder, row: Row, names: tuple[str, str], where: s
 
 
 def _selected(row: Row) -> Pick:
-    """Return the slot that a person selected: "tie" for both or neither, None without a mark."""
+    """Return the slot that a person selected; "tie" for both or neither, None without a mark."""
     marks = [_FLAGS.get(text_of(row.get(name)).strip().casefold()) for name in _SELECTED]
     if None in marks:
         return None
