@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 ROWS_PER_BLOCK: Final = 20_000
-"""Number of rows that one query joins into one text per column, limited to save memory."""
+"""Number of rows of a plan that are read together, limited to save memory."""
 CONNECTIONS: Final = 2
 MIN_PARALLEL_BLOCKS: Final = 4
 """Minimum number of blocks that are read by several connections; opening them takes time."""

@@ -43,7 +43,7 @@ class StoreFile:
 
     @property
     def owners(self) -> Path:
-        """Folder of the lock files of live runs, which are the owners of leases."""
+        """Folder with a lock file for each live run; the runs are the owners of leases."""
         return self.path.with_name(self.path.name + "-owners")
 
     @property

@@ -1,4 +1,7 @@
-"""Judgements of a study with their texts, requests and extractions, and the rows of its frame."""
+"""Judgements of a study with their texts, requests and extractions, and the rows of its frame.
+
+Each judgement has a sequence number (seq), higher than that of all judgements stored before it.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,8 @@ class JudgementQueries(StoreFile):
     def unextracted_judgements(
         self, name: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Return unreadable judgements whose replies the extraction judge has not read yet.
-
-        Returns (sequence number, judgement) pairs with a sequence number (seq) above `after`.
-        """
+        """Return (sequence number, judgement) for unreadable judgements whose replies no extraction
+        judge has read yet: the first `limit` with a sequence number (seq) above `after`."""
         rows = self.read(
             f"SELECT j.seq, {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
@@ -119,11 +120,9 @@ class JudgementQueries(StoreFile):
     def latest_judgements(
         self, name: str, count: int, *, failures_only: bool = False
     ) -> list[Judgement]:
-        """Return the last judgements of a study, newest first.
-
-        CROSS JOIN fixes the order of the join: SQLite reads back from the newest judgement and
-        stops when enough are found. Otherwise it would sort a million rows to find eight.
-        """
+        """Return the last `count` judgements of a study, newest first."""
+        # CROSS JOIN fixes the order of the join: SQLite reads back from the newest judgement and
+        # stops when enough are found. Otherwise it would sort a million rows to find eight.
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
         newest = [
             seq
