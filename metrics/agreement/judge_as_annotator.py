@@ -91,8 +91,8 @@ def _value_or_lowest(value: float | None) -> float:
 
 
 def _people_agreement_share(counts: Ints) -> Floats:
-    """Return, for each case, the share of pairs of voters who made the same choice; nan for cases
-    with fewer than two votes."""
+    """Return, for each case, the share of the other voters who agree with a voter, averaged over
+    voters. The share is nan for cases with fewer than two votes."""
     n = counts.sum(axis=1)
     return safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
 

@@ -62,8 +62,8 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
 
 
 def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
-    """Return the judges' rows on cases with human votes and, for each row, the slot that the judge
-    picked and the slot of the answer that the people's majority prefers."""
+    """Return the judges' rows on cases with human votes, the slot picked in each row, and the slot
+    that the people's majority prefers."""
     data = build_case_verdicts(evidence.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
@@ -184,8 +184,8 @@ def judge_agreement_matrix(
 
 
 def _pick_grid(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
-    """Return the picks as an array [judge, call], the item of each call, and the judges' names. A
-    call is here a case with a prompt and an order; a pick is a slot, TIE, or NO_CHOICE."""
+    """Return the slot picked by each judge for each case, prompt and order ([judge, combination],
+    NO_CHOICE without a verdict), the item of each combination, and the judges' names."""
     ask, asks = row_selection.group_codes(rows, ("item", "comparison", "prompt", "shown"))
     judges = sorted({str(name) for name in rows["judge"]})
     code = {name: k for k, name in enumerate(judges)}

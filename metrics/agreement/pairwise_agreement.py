@@ -2,8 +2,8 @@
 α.
 
 All intervals are clustered by item. A call is here one case (the compared answers to one item) in
-one order. A rater is a value of the column `judge`, or `people`: the majority of the people who
-voted on the same answers.
+one order. A rater is a value of the column `judge` (relabel it to separate prompts); `people` is
+the majority of the people who voted on the same answers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ Mask = row_selection.Mask
 PEOPLE: Final = "people"
 ASK_KEY: Final = (*CASE_KEY, "shown")
 _READ_COLUMNS: Final = (*row_selection.ORDER_KEY, "options", "status", "noise", "pick")
-"""Columns of the frame that are used; only these are copied, to save memory."""
+"""Columns of the frame that are copied. Copying the others would take most of the memory for
+millions of rows."""
 FEW_DISAGREEMENTS: Final = 12
 """Number of disagreements below which the intervals of κ and α are widened. From this number on the
 jackknife interval covers the true value in 93 % of samples."""
@@ -67,10 +68,10 @@ def pair_agreement(
     note: str = "",
     weigh: Callable[[Mask], Floats] | None = None,
 ) -> PairAgreement:
-    """Compute the agreement of two raters from their verdicts (a slot or TIE) on the same calls.
+    """Compute the agreement of two arrays of verdicts (slots or TIE) on the same calls.
 
-    `first` and `second` have the two verdicts on each call, `item` the call's item. `weigh` returns
-    the weights of the calls that a mask selects (default: 1 each).
+    `item` is the item of each call. `weigh` returns the weights of the calls that a mask selects
+    (default: 1 each).
     """
     decided = (first >= 0) & (second >= 0)
     parts = []
@@ -110,8 +111,7 @@ def _equal_share(sums: Floats, size: int, n: int, note: str) -> Estimate:
 
 
 def _item_tables(cell: Ints, item: Ints, cells: int, weight: Floats | None = None) -> Floats:
-    """Count the calls in each cell of the two raters' contingency table, by item: [item, cell].
-    `cell` is the cell of each call."""
+    """Count the calls in each cell of the two raters' contingency table, by item: [item, cell]."""
     present, code = unique_codes(item)
     counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
@@ -271,8 +271,7 @@ def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
 def extract_case_votes(
     rows: pd.DataFrame, human: row_selection.Mask, case: Ints, cases: int
 ) -> PeopleVotes:
-    """Extract people's votes, marked by the mask `human`, from rows; of a person's repeated votes
-    on a case only the first. `case` is the case number of each row."""
+    """Extract people's votes (mask `human`) from rows whose case codes are `case`."""
     votes = row_selection.select_rows(rows, human)
     one, ones = row_selection.group_codes(votes, (*CASE_KEY, "judge"))
     first = row_selection.first_rows(one, ones)
@@ -288,8 +287,7 @@ def extract_case_votes(
 
 
 def picks_by_sorted_name(rows: pd.DataFrame) -> Ints:
-    """Return the chosen model of each row, numbered from 0 among the alphabetically sorted models
-    that the row shows; a tie is TIE."""
+    """Convert the slot picked in each row to an index in the sorted names of the models shown."""
     if len(rows) == 0:
         return np.zeros(0, np.int64)
     names = row_selection.contestants(rows)
@@ -346,8 +344,8 @@ def _halve_n(pair: PairAgreement) -> PairAgreement:
 
 
 def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
-    """Return all pairs of votes by different people on the same case, as two arrays: the index of
-    the one vote, and the index of the other."""
+    """Return all pairs of votes by different people on the same case, as two arrays of row
+    numbers."""
     order = np.argsort(votes.case, kind="stable")
     case = votes.case[order]
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]

@@ -22,14 +22,14 @@ LOOKS: Final = (3, 5, 7)
 """Numbers of nights after the baseline at which the test is made. All three tests together raise a
 false alarm with at most the part `SHARE` of the allowed probability."""
 SHARE: Final = 1 / 3
-"""Part of the allowed probability of a false alarm that this test may use; the test of each night
-against all others has the rest."""
+"""Part of the allowed rate of false alarms that the tests of the baseline night use; the test of
+each night against all others uses the remaining part."""
 _SLIP: Final = 0.05
-"""Probability that the outcome of an item on a single night is wrong by noise, if the item changed
-once: the new outcome before the change, or the old one after it."""
+"""Probability that an item that changed once has the wrong outcome on a single night: the later one
+before the change, or the earlier one after it."""
 _CHANGED: Final = 0.5
-"""Assumed probability that an item with different outcomes has changed once, after the baseline;
-otherwise its outcome varies from night to night."""
+"""Prior probability that an item whose nights differ has changed once, instead of varying from
+night to night."""
 _STEPS: Final = 20
 """Factor by which log-likelihood ratios are multiplied before rounding to integer weights, so that
 the distribution of their sums can be computed exactly."""
@@ -74,8 +74,9 @@ def item_weights(high: int, nights: int) -> tuple[int, int]:
 
 
 def _bag_likelihood(high: int, nights: int) -> float:
-    """Probability of `high` high scores in `nights` nights for an item that is high on the baseline
-    night and low on all later nights, if each night has the other score with probability _SLIP."""
+    """Probability of `high` high scores in `nights` nights, for an item that is high on the
+    baseline night and low on all later nights, except that each night errs with probability
+    _SLIP."""
     later = nights - 1
     first_high = (1 - _SLIP) * _binomial(high - 1, later)
     return first_high + _SLIP * _binomial(high, later)

@@ -33,15 +33,15 @@ _HARMONIC: Final = sum(1 / night for night in range(1, HORIZON + 1))
 
 
 def start_weight(night: int) -> float:
-    """Share of the betting capital that is bet on "the change starts on this night"; it is
-    proportional to 1/night, and 0 after HORIZON nights."""
+    """Share of the betting capital for a change that starts on this night: proportional to
+    1/night."""
     return 1 / (night * _HARMONIC) if 1 <= night <= HORIZON else 0.0
 
 
 @cache
 def _reserved_share(nights: int) -> float:
-    """Share of the betting capital that is not yet bet after this many nights, because it is
-    reserved for changes that start later."""
+    """Share of the betting capital that is reserved for changes that start after this many
+    nights."""
     return sum(start_weight(night) for night in range(nights + 1, HORIZON + 1))
 
 

@@ -20,10 +20,11 @@ Bag = Mapping[int, int]
 
 
 def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
-    """Return the p-value of tonight: the probability of a sum of scores as low as tonight's or
-    lower, if each item's score is drawn at random from its nights.
+    """Return the probability of a sum of scores at most as high as tonight's, if no night differs
+    from the others.
 
-    `bags[i]` has the scores of item i on all nights, `tonight[i]` its score tonight. High is good.
+    `tonight[i]` is one of the scores in `bags[i]`. Low scores are bad. The p-value is conservative:
+    sums equal to tonight's count in full.
     """
     varied = [(bag, score) for bag, score in zip(bags, tonight, strict=True) if len(bag) > 1]
     if not varied:

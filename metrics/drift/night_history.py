@@ -137,7 +137,7 @@ def _mean_of_earlier(scores: Mapping[str, int], bag: Mapping[str, int]) -> float
 
 
 def _difference(ours: list[int], earlier: list[float]) -> Estimate:
-    """Estimate the mean over items of (score tonight − mean score of earlier nights)."""
+    """Estimate the mean over items of tonight's score − mean of earlier nights, with t interval."""
     if not ours:
         return unknown_estimate("no item in common with the baseline", "share")
     gap = (np.array(ours) - np.array(earlier)) / SCALE

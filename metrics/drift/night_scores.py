@@ -64,7 +64,7 @@ def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
 
 
 def _mean_scores(rows: pd.DataFrame, good: np.ndarray) -> dict[str, str]:
-    """Return item -> share of the item's rows that are `good`, in sixtieths: 0.75 -> "45"."""
+    """Return item -> share of the item's rows that are `good`, in sixtieths."""
     values = pd.Series(np.asarray(good, float)).groupby(rows["item"].astype(str).to_numpy()).mean()
     return {str(item): str(round(SCALE * mean)) for item, mean in values.items()}
 

@@ -44,8 +44,7 @@ interval of a difference of shares to be reliable; with fewer it is widened (`_w
 @dataclass(frozen=True)
 class Contrast:
     """Difference left − right of a measure between two cells, on the items that both cells have.
-    `raw` has the interval of this difference alone, `adjusted` the interval that holds for all
-    contrasts of the family at once."""
+    `adjusted` has the interval that holds simultaneously for all contrasts of the family."""
 
     measure: str
     left: CellKey
@@ -57,7 +56,7 @@ class Contrast:
 
 
 class PairedMeasure(Protocol):
-    """Interface of a measure whose paired differences can be computed."""
+    """Attributes that a measure must have for its paired differences to be computed."""
 
     @property
     def name(self) -> str: ...
@@ -70,8 +69,8 @@ class PairedMeasure(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PairedTotals:
-    """Item totals of a measure in two cells, on the items that both cells have. In `sums`, the left
-    half of the columns belongs to the left cell, the right half to the right cell."""
+    """Item totals of a measure for two cells, in adjacent columns, on the items that both cells
+    have."""
 
     measure: PairedMeasure
     left: CellKey
@@ -84,8 +83,8 @@ class PairedTotals:
     differ: 1 if a unit is right or wrong, less if it has a fractional credit."""
 
     def statistic(self, totals: Floats) -> Floats:
-        """Compute the measure in the left cell minus the measure in the right cell, from totals
-        with the columns of `sums`."""
+        """Compute the measure in the left cell minus the measure in the right cell; the first half
+        of `totals` belongs to the left cell, the second to the right."""
         width = totals.shape[-1] // 2
         return self.side(totals[..., :width]) - self.side(totals[..., width:])
 
@@ -151,8 +150,8 @@ def contrast_families(
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> list[list[Contrast]]:
-    """Estimate paired differences for several lists of pairs of cells (`groups`). Each list forms a
-    family, with all measures; the result has one list of contrasts for each."""
+    """Estimate paired differences for several lists of pairs; each list is adjusted as a separate
+    family. A family contains all measures for all its pairs."""
     return _estimate_families(GroupedFrame(frame, by), measures, rng, groups, rounds)
 
 
@@ -237,10 +236,12 @@ def _side_effect(one: PairedTotals) -> float:
 
 
 def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
-    """Widen a t interval to Tango's score interval if fewer than MIN_DISCORDANT units (such as
-    verdicts) differ between the two cells, or if all items have the same difference.
+    """Widen a t interval to Tango's score interval if few units (such as verdicts) differ between
+    the two cells.
 
-    The standard error is then too small, because a sample of this size can miss rare differences.
+    The standard error is then too small, because a sample of this size may miss rare differences.
+    The score interval uses the number of independent units that would give the observed standard
+    error, or the number of items if all items have the same difference.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -282,8 +283,8 @@ def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> fl
 
 
 def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds: int) -> float:
-    """Return the critical value with which the intervals of a family hold together (max-t). A
-    bootstrap round draws the same items for all differences, so their dependence is preserved."""
+    """Critical value of the max-t adjustment of a family; every bootstrap round draws the same
+    items for all differences of the family."""
     union = np.unique(np.concatenate([one.items for one in family]))
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):

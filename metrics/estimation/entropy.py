@@ -27,8 +27,8 @@ def entropy(counts: ArrayLike) -> Floats:
 
 
 def normalised_entropy(counts: ArrayLike) -> Floats:
-    """Maximum-likelihood entropy of the counts of N bins (slots), divided by log N: 1 if all counts
-    are equal, 0 if a single one is positive; nan for N = 1."""
+    """Maximum-likelihood entropy divided by log N, with N bins (slots); nan for N = 1. 1 means that
+    all slots were chosen equally often."""
     bins = np.shape(counts)[-1]
     return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
 
@@ -58,8 +58,8 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _entropy_parts(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
-    """Return, for each comparison: the entropy of its outcomes over all orders in bits, its mean
-    entropy within one order, and its item code."""
+    """Return, for each comparison, the entropy H(V) of its outcome V in bits, its mean entropy
+    within an order E[H(V | order)], and its item code."""
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     names = row_selection.contestants(rows) if len(rows) else []

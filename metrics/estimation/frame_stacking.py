@@ -12,7 +12,7 @@ from studies.frames.frame import QUESTION_COLUMN
 
 
 def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
-    """Stack the frames of several studies (name -> frame); the added `column` has the study's name.
+    """Stack the frames of several studies; `column` names the study of each row.
 
     Items with the same id count as the same item, so contrasts can pair them across studies (for
     example, a study with images and one with context texts).

@@ -1,7 +1,7 @@
-"""Integer codes for groups of rows, numbered without gaps, by counting tables instead of hashing.
+"""Dense integer codes for groups of rows, by counting tables instead of hashing.
 
 Five million rows can form as many different groups. Hashing takes ten times the memory of the rows;
-a counting table with an entry for every possible combination takes half their memory.
+a counting table with an entry for every possible combination takes half the memory of the rows.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Codes = NDArray[np.integer[Any]]
 
 
 def categories_and_codes(column: pd.Series) -> tuple[list[Any], Codes]:
-    """Return the distinct values of a column, and for each row the index of its value among them
-    (−1 for a missing value)."""
+    """Return the distinct values of a column and the index of each row's value among them, -1 for a
+    missing value; the codes of a categorical column are not copied."""
     known = isinstance(column.dtype, pd.CategoricalDtype)
     values = column.array if known else column.astype("category").array
     return values.categories.tolist(), values.codes
@@ -82,6 +82,6 @@ def unique_codes(key: Ints) -> tuple[Ints, Ints]:
 
 
 def _max_table_size(rows: int) -> int:
-    """Number of entries up to which a counting table for this number of rows is used; a larger
-    table would take more memory than hashing."""
+    """Largest useful counting table for this number of rows; beyond this size, hashing takes less
+    memory."""
     return 4 * rows + 1000

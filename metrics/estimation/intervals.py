@@ -23,11 +23,11 @@ Statistic = Callable[[Floats], Floats]
 an array (…) of values."""
 MIN_DESIGN_EFFECT: Final = 0.3
 """Lower bound of the design effect. The two orders of an item often cancel, so that its verdicts
-carry *more* information than independent ones (a design effect below 1). With few items that gain
-is estimated poorly, so it is limited."""
+carry *more* information than independent ones. With few items that gain is estimated poorly, so no
+verdict counts as more than 1/.3 independent ones."""
 FEW_ITEMS_BELOW: Final = 5
-"""Number of items below which the interval of a share contains the true value in fewer than 95 % of
-samples (docs/coverage.md); the estimate then has a note, and the page hatches its cell."""
+"""Below this number of items the interval of a share may miss its 95 % coverage (docs/coverage.md);
+the page hatches such cells."""
 FEW_ITEMS_NOTE: Final = "few items"
 NO_SPREAD: Final = 1e-9
 """Standard errors below this value count as zero, because they come from rounding."""
@@ -60,7 +60,7 @@ def safe_divide(total: ArrayLike, n: ArrayLike) -> Floats:
 
 
 def sum_by_item(values: Floats, items: Ints) -> tuple[Ints, Floats]:
-    """Sum the rows of each item; return the item codes that occur, and the sums as [item,
+    """Sum the rows of each item; returns the item codes that occur and their sums, [item,
     column]."""
     present, code = _unique_items(items)
     columns = values.T if values.ndim == 2 else values[None, :]
@@ -152,8 +152,8 @@ def proportions(
     unit: str = "share",
     note: str = "",
 ) -> list[Estimate]:
-    """Estimate the proportions of several groups as `proportion` does; `successes` and `counts` are
-    sums for each (group, item)."""
+    """Estimate the proportions of many groups at once, from sums for each (group, item); see
+    `proportion`."""
     p, n, items, effective = effective_sample_size(successes, counts, group, groups)
     low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
     return [
@@ -259,11 +259,11 @@ def jackknife_estimate(
     note: str = "",
     effect: float | None = None,
 ) -> Estimate:
-    """Estimate a statistic of item totals (`sums`: [item, total]) with a t interval from leaving
-    out one item at a time.
+    """Estimate a statistic of item totals (`sums`: [item, total]) with a delete-one-item t
+    interval.
 
     If leaving out items changes nothing, the half-width is `no_spread_half_width` with `effect`
-    (default: the distance from the value to the farther of `bounds`).
+    (default: the distance to the farther bound).
     """
     groups = len(sums)
     total = sums.sum(axis=0) if groups else np.zeros(sums.shape[-1])
@@ -298,8 +298,8 @@ def jackknife_error(sums: Floats, statistic: Statistic) -> float:
 
 
 def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
-    """Compute the statistic without each item in turn; return these values minus their mean, or
-    only nan if one of them is undefined."""
+    """Deviations of the leave-one-item-out values from their mean; all nan if one value is
+    undefined."""
     left = statistic(sums.sum(axis=0) - sums)
     return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
 

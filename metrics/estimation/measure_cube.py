@@ -1,7 +1,7 @@
-"""Item totals of several measures, counted once for each cell and then filtered or pooled.
+"""Item totals of several measures, counted once and then filtered and pooled.
 
-A measure is computed from the totals of items, so filtering by judge or category needs no second
-pass over the rows.
+A measure is a statistic of item totals, so filtering by judge or category needs no second pass over
+the rows: the totals of the remaining cells are sufficient.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metrics.estimation.measures import (
 from studies.domain import Estimate
 
 _ORDER_COLUMNS: Final = ("status", "noise", "pick", "orders")
-"""Columns from which the flags of a cell are computed: judged in one order only, order unknown."""
+"""Columns that determine in which orders the verdicts of a cell were requested."""
 BLOCK_ROWS: Final = 500_000
 """Number of rows counted at once. A larger frame is counted in blocks of items, because counting
 all rows at once would take ten times the memory of the frame."""
@@ -88,8 +88,8 @@ class MeasureCube:
         return made
 
     def _read_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
-        """Set the cube's cells and two flags of each cell (judged in one order only; order
-        unknown); return the frame grouped by cell."""
+        """Set the cube's cells, and the flags of each cell (judged in one order only, order
+        unknown), from a frame; return the frame grouped by cell."""
         evidence = GroupedFrame(frame, by)
         self._flags = evidence
         if exceeds_block(frame):
@@ -118,8 +118,8 @@ class MeasureCube:
         return found if found or by else {(): self._empty_estimate(name)}
 
     def _estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, without a filter, and cache the
-        result."""
+        """Estimate one measure for every combination of `by`, and cache the result. A filter keeps
+        or drops whole combinations, so later filters only select from this result."""
         key = (name, by)
         if key not in self._estimate_cache:
             self._estimate_cache[key] = self._compute_estimates(name, by)
@@ -164,8 +164,8 @@ class MeasureCube:
     def _group_cells(
         self, by: Sequence[str], where: Mapping[str, str]
     ) -> tuple[Ints, list[CellKey]]:
-        """Return the code of the group that each cell belongs to (−1 if `where` excludes the cell),
-        and the groups, which are combinations of values in the columns `by`."""
+        """Return the group of every cell (−1: excluded by the filter) and the groups in order of
+        appearance."""
         places = [self.by.index(name) for name in by]
         wanted = [(self.by.index(name), value) for name, value in where.items()]
         groups: dict[CellKey, int] = {} if by else {(): 0}
@@ -176,7 +176,7 @@ class MeasureCube:
         return code, list(groups)
 
     def _lacking_order(self, code: Ints, groups: int) -> Mask:
-        """Mask of the groups of cells in which every cell is of unknown order."""
+        """Mask of the groups in which no cell records the shown order."""
         inside = code >= 0
         orderless = self._orderless[: len(code)][inside]
         lacking = np.bincount(code[inside][orderless], minlength=max(groups, 1))
@@ -260,8 +260,8 @@ def _merge_blocks(parts: list[_MeasureTotals], items: int) -> _MeasureTotals:
 
 
 def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Ints, Floats]:
-    """Add up the totals with equal (cell, item); return cell, item and totals of each sum, sorted
-    by cell."""
+    """Add up the totals of each (cell, item); returns cell and item of each sum and the sums,
+    sorted by cell."""
     items = int(item.max(initial=0)) + 1
     present, code = unique_codes(cell * items + item)
     added = [np.bincount(code, column, minlength=len(present)) for column in sums.T]
@@ -269,8 +269,7 @@ def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Ints, Float
 
 
 def _pool_totals(totals: _MeasureTotals, code: Ints) -> _MeasureTotals:
-    """Add up the totals of cells that form a larger cell; `code` is the larger cell of each
-    cell."""
+    """Add up totals over cells; `code` is the coarser cell of each cell."""
     cell, item, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
     return replace(totals, cell=cell, item=item, sums=sums)
 

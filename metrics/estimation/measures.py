@@ -46,7 +46,7 @@ ORDER_UNKNOWN_NOTE = "not computed: the records do not say which answer was show
 
 
 class GroupedFrame:
-    """A frame divided into cells, with the selections of rows that several measures use."""
+    """A frame divided into cells, with the row selections that measures need, computed once."""
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
         cell, count = row_selection.group_codes(frame, by)
@@ -63,12 +63,12 @@ class GroupedFrame:
 
     @cached_property
     def in_complete_set(self) -> Mask:
-        """Mask of the rows of `picks` whose comparison was read in all its orders (two or more)."""
+        """Mask of the picks that belong to comparisons read in all their orders."""
         return row_selection.complete_set_mask(self.picks)
 
     @cached_property
     def complete_picks(self) -> pd.DataFrame:
-        """Rows of `picks` whose comparison was read in all its orders (two or more)."""
+        """Picks of comparisons read in all their orders."""
         return row_selection.select_rows(self.picks, self.in_complete_set)
 
     @cached_property
@@ -87,7 +87,7 @@ class GroupedFrame:
         )
 
     def _count_picks(self, mask: pd.Series) -> Ints:
-        """Count, for each cell, the rows of `picks` that the mask selects."""
+        """Count the picks of each cell for which the mask is true."""
         cells = self.picks["cell"].to_numpy()[mask.to_numpy(bool)]
         return np.bincount(cells, minlength=self.count).astype(np.int64)
 
@@ -100,14 +100,14 @@ class GroupedFrame:
 
     @cached_property
     def comparable_picks(self) -> pd.DataFrame:
-        """Verdicts for measures that do not depend on position: `balanced_picks`, and the verdicts
-        of unknown order."""
+        """`balanced_picks` plus the verdicts of unknown order, for measures that do not depend on
+        position."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep | (self.picks["orders"] == 0).to_numpy())
 
     @cached_property
     def order_sets(self) -> pd.DataFrame:
-        """One row for each complete order set, with the columns of `build_order_sets`."""
+        """One row for each complete order set, with the counts behind consistency and flips."""
         return build_order_sets(row_selection.modal_verdicts(self.complete_picks))
 
 
@@ -157,8 +157,8 @@ class MeasureTally:
 
 
 def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Estimate a measure from its item totals, with an interval from leaving out one item at a
-    time."""
+    """Estimate a measure from its item totals with a delete-one-item interval, for measures that
+    are neither a share nor a mean."""
     n = round(float(sums[:, -1].sum()))
     effect = measure.unit_effect(sums.sum(axis=0), statistic)
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds, effect=effect)
@@ -221,8 +221,7 @@ class Measure:
     def estimates(
         self, sums: Floats, cell: Ints, count: int, statistic: Statistic
     ) -> list[Estimate]:
-        """Estimate the measure in each of `count` cells. `sums` has the item totals, sorted by
-        cell; `cell` is the cell of each row."""
+        """Estimate the measure in `count` cells from their item totals, sorted by cell."""
         if self.kind == "share":
             shares = proportions(sums[:, 0], sums[:, -1], cell, count, self.unit)
             return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
@@ -256,8 +255,7 @@ def first_over_last(totals: Floats) -> Floats:
 
 
 def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
-    """Add up a tally's rows for each (cell, item); return the cell, the item and the totals of
-    each, sorted by cell."""
+    """Sum a tally's rows; return cell, item and sums of every (cell, item), sorted by cell."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(tally.rows))
     key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
     present, code = unique_codes(key)

@@ -20,8 +20,9 @@ def simultaneous_interval(estimate: Estimate, tests: float, level: float = 0.95)
     """Widen a 95 % interval so that `tests` such intervals hold together with probability `level`
     (Bonferroni).
 
-    `tests` need not be whole: n tests that may use only a part s of the error rate count as n/s. A
-    test of equivalence uses `level` 0.9.
+    `tests` need not be whole: n tests that may use a part s of the error rate count as n/s. Both
+    arms of the interval are multiplied by the ratio of Student's t quantiles. A test of equivalence
+    uses `level` 0.9.
     """
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return estimate
@@ -55,8 +56,8 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
 
 
 MAX_DRAWN_ITEMS: Final = 2_000
-"""Number of items up to which max-t draws a weight for each item; with more, it draws the weighted
-sums directly, as a million items would take eight gigabytes."""
+"""Maximum number of items for which max-t draws one weight per item; for a million items the
+weights would take eight gigabytes."""
 
 
 def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int) -> Floats:

@@ -17,13 +17,13 @@ from studies.frames.frame import NO_PICK
 
 SCORING_PREFIXES: Final = ("creation-factuality",)
 FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
-"""Beginnings of the names of built-in five-level prompts (SCORING_PREFIXES: of scoring prompts),
-which are recognised by name even without a verdict."""
+"""Name prefixes of the built-in five-level prompts; SCORING_PREFIXES are those of the scoring
+prompts. Prompts with these prefixes are recognised by name, even without a verdict."""
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows of prompts that score each answer but pick none, unreadable replies
-    included."""
+    """Mask of all rows of prompts that score each answer and pick none. Rows of unreadable replies
+    are included."""
     shown = (frame["options"] > 1).to_numpy() & row_selection.evidence_mask(frame)
     unpicked = (frame["pick"] == NO_PICK).to_numpy()
     kinds = _PromptCodes(frame)

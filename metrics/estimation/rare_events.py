@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 Z95: Final = float(norm.ppf(0.975))
-"""Two-sided 95 % quantile of the normal distribution: 1.96, not rounded."""
+"""Two-sided 95 % quantile of the normal distribution (1.96), unrounded as in published examples."""
 
 TANGO_METHOD: Final = "Tango score, effective n by items"
 
@@ -26,7 +26,7 @@ def unseen_share(n: float, z: float = Z95) -> float:
 
 
 def farthest_bound(value: float, bounds: tuple[float, float]) -> float:
-    """Distance from a value to the farther one of its two bounds; 0 if that bound is infinite."""
+    """Distance from a value to the farther of its two bounds; 0 if a bound is infinite."""
     distance = max(value - bounds[0], bounds[1] - value)
     return distance if math.isfinite(distance) else 0.0
 
@@ -45,7 +45,7 @@ def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[fl
 
 
 def _root(curve: Callable[[float], float], start: float, stop: float, limit: float) -> float:
-    """Zero of a falling function between `start` and `stop`, or `limit` if it has none there."""
+    """Return the zero of a falling function between `start` and `stop`; `limit` without a zero."""
     if start >= stop or curve(start) * curve(stop) > 0:
         return limit
     return float(brentq(curve, start, stop))

@@ -24,15 +24,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 OutcomeKind = Literal["verdict", "probability"]
-"""Way in which a verdict counts: "verdict": as a win, loss or tie; "probability": each answer gets
-its label probability as a fraction of a win."""
+"""Way in which a verdict counts: as win, loss or tie, or as fractions by its label probabilities.
+Fractions have no binomial variance: their variance is always estimated from the items."""
 
 COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """Columns that identify a comparison: some answers to one item, by one judge with one prompt."""
 
 PERSON_COLUMN: Final = "person"
-"""Column with the person of each row in frames where all people count as one judge
-(`pool_people`)."""
+"""Column with the person of each row, if people are pooled as one judge (`pool_people`)."""
 
 ORDER_KEY: Final = (*COMPARISON_KEY, "shown")
 """Columns that identify one order of one comparison; rows with equal values in these columns are
@@ -43,8 +42,8 @@ NO_SLOT: Final = -2
 
 
 def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
-    """Select rows by a Boolean mask. If all rows are selected the result shares the frame's data,
-    because copying five million rows would take half a gigabyte."""
+    """Select rows by a Boolean mask with one entry per row. A mask that is true everywhere returns
+    a shallow copy: a full copy of five million rows would take half a gigabyte."""
     selected = np.asarray(mask, np.bool_)
     return frame.copy(deep=False) if selected.all() else frame.loc[selected]
 
@@ -129,8 +128,7 @@ def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> p
 
 
 def pool_people(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the rows with `name` as the judge of all, and the former judges in the column
-    `person`."""
+    """Give all rows the judge `name`, and store their former judges in the column `person`."""
     codes = np.zeros(len(frame), np.int8)
     pooled = pd.Categorical.from_codes(codes, pd.Index([name], dtype="str"))
     return frame.assign(judge=pooled, **{PERSON_COLUMN: frame["judge"]})
@@ -174,15 +172,18 @@ def probability_points(frame: pd.DataFrame) -> Floats:
 
 
 def used_categories(column: pd.Series) -> list[Any]:
-    """Values that occur in a column, in the order of its categories."""
+    """Values that occur in a column of categories, in the order of the categories.
+
+    Counting the codes is faster than `unique`, which sorts or hashes all rows.
+    """
     names, codes = categories_and_codes(column)
     counts = np.bincount(np.add(codes, 1, dtype=np.int64), minlength=len(names) + 1)
     return [names[place] for place in np.flatnonzero(counts[1:])]
 
 
 def column_codes(column: pd.Series) -> tuple[Ints, int]:
-    """Return the integer code of each row's value, and the number of possible codes; a missing
-    value has a code of its own."""
+    """Integer codes of a column and the number of possible codes; a missing value has its own
+    code."""
     codes, shift, count = narrow_codes(column)
     return np.add(codes, shift, dtype=np.int64), count
 
@@ -254,7 +255,7 @@ def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
 
 
 def first_rows(group: Ints, groups: int) -> Ints:
-    """Row number of the first row of each of `groups` groups; `group` is the group of each row."""
+    """Row number of the first row of each group; group codes are dense."""
     first = np.zeros(groups, np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     return first
@@ -271,7 +272,7 @@ def complete_set_mask(rows: pd.DataFrame) -> Mask:
 
 
 def select_complete_sets(frame: pd.DataFrame) -> pd.DataFrame:
-    """Readable picks of complete order sets (see `complete_set_mask`)."""
+    """Picks of complete order sets: comparisons in which every planned order was read."""
     rows = select_picks(frame)
     return select_rows(rows, complete_set_mask(rows))
 
@@ -284,8 +285,8 @@ def contestants(frame: pd.DataFrame) -> list[str]:
 
 
 def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
-    """Return the contestants shown in each row, as [row, slot] of indices into `names`; NO_SLOT
-    where a row has fewer slots."""
+    """Contestant in each slot as an index into `names`, [row, slot]; NO_SLOT where a row has fewer
+    slots."""
     codes, table = _slot_table(frame, names)
     return table[codes]
 

@@ -14,10 +14,10 @@ from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreemen
 
 
 def criterion_agreement(frame: pd.DataFrame) -> dict[Cell, dict[str, ScoreAgreement]]:
-    """Compare a judge's level of each criterion with people's mean level on the same answer; the
-    result is (judge, prompt) -> criterion -> agreement.
+    """Compare a judge's level of each criterion with people's mean level on the same answer.
 
-    Criteria for which no person gave a level are left out.
+    Judges, prompts and criteria without a person's level are left out, and noise-floor repeats are
+    not used.
     """
     if not (frame["options"] == 1).any():
         return {}

@@ -26,7 +26,8 @@ RATE_NAMES: Final = (
     "observed_pass_rate",
 )  # fmt: skip
 PARTS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
-"""Columns by which rates are also split, if there are several contestants or categories."""
+"""Columns by which rates are also split: rates of each contestant, and of each category, if there
+are several."""
 MAX_ERRORS_P: Final = 0.05
 """p-value below which the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (
@@ -45,7 +46,7 @@ class PassFailResult:
     true_pass_rate: Estimate
     power_tuned: Estimate
     errors_p: float | None
-    """p-value of "all contestants have the same error rates"; None if this cannot be tested."""
+    """p-value of equal error rates for all contestants; None for one contestant or no labels."""
 
     @property
     def may_reverse(self) -> bool:
@@ -95,9 +96,8 @@ def _rows_by(frame: pd.DataFrame, cell: tuple[str, str], column: str) -> dict[st
 
 
 def pass_fail_section(frame: pd.DataFrame) -> Json:
-    """Build the summary's section on pass/fail verdicts, as judge -> prompt -> name -> value: a
-    sentence, the rates, the true pass rate, the confusion table and the number of unusable
-    replies."""
+    """Build the section of pass/fail measures, as judge -> prompt -> values. The values are a
+    sentence, the rates, the true pass rate, the confusion table and the unusable replies."""
     nested: Json = {}
     for (judge, prompt), found in pass_fail_results(frame).items():
         values: Json = {"sentence": pass_fail_sentence(found)}
@@ -147,8 +147,7 @@ def asdict_estimates(found: Any) -> dict[str, Estimate]:
 
 
 def pass_fail_sentence(found: PassFailResult) -> str:
-    """Write a sentence with the shares of good and of bad answers that pass, the true pass rate and
-    the observed pass rate."""
+    """Write a sentence: shares of good and bad answers that pass, true and observed pass rate."""
     rates, true = found.rates, found.true_pass_rate
     observed = rates.observed_pass_rate
     if observed.value is None:

@@ -21,8 +21,8 @@ Rows = TypeVar("Rows")
 
 @dataclass(frozen=True, eq=False)
 class ScoreRows:
-    """Score, label and item code of each verdict on a single answer; the score of an unusable reply
-    and a missing label are nan."""
+    """Scores of single answers with their labels and item codes; nan for an unusable reply or a
+    missing label."""
 
     score: Floats
     label: Floats
@@ -43,7 +43,8 @@ def score_cells(frame: pd.DataFrame) -> dict[JudgePrompt, ScoreRows]:
 
 
 def pass_fail_codes(rows: pd.DataFrame) -> PassFailRows:
-    """Return verdict and label of each row as PASS, FAIL or UNKNOWN (unusable reply, no label)."""
+    """Convert verdict and label of each row to PASS or FAIL; UNKNOWN for an unusable reply or no
+    label."""
     score = usable_scores(rows)
     verdict = np.where(np.isnan(score), UNKNOWN, np.where(score >= 0.5, PASS, FAIL))
     gold = _labels(rows)
@@ -93,8 +94,8 @@ def _cells(
 
 
 def checked_rows(frame: pd.DataFrame, checked: str) -> np.ndarray:
-    """Mask of the rows in the cell `checked` of the confusion table: "pass_bad" selects the bad
-    answers that passed."""
+    """Mask of the rows in one cell of the confusion table, such as "pass_bad" (bad answers that
+    passed)."""
     codes = pass_fail_codes(frame)
     verdict, _, label = checked.partition("_")
     known = {"pass": PASS, "good": PASS, "fail": FAIL, "bad": FAIL}

@@ -45,7 +45,7 @@ class OrderEffect:
     changed: Estimate
     """Share of answers whose score differs between orders."""
     noise_floor: Estimate
-    """Share of noise-floor repeats whose score differs from the first verdict in the same order."""
+    """Share of repeats in the same order whose score differs from the first verdict."""
     shift: Mapping[str, Estimate]
     """Order -> its mean score minus the mean score in the other orders, on the same answers."""
 
@@ -141,7 +141,7 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
 
 
 def _shifts(cells: pd.DataFrame, case: list[str], order: str) -> dict[str, Estimate]:
-    """Return order -> mean over answers of (score in this order − mean in the other orders)."""
+    """Return order -> its mean score minus that in the other orders, paired by answer."""
     wide = cells.pivot(index=case, columns=order, values="score")
     found = {}
     for name in wide.columns:

@@ -1,7 +1,8 @@
 """Pass rates by the option listed first: pass or fail.
 
-Only answers judged in both orders of the options count, so both rates are of the same answers.
-Repeats in one order are averaged; noise-floor repeats are left out.
+Only answers judged in both orders count, with the mean of their repeats in each order, so that
+the difference of the two rates is the mean of the differences by answer. Noise-floor repeats are
+left out.
 """
 
 from __future__ import annotations
@@ -80,9 +81,9 @@ def _estimate_rates(answers: pd.DataFrame) -> PassByOrder:
 
 
 def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section of pass rates by order, as judge -> prompt -> estimates, also by
-    contestant and by category if there are several. Left out: judges and prompts that judged no
-    answer in both orders."""
+    """Build the summary's section of pass rates by order, as judge -> prompt -> estimates, for
+    judges and prompts that judged an answer in both orders; with the estimates by contestant and by
+    category if there are several."""
     rows = row_selection.select_rows(frame, pass_fail_rows(frame))
     nested: dict[str, Any] = {}
     for judge, prompt in _cells(rows):

@@ -182,8 +182,8 @@ def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
 
 
 def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) -> float | None:
-    """Distance from a weighted sum of independent estimates, given as (weight, estimate), to its
-    lower or upper limit: √Σ(weight·distance)². None if an estimate lacks that limit."""
+    """Distance from a weighted sum of independent estimates to its lower or upper limit. None if
+    one of the estimates lacks that limit."""
     total = 0.0
     for weight, one in parts:
         limit = one.low if lower else one.high
@@ -196,8 +196,8 @@ def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) 
 def combine_independent(
     parts: Sequence[tuple[float, Estimate]], unit: str, method: str, note: str = ""
 ) -> Estimate:
-    """Estimate a weighted sum of independent estimates, given as (weight, estimate) with positive
-    weights; the limits are computed as in `youden_index`."""
+    """Estimate a weighted sum of independent estimates (positive weights); limits as in
+    `youden_index`."""
     value = sum(weight * (one.value or 0.0) for weight, one in parts)
     low, high = (_combined_distance(parts, lower=side) for side in (True, False))
     return Estimate(

@@ -55,7 +55,7 @@ class RankedModel:
     """Lead of the first model over this one, in the value by which models are ranked
     (`PointRanking.basis`); None for the first model."""
     ranks: tuple[int, int]
-    """Best and worst rank of this model that the intervals of all differences allow."""
+    """Best and worst rank that the intervals of all differences allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,7 @@ def _pass_ranking(
 def _shared_correction(
     rows: Mapping[str, PassFailRows], whole: PassFailResult
 ) -> dict[str, Estimate]:
-    """Estimate each model's true pass rate; the judge's errors are estimated from the labels of all
-    models together."""
+    """Correct each model's verdicts with the labels of all models together."""
     reason = refusal_reason(whole.rates)
     labelled = [one.labelled for one in rows.values()]
     together = PassFailRows(
@@ -177,8 +176,11 @@ def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
 
 
 def _independent_gap(one: Estimate, other: Estimate) -> Estimate:
-    """Estimate the difference of two corrected rates as if they were independent (Donner and Zou
-    2012). They share items and labels, so the interval is rather too wide."""
+    """Estimate the difference of two corrected rates; the squared distances to their limits add up
+    (Donner and Zou 2012).
+
+    Items and labels that both rates share are ignored, so the interval is rather too wide.
+    """
     if one.value is None or other.value is None:
         return unknown_estimate("no corrected pass rate")
     value = one.value - other.value
@@ -198,8 +200,7 @@ def _ranked(
     gaps: Gaps,
     true: Mapping[str, Estimate] | None = None,
 ) -> tuple[RankedModel, ...]:
-    """Sort the models by the estimates `by`, the best first, and add each model's value, lead and
-    range of ranks."""
+    """Sort the models by the estimates `by`, and add each model's lead and range of ranks."""
     order = sorted(by, key=lambda who: (-(by[who].value or 0.0), who))
     wide = {pair: simultaneous_interval(gap, max(len(gaps), 1)) for pair, gap in gaps.items()}
     return tuple(
@@ -215,7 +216,8 @@ def _ranked(
 
 
 def _gap(gaps: Gaps, one: str, other: str) -> Estimate:
-    """Return the value of model `one` minus that of `other`; `gaps` has it, or its negative."""
+    """Return the value of model `one` minus the value of model `other`, whichever order `gaps`
+    lists them in."""
     if (one, other) in gaps:
         return gaps[one, other]
     found = gaps[other, one]

@@ -1,8 +1,8 @@
 """Remedies for verdicts on single answers, computed from stored verdicts and labels.
 
-A remedy is a rule that combines the stored verdicts on one answer. A combined pass/fail verdict
-earns a credit (right 1, undecided ½, wrong 0); a combined score has a loss, its distance to the
-label. Every rule is compared, on the same answers, with the rule "one call": a single verdict.
+A rule combines the stored verdicts on one answer. A pass/fail verdict has a credit (right 1,
+undecided ½, wrong 0); a score has a loss, its distance to the label. Every rule is compared with
+the rule "one call" (the verdict of a single call) on the same answers, paired by item.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from studies.domain import Estimate
 
 SEED: Final = 7
 MIN_REPEATS: Final = 3
-"""Number of calls in one arrangement that an answer needs to be used by the rule "repeats"."""
+"""Smallest number of calls in one arrangement for which a majority of repeats is computed."""
 MIN_VALUES: Final = 3
-"""Number of different pass probabilities below which the rule "threshold" is not computed."""
+"""Smallest number of different pass probabilities for which a threshold other than ½ is tried."""
 MAX_THRESHOLDS: Final = 50
 MIN_COMPLETE: Final = 0.5
 """Share of the labelled answers that must have verdicts in all arrangements; otherwise the rules
@@ -47,9 +47,9 @@ MISSING: Final[Mapping[str, str]] = {
 class PointRule:
     """Estimates of one rule (remedy for verdicts on single answers).
 
-    `value` is the agreement with labels (mean credit), or for scores the mean distance to the
-    labels. `gain` is the improvement over one call (positive is better), `adjusted` the same gain
-    with an interval that holds for all rules together; both are None for the rule "one call".
+    `value` is the agreement with labels, or the mean distance of scores to the labels. `gain` is
+    the improvement over one call (positive is better); `adjusted` is the same gain with an interval
+    that holds for all rules together. `gain` and `adjusted` are None for the rule "one call".
     """
 
     id: str
@@ -82,7 +82,7 @@ class PointRemedies:
 
 
 def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
-    """Estimate all rules for each judge and prompt with labelled answers."""
+    """Compare the rules for each judge and prompt with labelled answers."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)
@@ -97,8 +97,8 @@ def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
 
 
 class _CellVerdicts:
-    """Verdicts of one judge and prompt on labelled answers; the table `cells` has one row per
-    answer and arrangement."""
+    """Verdicts of one judge and prompt on labelled answers, as one table row per answer and
+    arrangement."""
 
     def __init__(self, own: pd.DataFrame, kind: Kind) -> None:
         self.kind = kind
@@ -146,7 +146,7 @@ class _CellVerdicts:
 
     @property
     def answers(self) -> pd.DataFrame:
-        """One row for each answer, with the means of `cells` over its arrangements."""
+        """Return one row for each answer, with the means over its arrangements."""
         columns = ["score", "expected", "label", "loss", "expected_loss"]
         return self.cells.groupby(list(ANSWER))[columns].mean()
 
@@ -287,8 +287,8 @@ def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
 def _advice(
     losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule]
 ) -> PointAdvice | None:
-    """Return the cheapest rule with a significant gain on held-out items; None if there is none, or
-    if no rule's adjusted gain is significant."""
+    """Return the cheapest rule with a significant gain on held-out items; None if no adjusted gain
+    is significant."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
         for one in rules

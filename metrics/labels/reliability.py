@@ -19,7 +19,7 @@ BINS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityPoint:
-    """One point of a reliability curve: answers to which the judge gave about the same value."""
+    """Answers to which the judge gave about the same value, and their labels."""
 
     value: float
     """Mean probability of a pass that the judge gave; for scores, the score."""

@@ -1,9 +1,9 @@
 """True pass rate: the share of good answers, corrected for the judge's errors.
 
-A labelled answer counts by its label. On the other answers, the observed pass rate is corrected to
-(observed + specificity − 1)/J, with J = sensitivity + specificity − 1 (Rogan and Gladen 1978);
-sensitivity and specificity are those on labelled answers. This assumes that the judge errs equally
-often on labelled and on unlabelled answers of the same quality.
+Rogan and Gladen (1978): (observed + specificity − 1) / J on verdicts without a label, where J is
+sensitivity + specificity − 1. Sensitivity and specificity are estimated on labelled verdicts. For a
+labelled answer the label itself counts. The correction assumes that the judge errs equally often on
+labelled and on unlabelled answers of the same quality.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ MIN_YOUDEN: Final = 0.2
 """Smallest J for which verdicts are corrected; dividing by a smaller J makes the estimate
 unstable."""
 MIN_YOUDEN_LIMIT: Final = 0.06
-"""Value above which the lower limit of J must be for verdicts to be corrected. With 0 instead, up
-to 16 % of judges with a true J of 0.1 would be corrected; now at most 10 % (docs/coverage.md)."""
+"""Smallest lower limit of J for which verdicts are corrected. With a limit of 0, up to 16 % of
+judges with a true J of 0.1 would be corrected; with this limit at most 10 % are
+(docs/coverage.md)."""
 CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
 POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
 CLIPPED_NOTE: Final = "the corrected value lies outside 0 to 1 and is set to the limit"
@@ -71,8 +72,7 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
 
 
 def refusal_reason(rates: PassFailRates) -> str:
-    """Return why the verdicts cannot be corrected (J unknown, or below MIN_YOUDEN, or its lower
-    limit not above MIN_YOUDEN_LIMIT), or an empty text."""
+    """Return the reason why verdicts cannot be corrected, or an empty text."""
     youden = rates.youden
     if youden.value is None:
         return f"no correction: {youden.note}"

@@ -31,7 +31,7 @@ from studies.domain import AnswerCheck, Estimate
 from studies.frames.frame import TIE
 
 FAULTS: Final = ("answer", "caption")
-"""Kinds of fault that the verification form offers; any other value counts as "neither"."""
+"""Kinds of fault that the verification form offers; any other value counts as neither of them."""
 NONE_FAIL_NOTE: Final = "every verified answer follows the instruction"
 NOT_SHARED_NOTE: Final = "no answer was verified by two people"
 CONSTANT_ANSWERS_NOTE: Final = "all verifiers give the same value: κ and α are undefined"
@@ -44,10 +44,10 @@ UNVERIFIED: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class VerificationShares:
-    """Shares of verifications that say: follows the instruction, harmful, and kind of fault.
+    """Shares of verifications that say: follows the instruction, kind of fault, harmful.
 
-    `fault_answer`, `fault_caption` and `fault_neither` are shares of the verifications that say an
-    answer does *not* follow the instruction.
+    n is the number of verifications; the resampling unit is the item. The kinds of fault are shares
+    of the verifications that say an answer does not follow the instruction.
     """
 
     follows: Estimate
@@ -59,8 +59,8 @@ class VerificationShares:
 
 @dataclass(frozen=True, slots=True)
 class VerifierAgreement:
-    """Agreement of verifiers on whether an answer follows the instruction: share of equal checks
-    and Cohen's κ over pairs of people, Krippendorff's α over all."""
+    """Number of verifiers and their agreement: share of equal checks and κ over pairs of people, α
+    over all people."""
 
     people: int
     answers: int
@@ -72,8 +72,8 @@ class VerifierAgreement:
 
 
 class VerificationArrays:
-    """The verifications of a study as arrays with one entry per verification. `item`, `contestant`
-    and `who` are numbers: positions in the sorted names `items`, `contestants` and `people`."""
+    """The verifications of a study as arrays with one entry per verification. Items, contestants
+    and people are coded by their sorted names."""
 
     def __init__(self, checks: Mapping[str, Sequence[AnswerCheck]]) -> None:
         rows = [(item, check) for item, found in checks.items() for check in found]
@@ -117,7 +117,7 @@ class VerificationArrays:
 
     @cached_property
     def answer(self) -> tuple[Ints, int]:
-        """Code of the answer that each verification is about, and the number of answers."""
+        """Code of the verified answer in each verification, and the number of different answers."""
         whole = self.item * max(len(self.contestants), 1) + self.contestant
         present, code = np.unique(whole, return_inverse=True)
         return code.astype(np.int64), len(present)
@@ -173,10 +173,11 @@ class VerificationArrays:
         }
 
     def mixed_pairs(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Select readable verdicts on mixed pairs (one of the two answers follows the instruction).
+        """Select readable verdicts on mixed pairs: exactly one of the two answers follows the
+        instruction.
 
-        The added column `right` is 1 if the verdict is for that answer, 0 if for the other, else
-        TIE.
+        The column `right` is 1 if the answer that follows is preferred, 0 if the other answer is,
+        else TIE.
         """
         rows = row_selection.select_pairs(row_selection.select_picks(frame))
         if rows.empty:
@@ -203,8 +204,12 @@ class VerificationArrays:
 
     @property
     def prefers_following(self) -> Measure:
-        """Define the measure: of decisive verdicts on mixed pairs, the share for the answer that
-        follows the instruction; chance is one half."""
+        """Define the measure: share of decisive verdicts on mixed pairs for the answer that follows
+        the instruction.
+
+        A mixed pair has exactly one such answer, so chance is one half. Every order counts; the
+        resampling unit is the item.
+        """
 
         def tally(evidence: GroupedFrame) -> MeasureTally:
             rows = self.mixed_pairs(evidence.frame)
@@ -215,7 +220,8 @@ class VerificationArrays:
 
     @property
     def mixed_pair_ties(self) -> Measure:
-        """Define the measure: share of ties among verdicts on mixed pairs."""
+        """Define the measure: share of ties among verdicts on mixed pairs (only one answer follows
+        the instruction)."""
 
         def tally(evidence: GroupedFrame) -> MeasureTally:
             rows = self.mixed_pairs(evidence.frame)

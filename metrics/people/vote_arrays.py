@@ -52,7 +52,7 @@ class PeerAgreement:
 
 
 class VotesByPerson:
-    """The votes of a frame grouped by person. Person code k is the k-th of the sorted names."""
+    """The votes of a frame grouped by person; person codes 0…n−1 follow the sorted names."""
 
     def __init__(self, picked: pd.DataFrame) -> None:
         rows = row_selection.select_rows(picked, row_selection.people_mask(picked))
@@ -68,8 +68,8 @@ class VotesByPerson:
         self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
 
     def share(self, values: Floats, selected: row_selection.Mask, note: str) -> list[Estimate]:
-        """Estimate each person's mean of `values` (one per vote) over the selected votes, clustered
-        by item. `note` is the reason given for a person without such votes."""
+        """Estimate each person's mean of `values` over the selected votes, clustered by item.
+        `note` is used for a person without such votes."""
         return self._share(values[selected], self.who[selected], self.item[selected], note)
 
     def _share(self, values: Floats, who: Ints, item: Ints, note: str) -> list[Estimate]:
@@ -147,16 +147,16 @@ class VotesByPerson:
 
     @cached_property
     def one_vote(self) -> Ints:
-        """Row numbers in `rows` of each person's first vote on each case: the votes in `votes`."""
+        """Row numbers, in `rows`, of the votes in `votes` (a person's first vote on a case)."""
         group, groups = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         return row_selection.first_rows(group, groups)
 
     @cached_property
     def side_shares(self) -> tuple[Floats, Floats]:
-        """Return, for each vote in `votes`, the share of the other voters on the case who agree
-        with it, and the share of pairs of the other voters who agree with each other.
+        """Return two shares for each vote in `votes`: the share of the other voters on the case who
+        agree with the vote, and the share of pairs of other voters who agree with each other.
 
-        The first share is nan if there is no other voter, the second if there are fewer than two.
+        The first share is nan without other voters, the second with fewer than two.
         """
         counts = count_votes(self.votes)
         n = counts.sum(axis=1)[self.votes.case]
@@ -205,8 +205,8 @@ class VotesByPerson:
 
     @cached_property
     def rest(self) -> list[float | None]:
-        """For each person, the mean agreement of the others with each other (`peer_agreement`);
-        None if no two others voted on the same comparison."""
+        """Mean agreement of the other people with each other, for each person; None without
+        comparisons that two other people judged."""
         return [
             float(t / m) if m else None
             for t, m in zip(self.peer_agreement.rest, self.peer_agreement.m, strict=True)
@@ -267,7 +267,7 @@ class VotesByPerson:
 
 
 def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
-    """Rescale a share of first picks to (share − chance)/(1 − chance): 0 at chance, 1 at most."""
+    """Rescale a share of first picks to bias = (share − chance)/(1 − chance)."""
     if share.value is None:
         return replace(share, unit="bias")
 

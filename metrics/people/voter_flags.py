@@ -18,19 +18,19 @@ from metrics.people.vote_arrays import VotesByPerson
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
 
 MIN_VOTES: Final = 10
-"""Number of votes that a voter needs for a rule to be applied; the rule `unsteady` needs
+"""Smallest number of votes for a flag's rule to be applied to a voter; the rule `unsteady` needs
 MIN_REPEATED comparisons seen twice instead."""
 MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""Level of a rule's tests, after Holm's adjustment over all people that the rule is applied to."""
+"""Level of the tests for flags, after Holm's adjustment over all people with enough votes for the
+rule."""
 MIN_GAP: Final = 0.15
-"""Smallest difference to the others' agreement or consistency for which a voter is flagged; it must
-also be significant."""
+"""A voter is flagged for lower agreement or consistency than the others only if the difference is
+at least this large, besides significant: with many votes small differences are significant."""
 MIN_LEAN: Final = 0.25
-"""Smallest difference between a voter's share of first picks and the expected share for which the
-voter is flagged; it must also be significant."""
+"""Minimum difference between a voter's share of first picks and the expected share for a flag."""
 MAX_READING_SPEED: Final = 100.0
-"""Characters per second, about 1,000 words per minute; a faster vote counts as too fast."""
+"""Characters per second, about 1,000 words per minute: faster than reading."""
 MIN_SECONDS: Final = 1.0
 """Seconds below which a vote counts as too fast, if the length of the answers is unknown."""
 
@@ -126,10 +126,10 @@ def _significant_flag(
 
 
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who prefer a position (exact binomial test of their share of first picks).
+    """Flag people who prefer a position: exact binomial test of their share of first picks.
 
-    The share is tested against the share expected from the others' votes or against chance,
-    whichever is nearer to it.
+    The share is tested against the share expected from the others' votes, or against chance if
+    chance is nearer to the person's share.
     """
     hits, n = (
         people.count(people.decisive_known_order & (people.pick == 0)),

@@ -31,11 +31,12 @@ MIN_SHARED_COMPARISONS: Final = 10
 person) for an estimate of the person's skill."""
 JACKKNIFE_GROUPS: Final = 20
 MAX_PEOPLE: Final = 400
-"""Number of people above which no skill is computed, as tables grow with its square."""
+"""Maximum number of people for whom skills are computed: the size of the tables grows with the
+square of this number."""
 MAX_STEPS: Final = 100
 MAX_SKILL: Final = 2.0
-"""Limit of the absolute value of a fitted skill. It is above 1 (always right), because sampling
-error can raise an estimate above 1 and the interval must include this variation."""
+"""Bound of a fitted skill's absolute value. Above 1 (perfect accuracy), because sampling error can
+raise an estimate above 1 and the interval must include this variation."""
 TOO_MANY_PEOPLE_NOTE: Final = f"computed for up to {MAX_PEOPLE} people"
 NOT_SHARED_NOTE: Final = (
     f"needs {MIN_SHARED_COMPARISONS} decisive votes on the same comparisons as other people, and "
@@ -45,7 +46,7 @@ NOT_SHARED_NOTE: Final = (
 
 def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
     """Estimate each person's probability of being right in a decisive vote. `options` is the number
-    of answers shown in each vote, `people` the number of persons."""
+    of answers N in the comparison of each vote."""
     if people > MAX_PEOPLE:
         return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
     above, met = _pair_agreements(votes, options, people)
@@ -96,7 +97,7 @@ def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Fl
 
 
 def _leave_one_group_out(tables: Floats) -> Floats:
-    """Return the total of the tables over all groups, then the total without each single group."""
+    """Return the total over all groups, followed by the total without each single group."""
     whole = tables.sum(axis=0, keepdims=True)
     return np.concatenate([whole, whole - tables])
 

@@ -29,17 +29,18 @@ class Voter:
     first: Estimate
     """Share of decisive votes for the answer shown first, where the order is recorded."""
     bias: Estimate
-    """Position bias (first − 1/N)/(1 − 1/N) for N answers: 0 none, 1 always the first, −1 (if N =
-    2) always the last. If positions are random, the quality of answers has no influence on it."""
+    """Position bias (first − 1/N)/(1 − 1/N) for N answers: 0 none, 1 always the first, −1 (for N =
+    2) always the last. Answer quality cancels if positions are randomised."""
     steady: Estimate
-    """Consistency: share of comparisons seen in both orders that have the same outcome."""
+    """Consistency: share of comparisons seen twice, positions swapped, with the same outcome."""
     ties: Estimate
     others: Estimate
-    """Mean share of the other voters on a case who made the same choice as this person."""
+    """Mean share of the other people who gave the same verdict as this person on a case."""
     rest: float | None
-    """Mean agreement of the other people with each other; `others` is compared with it."""
+    """Mean agreement of the other people with each other on the same answers, the reference for
+    `others`."""
     skill: Estimate
-    """Probability of being right in a decisive vote (see voter_skill.py)."""
+    """Probability of a correct decisive vote, from pairwise agreement."""
     seconds: float | None
     """Median seconds of the timed votes."""
     timed: int
@@ -47,10 +48,10 @@ class Voter:
 
 
 def list_voters(frame: pd.DataFrame) -> list[Voter]:
-    """Measure all voters of a frame; flagged people come first, then those with most votes.
+    """Measure all voters of a frame; flagged people first, then by number of votes.
 
-    The optional column `seconds` is the duration of each vote (nan or 0: not timed). Of a person's
-    repeated votes on a comparison, only the first is compared with other people's.
+    An optional column `seconds` gives the time of each vote (nan or 0: not timed). If a person
+    voted repeatedly on a comparison, only the first vote is compared with other people's.
     """
     people = VotesByPerson(row_selection.select_picks(frame))
     if not people.names:

@@ -45,8 +45,8 @@ def count_item_votes(frame: pd.DataFrame) -> tuple[int, int]:
 
 
 def live_first_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of items that vote for the first slot (`count_item_votes`), with bounds
-    that hold at every moment of the run."""
+    """Estimate the share of items that lean toward the first slot (see `count_item_votes`), with
+    bounds valid at every look."""
     if not len(frame) or not (frame["options"] == 2).all():
         return unknown_estimate(PAIRS_ONLY_NOTE, "share")
     return confidence_sequence(*count_item_votes(frame))

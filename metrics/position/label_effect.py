@@ -25,7 +25,7 @@ from studies.frames.frame import SEP
 
 NOT_CROSSED_NOTE = "labels were not crossed: position and label cannot be separated"
 MIN_PROBABILITY = 1e-6
-"""Distance from 0 and 1 to which probabilities are clipped, so that logits stay finite."""
+"""Distance from 0 and 1 at which probabilities are clipped, so that logits stay finite."""
 
 
 def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
@@ -56,7 +56,7 @@ def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _swapped_labels_mask(rows: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows whose labels are swapped: B for the first slot, A for the second."""
+    """Mask of the rows whose first slot has the label that sorts second."""
     labels = rows["labels"].astype("category")
     names = [str(name).split(SEP) for name in labels.cat.categories]
     swapped = np.array([len(name) > 1 and name[0] > name[1] for name in names], bool)
@@ -89,8 +89,8 @@ def _label_tally(statistic: Statistic) -> Callable[[GroupedFrame], MeasureTally]
 
 
 def _effect_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Estimate a position or label effect with a jackknife interval; unknown unless labels were
-    crossed, because the two effects cannot be separated otherwise."""
+    """Estimate a position or label effect with a jackknife interval; unknown if labels were
+    assigned in one way only, because the two effects cannot be separated then."""
     plain, swapped, n = (float(sums[:, column].sum()) for column in (1, 3, 4))
     if not plain or not swapped:
         return unknown_estimate(NOT_CROSSED_NOTE, measure.unit)
@@ -117,7 +117,8 @@ LABEL_EFFECT = Measure(
     NOT_CROSSED_NOTE,
     interval=_effect_interval,
 )
-"""SLOT_EFFECT and LABEL_EFFECT: the effects of `slot_and_label_effects` as measures."""
+"""Position effect (SLOT_EFFECT) and label effect (LABEL_EFFECT) of `slot_and_label_effects`, as
+measures that can be estimated in each cell."""
 
 
 def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -158,8 +159,8 @@ def _group_means(
 
 
 def probability_split(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate, in logits, the mean "position" term (positive: toward the first slot) and the mean
-    absolute "content" term of `probability_table`."""
+    """Estimate, from the probabilities in both orders, the mean position term (positive: toward the
+    first position) and the mean absolute content term, in logits."""
     table = probability_table(frame)
     item = row_selection.item_codes(table)
     note = "" if len(table) else "no label probabilities in both orders"

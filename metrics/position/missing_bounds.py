@@ -44,11 +44,11 @@ def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
 
 
 def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[CellKey, Estimate]:
-    """Bounds of the first-slot share: no unusable reply would have picked the first slot (low), or
-    all would have (high).
+    """Bounds of the first-slot share: all unusable replies picked another slot, or all picked the
+    first.
 
-    All calls on comparisons planned in several orders count; `value` is the share among decisive
-    verdicts.
+    Counts all calls on comparisons planned in several orders, incomplete comparisons included;
+    `value` is the share among the decisive verdicts.
     """
     evidence = GroupedFrame(frame, by)
     rows = evidence.frame

@@ -1,8 +1,8 @@
 """Order effect corrected for noise: disagreement between orders above the disagreement of repeats.
 
 Flips between two orders have two causes: the order, and the noise of a judge that varies from call
-to call. Each disagreement is the share of pairs of single replies that differ, so that the two can
-be subtracted.
+to call. Both disagreements are computed from single replies, which puts them on one scale; the most
+frequent verdict of several repeats flips less often and would hide an effect.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
-    """Count the replies for each choice, as [order of a comparison, choice]: column 0 for ties,
-    then the contestants of the comparison in alphabetical order."""
+    """Count the replies for a tie and for each contestant, in each order of each comparison."""
     if len(rows) == 0:
         return np.zeros((0, 1))
     names = row_selection.contestants(rows)
@@ -61,8 +60,8 @@ def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
 
 
 def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[Floats, Ints]:
-    """Return, for each comparison, the share of pairs of repeats in one order that differ (mean
-    over the orders with repeats), and the number of these orders."""
+    """Return, for each comparison, the mean disagreement of repeats in the same order, and the
+    number of its orders with repeats."""
     total = counts.sum(axis=1)
     several = total > 1
     agreeing = (counts * (counts - 1)).sum(axis=1)[several]
@@ -73,8 +72,8 @@ def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[
 
 
 def _between_orders(counts: Floats, comparison: Ints, comparisons: int) -> Floats:
-    """Return, for each comparison, the share of pairs of replies in different orders that differ
-    (mean over all pairs of orders)."""
+    """Mean disagreement of two replies in different orders, over all pairs of orders of a
+    comparison."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     summed = np.stack(
         [np.bincount(comparison, column, minlength=comparisons) for column in share.T], axis=1

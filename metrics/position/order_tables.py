@@ -50,8 +50,8 @@ class OrderTable:
 
     counts: Ints
     leans: Ints | None = None
-    """For each item, flips toward the first slot minus flips toward the second; None if every pair
-    belongs to a different item."""
+    """For each item, flips toward first minus flips toward second; None if every pair belongs to a
+    different item."""
     incomplete: Ints | None = None
     """For each item (as in `leans`), the number of pairs that lack a verdict in at least one order;
     None stands for zeros."""
@@ -108,7 +108,8 @@ class OrderTable:
         """Sign test by items, as if every incomplete pair had flipped against the observed
         direction.
 
-        A preference that is significant even then does not depend on why replies are missing.
+        Replies may be missing because of the slot they would have picked. A preference that is
+        significant in this worst case does not depend on the reason.
         """
         leans, sign = self.item_leans, int(np.sign(self.item_leans.sum()))
         worst = leans - sign * self.item_incomplete
@@ -117,8 +118,8 @@ class OrderTable:
         return item_sign_test(worst)
 
     def tests(self) -> dict[str, OrderTest]:
-        """Run all tests on this table, as name -> result: "items" is the sign test by items, the
-        others are by pairs. p is None without pairs."""
+        """Run the sign test by items and, by pairs, sign, McNemar, Stuart–Maxwell, Bowker and
+        permutation tests. p is None without pairs."""
         if not self.pairs:
             names = ("items", "sign", "mcnemar", "stuart_maxwell", "bowker", "permutation")
             return {name: OrderTest(name, None, None, None, 0, NO_PAIRS_NOTE) for name in names}
@@ -220,7 +221,8 @@ def _item_sums(
 
 
 def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows that show the two contestants in reverse alphabetical order."""
+    """Mask of the rows whose first contestant sorts after the second; compared by category codes
+    for speed."""
     sides = [rows[name].astype("category").cat for name in ("first", "second")]
     names = sorted({str(name) for side in sides for name in side.categories})
     place = {name: code for code, name in enumerate(names)}

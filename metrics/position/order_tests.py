@@ -22,16 +22,16 @@ from metrics.position.position_tallies import two_order_sets
 from studies.frames.frame import TIE
 
 MAX_EXACT_STATES: Final = 100_000
-"""Number of possible slot counts up to which the permutation test is exact; beyond, permutations
-are drawn at random."""
+"""Maximum number of histograms (possible slot counts) in the exact permutation test; with more,
+random draws are used."""
 
 MAX_EXACT_FLIPS: Final = 10_000
-"""Number of flips up to which the sign test by items is exact; beyond, a normal approximation is
-used."""
+"""Maximum number of flips for which the sign test by items is exact; with more, a normal
+approximation is used."""
 
 MAX_LISTED_ORDERS: Final = 6
-"""Number of orders in an order set up to which the permutation test lists all permutations (6!);
-beyond, permutations are drawn at random."""
+"""Maximum number of orders in an order set for which all permutations (6!) are listed; with more,
+random permutations are drawn."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,10 @@ def _chi_square_result(name: str, value: float, df: int, n: int) -> OrderTest:
 
 
 def stuart_maxwell_test(table: ArrayLike) -> OrderTest:
-    """Stuart–Maxwell test that row and column totals of a k×k table are equal: d' S⁻¹ d, with d
-    their differences and S the covariance matrix of d.
+    """Stuart–Maxwell test of marginal homogeneity of a k×k table: d' S⁻¹ d.
 
-    It has k − 1 degrees of freedom, fewer if a category is empty.
+    d is the vector of differences between row and column totals, S its covariance matrix; k − 1
+    degrees of freedom, fewer if a category is empty.
     """
     counts = np.asarray(table, np.float64)
     d = (counts.sum(axis=1) - counts.sum(axis=0))[:-1]
@@ -154,8 +154,8 @@ def _chi_square_distance(histograms: Floats) -> Floats:
 
 
 def both_orders_table(frame: pd.DataFrame) -> Ints:
-    """Count pairs as a 3 × 3 table of outcomes: rows with x shown first, columns with y shown
-    first, each "x wins, tie, y wins"; x and y are the contestants in alphabetical order."""
+    """Count pairs by outcome (x wins, tie, y wins) with x shown first (rows) and with y shown first
+    (columns); x is the contestant that sorts first."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -168,8 +168,8 @@ def both_orders_table(frame: pd.DataFrame) -> Ints:
 
 
 def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
-    """Run the tests on pairs read in both orders, as name -> result: sign test by items ("items")
-    and by pairs ("sign"), McNemar, Stuart–Maxwell, Bowker."""
+    """Run the tests on pairs read in both orders: sign (by items, by pairs), McNemar,
+    Stuart–Maxwell, Bowker."""
     sets = two_order_sets(GroupedFrame(frame))
     lean = sets["lean"].to_numpy()[~sets["consistent"].to_numpy()]
     primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())
@@ -193,15 +193,16 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
 
 @dataclass(frozen=True)
 class OrderSetArrays:
-    """Choices in order sets with equally many options and orders, as arrays."""
+    """Choices in order sets of equally many options, as arrays: the chosen contestant, and the slot
+    of each contestant, in every order of every set."""
 
     choice: Ints
-    """[set, order]: the chosen contestant, numbered alphabetically within its set, or TIE."""
+    """[set, order]: index of the chosen contestant within its set, or TIE."""
     place: Ints
-    """[set, order, contestant]: the slot in which each contestant was shown."""
+    """[set, order, contestant]: the slot of each contestant."""
 
     def slots(self, choice: Ints) -> Ints:
-        """Return the slot in which each contestant in `choice` was shown; TIE stays TIE."""
+        """Slots of the given chosen contestants; a tie is TIE."""
         found = np.take_along_axis(self.place, np.maximum(choice, 0)[..., None], axis=-1)[..., 0]
         return np.where(choice >= 0, found, TIE)
 
@@ -293,8 +294,7 @@ def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Float
 
 
 def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Ints, Floats]]:
-    """Yield the possible slot counts of each order set after permutations, and their
-    probabilities."""
+    """Yield, for each order set, the slot counts of its permutations with their probabilities."""
     lines = np.array(list(permutations(range(sets.choice.shape[1]))))
     for choice, place in zip(sets.choice, sets.place, strict=True):
         slots = OrderSetArrays(choice[lines], place[None]).slots(choice[lines])
@@ -306,8 +306,8 @@ def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Int
 def random_histograms(
     sets: OrderSetArrays, options: int, rng: np.random.Generator, rounds: int
 ) -> Floats:
-    """Slot counts after random permutations within each order set, [round, slot]: a sample of what
-    occurs without a position effect."""
+    """Slot counts of random permutations: a sample of the null distribution without a position
+    effect."""
     drawn = np.zeros((rounds, options))
     block = max(1, math.floor(2_000_000 / max(sets.choice.size, 1)))
     for start in range(0, rounds, block):
@@ -323,8 +323,8 @@ def random_histograms(
 def entropy_null_band(
     frame: pd.DataFrame, rng: np.random.Generator, options: int = 2, rounds: int = 999
 ) -> tuple[float, float] | None:
-    """Range that contains 95 % of the slot entropies after random permutations, hence without a
-    position effect; None without complete order sets."""
+    """Central 95 % range of the slot entropy if only content mattered; None without complete order
+    sets."""
     from metrics.estimation.entropy import normalised_entropy
 
     sets = arrange_order_sets(frame, options)

@@ -164,16 +164,16 @@ def slot_entropy(frame: pd.DataFrame) -> Estimate:
 
 
 def consistency(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of comparisons with the same outcome (winner or tie) in all orders.
+    """Estimate the share of comparisons with the same outcome (win, loss, tie) in all orders.
 
-    Repeats are first reduced to their most frequent verdict. A comparison that lacks a readable
-    verdict in one of its planned orders is left out.
+    Repeats are first reduced to their most frequent verdict. A comparison counts only if every
+    planned order was read: an unreadable reply lowers n, not the value.
     """
     return _estimate(CONSISTENCY, frame)
 
 
 def noise_floor(frame: pd.DataFrame) -> Estimate:
-    """Estimate how often two repeats of the same call differ, noise-floor repeats included."""
+    """Estimate how often two replies to the same call differ, noise-floor repeats included."""
     return _estimate(NOISE_FLOOR, frame)
 
 
@@ -184,14 +184,14 @@ def accuracy(frame: pd.DataFrame) -> Estimate:
 
 
 def primacy(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of pairs that flip toward the answer shown first: the first slot is picked
-    in both orders, or in one order with a tie in the other."""
+    """Estimate the share of pairs that flip toward the answer shown first. The verdicts in the two
+    orders are: first slot twice, or first slot and tie."""
     return _estimate(PRIMACY, frame)
 
 
 def recency(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of pairs that flip toward the answer shown second: the second slot is
-    picked in both orders, or in one order with a tie in the other."""
+    """Estimate the share of pairs that flip toward the answer shown second. The verdicts in the two
+    orders are: second slot twice, or second slot and tie."""
     return _estimate(RECENCY, frame)
 
 
@@ -202,13 +202,13 @@ def fairness(frame: pd.DataFrame) -> Estimate:
 
 
 def stability(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of repeats in one order that have their most frequent verdict."""
+    """Estimate the mean share of the most frequent verdict among repeats of one order."""
     return _estimate(STABILITY, frame)
 
 
 def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
-    """Count pairs read in both orders, flips, flips toward each slot, and pairs in which the same
-    slot was picked twice."""
+    """Count complete pairs, flips, flips in each direction, and pairs with the same slot picked
+    twice."""
     sets = two_order_sets(GroupedFrame(frame))
     flips = ~sets["consistent"].to_numpy()
     lean = sets["lean"].to_numpy()

@@ -51,8 +51,7 @@ def tie_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
-    """Return a function that counts the order sets for which `column` of `order_sets` is true, out
-    of all order sets."""
+    """Return a function that counts, of all order sets, those for which `column` is true."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         return build_tally(evidence.order_sets, evidence.order_sets[column], 1)
@@ -145,7 +144,7 @@ def _consistency_kappa(totals: Floats) -> Floats:
 
 
 def kappa_unit_effect(totals: Floats) -> float:
-    """Difference between κ if all order sets are consistent and κ if none is: 1/(1 − chance)."""
+    """Difference of κ between full consistency and none: 1/(1 − chance)."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
 
 
@@ -186,15 +185,15 @@ def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame,
 
 
 def noise_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Return, for each order of a comparison, the share of pairs of repeats that differ,
-    noise-floor repeats included."""
+    """Return, for each order, the share of pairs of repeats that differ; noise-floor repeats
+    included."""
     rows, differing, _ = _compare_repeats(evidence, noise=True)
     return build_tally(rows, differing, 1)
 
 
 def stability_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Return, for each order of a comparison, the share of repeats with the most frequent verdict,
-    without noise-floor repeats."""
+    """Return, for each order, the share of repeats with the most frequent verdict; noise-floor
+    repeats left out."""
     rows, _, mode_share = _compare_repeats(evidence, noise=False)
     return build_tally(rows, mode_share, 1)
 
@@ -267,7 +266,8 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
 
 
 def _option_counts(sums: Floats, statistic: Statistic) -> list[int]:
-    """Return the numbers of options N of the counted comparisons."""
+    """Return the numbers of options N of the counted comparisons, even if some slots were never
+    picked."""
     if isinstance(statistic, PooledEntropy):
         return statistic.sizes_in_use(sums.sum(axis=0))
     return [sums.shape[1] - 1]
@@ -294,8 +294,8 @@ def _share_entropy(share: Floats) -> Floats:
 def _entropy_estimate(
     share: Estimate, measure: Measure, value: float, low: float, high: float
 ) -> Estimate:
-    """Convert the estimate of a first-slot share to one of entropy; `value`, `low` and `high` are
-    the entropies at the share and at its two limits."""
+    """Convert the estimate of a first-slot share to one of entropy. `value`, `low` and `high` are
+    the entropies of the share and of its limits."""
     if share.value is None:
         return unknown_estimate(measure.empty, measure.unit)
     method = "Wilson interval of the first-position share, converted to entropy"

@@ -22,7 +22,7 @@ from studies.frames.frame import TIE
 
 
 def _pseudo_values(rows: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """Return the pseudo-values of γ and of σ(γ), one per row; None if γ has no interval."""
+    """Return the pseudo-values of γ and σ(γ) for the rows of a cell; None if γ has no interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
     model = fit_position_model(one)
     gamma = model.gamma.get("all", Estimate(None))
@@ -76,4 +76,4 @@ FIRST_IF_EQUAL: Final = Measure(
     (0, 1),
     POSITION_TERM.empty,
 )
-"""Win share of the answer shown first of two equal answers: σ(γ), σ the logistic function."""
+"""σ(γ): win share of the answer shown first, of two equal answers."""

@@ -19,7 +19,7 @@ from metrics.estimation.intervals import Floats, join_notes, unknown_estimate
 from studies.domain import Estimate
 
 ModelScores = Mapping[str, float]
-"""Model -> score."""
+"""model -> score"""
 
 MIN_MODELS: Final = 3
 FEW_MODELS_BELOW: Final = 10
@@ -31,8 +31,8 @@ SCORE_COLUMNS: Final = ("model", "benchmark", "score")
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkCorrelations:
-    """Spearman's ρ and R² of every two benchmarks over the models they share, as benchmark -> other
-    benchmark -> estimate; n is the number of models."""
+    """Rank correlation and R² of every two benchmarks, over the models they share. The matrices are
+    symmetric and have no diagonal. The n of an estimate is the number of models."""
 
     benchmarks: list[str]
     scores: dict[str, dict[str, float]]
@@ -47,7 +47,7 @@ class BenchmarkCorrelations:
 
 def benchmark_scores(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return benchmark -> model -> score, from a table with the columns model, benchmark and score.
-    Raise ValueError for a faulty row."""
+    Error messages name the faulty row."""
     missing = [name for name in SCORE_COLUMNS if name not in table]
     if missing:
         raise ValueError(
@@ -97,8 +97,8 @@ def correlate_all_benchmarks(
 def add_study_scores(
     study: Mapping[str, Estimate], others: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
-    """Return benchmark -> model -> score: first the study's own values (ratings, rewards or win
-    rates) as the benchmark `name`, then `others`."""
+    """Return the benchmarks `others`, preceded by the study's numbers (ratings, rewards or win
+    rates) as a benchmark `name`."""
     own = {model: got.value for model, got in study.items() if got.value is not None}
     return {name: own, **{other: dict(scores) for other, scores in others.items()}}
 
@@ -109,11 +109,10 @@ def correlate_benchmarks(
     rng: np.random.Generator,
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> dict[str, Estimate]:
-    """Estimate Spearman's ρ ("spearman") and the squared Pearson correlation ("r2") of two
-    benchmarks over the models they share.
+    """Estimate Spearman's ρ and R² (squared Pearson) of two benchmarks over the models they share.
 
-    The bootstrap resamples models; rounds in which all drawn scores are equal are left out. With
-    fewer than ten models, a note says that the interval is rough.
+    The bootstrap resamples models; rounds in which all drawn scores are equal are left out. Below
+    ten models a note marks the interval as rough.
     """
     models = sorted(set(first) & set(second))
     a = np.array([first[name] for name in models], np.float64)
@@ -147,8 +146,8 @@ def _row_ranks(values: Floats) -> Floats:
 
 
 def _row_correlations(a: Floats, b: Floats) -> Floats:
-    """Pearson's correlation of row k of `a` with row k of `b`, for each row (bootstrap round) in
-    which both vary."""
+    """Pearson's correlation of each row of a and b (bootstrap rounds); rows without variation are
+    left out."""
     a = a - a.mean(axis=1, keepdims=True)
     b = b - b.mean(axis=1, keepdims=True)
     spread = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))

@@ -44,8 +44,8 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class ScoreGaps:
-    """Absolute differences between a judge's scores and people's mean, with case and item of each:
-    one per verdict, or one per case if both orders are averaged (run mode "dual")."""
+    """Absolute differences between a judge's and people's scores. There is one difference per
+    verdict, or one per case if both orders are averaged (run mode "dual")."""
 
     gap: Floats
     case: Ints
@@ -65,8 +65,8 @@ class ScoreGaps:
 
 
 class SignedScores:
-    """Verdicts on pairs, of judges and people, as scores from −2 to 2: positive for the contestant
-    that is first in alphabetical order, 2 for "much better"."""
+    """Verdicts on pairs, of judges and people, as scores −2…2 in favour of the contestant that
+    sorts first."""
 
     def __init__(self, frame: pd.DataFrame, baseline: str | None = None) -> None:
         rows = row_selection.select_pairs(
@@ -94,14 +94,15 @@ class SignedScores:
 
     @cached_property
     def people(self) -> tuple[Floats, Floats]:
-        """Sum of the people's scores on each case, and their number."""
+        """Sum and number of the people's scores, for each case."""
         return self._sums(self.human)
 
     def gaps(self, judge: str, run: RunMode = "dual", sees: str | None = None) -> ScoreGaps:
-        """Return the differences of a judge's scores from people's mean; if `judge` is a person,
-        from the mean of the *other* people.
+        """Return the differences of a judge's scores from people's mean; for a person, from the
+        mean of the *other* people.
 
-        With `sees` ("images", …), only verdicts that the judge gave on this input are used.
+        With `sees`, only the judge's rows with this value in the column `sees` (the judge's input)
+        are used, if the frame has that column.
         """
         mine = self.judge == judge
         if sees is not None and self.sees is not None:
@@ -144,8 +145,8 @@ class SignedScores:
         return ScoreGaps(gap[known], np.flatnonzero(known), item[known])
 
     def leave_one_out_gaps(self) -> ScoreGaps:
-        """Return, for all people together, the differences of each person's scores from the mean of
-        the other people."""
+        """Return the differences of every person's scores from the mean of the other people, pooled
+        over all people."""
         each = [self.gaps(name, "single") for name in sorted(set(self.judge[self.human]))]
         none = np.zeros(0, np.int64)
         return ScoreGaps(
@@ -156,12 +157,11 @@ class SignedScores:
 
 
 def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
-    """Estimate the distance of a judge's scores from people's mean; if `judge` is a person, from
-    the mean of the *other* people.
+    """Estimate the distance of a judge's scores from people's mean.
 
     With `dual`, the judge's score of a case is the mean of both orders, and cases judged in one
-    order are left out; but if no case was planned in both orders, or without `dual`, each verdict
-    counts by itself.
+    order are left out. Without `dual`, or if no case was judged in both orders, each verdict counts
+    by itself. A person is compared with the mean of the *other* people (leave one out).
     """
     scores = SignedScores(frame)
     both = dual and scores.asked_both_orders(scores.judge == judge)

@@ -29,7 +29,7 @@ OVERALL: Final = "overall"
 PEOPLE: Final = "people"
 ALWAYS_TIE: Final = "always tie"
 VOTE_KEY: Final = ["item", "comparison", "judge", "shown", "repeat"]
-"""Columns that identify a person's vote, to find votes that several frames contain."""
+"""Columns that identify a person's vote; the same vote can occur in several frames."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentContrast:
-    """Difference of a judge's alignment on the same cases between two conditions, left − right: two
-    run modes, or two inputs of the judge.
+    """Difference of a judge's alignment between two conditions (left − right: run modes, or inputs
+    of the judge), on the same cases.
 
     `left` is closer to people if `mae` is below 0, or `consistency` above 0.
     """
@@ -100,8 +100,8 @@ def alignment_table(
 
 
 def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) -> pd.DataFrame:
-    """Stack the frames, with their names in the column `sees`, and keep a vote that several frames
-    contain once; with a baseline, only pairs with it."""
+    """Stack the frames with the judge's input in the column `sees`; each person's vote is kept
+    once."""
     rows = stack_frames(frames, "sees")
     repeated = row_selection.people_mask(rows) & rows.duplicated(VOTE_KEY).to_numpy()
     rows = row_selection.select_rows(rows, ~repeated)
@@ -113,7 +113,7 @@ def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) ->
 
 
 def _judges_and_inputs(scores: SignedScores) -> list[tuple[str, str]]:
-    """List (judge, input) for every judge that is not a person and each of its inputs."""
+    """List (judge, input) of all judges that are not people."""
     machine = ~scores.human
     sees = scores.rows["sees"].astype(str).to_numpy()
     return sorted(set(zip(scores.judge[machine], sees[machine], strict=True)))
@@ -159,8 +159,8 @@ def _dual_contrasts(scores: SignedScores, runs: Sequence[RunMode]) -> Iterator[A
 
 
 def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[AlignmentContrast]:
-    """Yield the contrasts of each judge between every two inputs (such as images and descriptions),
-    in run mode "dual"."""
+    """Yield the contrasts of each judge between two inputs (such as images and descriptions), both
+    orders averaged."""
     known = set(_judges_and_inputs(scores))
     for judge in sorted({judge for judge, _ in known}):
         for left, right in combinations(named, 2):
@@ -172,8 +172,8 @@ def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[Ali
 def alignment_contrast(
     judge: str, names: tuple[str, str], left: ScoreGaps, right: ScoreGaps, cases: int
 ) -> AlignmentContrast:
-    """Estimate left − right of the mean difference from people (`mae`) and of the share of
-    differences of at most 1 (`consistency`), on the cases that both sides have."""
+    """Estimate left − right of the mean difference from people and of the share within 1. Both are
+    computed for each case, over the cases that both sides have."""
     (a, a_within, a_item), (b, b_within, _) = (_gaps_by_case(gaps, cases) for gaps in (left, right))
     both = np.isfinite(a) & np.isfinite(b)
     item = a_item[both]

@@ -19,7 +19,7 @@ LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50,
 
 
 def signed_scores(rows: pd.DataFrame, names: list[str]) -> tuple[Ints, Ints, Floats]:
-    """Return row, contestant and score (−2…2) of each answer, two entries per verdict on a pair."""
+    """Return the row, contestant and score (−2…2) of both answers of every verdict on a pair."""
     placed = (
         row_selection.slot_contestants(rows, names) if len(rows) else np.zeros((0, 2), np.int64)
     )
@@ -157,8 +157,8 @@ def _item_mean(score: Floats, item: Ints, mine: np.ndarray) -> Estimate:
 
 
 def single_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate single ratings (MT-Bench): a contestant's mean score on an item, averaged over
-    items. Pass/fail verdicts are left out."""
+    """Estimate single ratings (MT-Bench): mean over items of each contestant's mean score.
+    Pass/fail verdicts are not ratings; their rates are in a separate section."""
     ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))
     if "score_0" not in rows or len(rows) == 0:

@@ -28,8 +28,8 @@ class CreationRow:
 
     `vfs` is the visual factuality score (0–10), `baseline_vfs` that of the baseline beside this
     model. `reward` is −100…100, `win_rate` a share of the readable verdicts (a tie is no win); both
-    pool the two orders. `counts` has the five levels. `fail` counts unreadable replies to
-    comparisons, `vfs_fail` those to scoring prompts; they enter no other number.
+    pool the two orders. `counts` has the five levels. `fail` and `vfs_fail` count unreadable
+    replies, which are in no denominator.
     """
 
     model: str
@@ -48,10 +48,11 @@ def creation_table(
     by: Sequence[str] = (),
     judges: Sequence[str] | None = None,
 ) -> dict[CellKey, list[CreationRow]]:
-    """Return, for each cell, a row for every model, the highest Reward first.
+    """Build the rows of every model in every cell of `by`, the highest Reward first.
 
-    `by` names columns of the frame, such as `category`; without `by` the only cell, (), is the
-    whole study. `judges` limits the judges (default: all that are not people).
+    Without `by` the only cell, (), is the whole study. Categories and tasks pool the judgements of
+    their items. `by` names columns of the frame: `category`, or one added by
+    `row_selection.add_item_column` (task).
     """
     judged = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
     judged = _with_baseline(row_selection.select_pairs(judged), baseline)

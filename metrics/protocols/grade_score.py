@@ -46,8 +46,8 @@ RANDOM_GRADE: Final[dict[int, float]] = {
 outcomes up to N = 9, simulated for N = 10."""
 
 TRIAL_SET_KEY: Final = (*row_selection.COMPARISON_KEY, "repeat")
-"""Columns that identify one set of trials: all rotations of one item, in one repeat, by one judge
-with one prompt."""
+"""Columns that identify one set of trials: the rotations of one item, by one judge with one
+prompt."""
 
 
 def harmonic_mean(first: Floats, second: Floats) -> Floats:
@@ -95,8 +95,7 @@ def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tuple[Floats, Floats]:
-    """Return, for each group, how often each slot was picked, and how often its most frequent
-    choice was chosen."""
+    """Return the slot counts of each group, and how often its most chosen option was chosen."""
     width = int(rows["options"].max()) if len(rows) else 1
     pick = rows["pick"].to_numpy().astype(np.int64)
     slots = np.bincount(group * width + pick, minlength=groups * width).reshape(groups, width)
@@ -195,12 +194,11 @@ def rotated_options(n: int) -> Ints:
 def canonical_slot_probabilities(
     n: int, *, last: float = 0.0, best: float | None = 1.0, first: float = 0.0
 ) -> Floats:
-    """Return the probabilities [trial, slot] with which a simulated judge picks; option 0 is the
-    best.
+    """Return [trial, slot] probabilities of a simple simulated judge; option 0 is the best.
 
-    The judge picks slot 0 with probability `first` and the last slot with probability `last`.
-    Otherwise it picks the best option with probability `best`, else one of the others at random
-    (`best=None`: any option at random).
+    The judge picks slot 0 with probability `first` and the last slot with probability `last`;
+    otherwise it picks the best option with probability `best`, or one of the others with equal
+    probability (`best=None`: all options with equal probability).
     """
     stands = rotated_options(n) == 0
     right = 1 / n if best is None else best

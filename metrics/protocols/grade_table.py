@@ -26,18 +26,18 @@ UNRELATED_PRESENT: Final = "unrelated"
 NO_GRADES_NOTE: Final = "the prompt asks for no grades"
 NO_UNRELATED_NOTE: Final = "no unrelated option was shown"
 READING_KEY: Final = ("item", "judge", "prompt", "shown", "labels", "repeat", "noise")
-"""Columns that identify a call, to compare the verdicts that two parsing rules read from its
-reply."""
+"""Columns that identify a call, to match two readings of the same replies by different parsing
+rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradeCell:
-    """Grades and further measures of one judge with one prompt, with or without an unrelated
-    option.
+    """One cell of the table: grades and further measures of a judge with a prompt.
 
     `options` lists the numbers of options N; grades of different N are not comparable.
-    `pooled_entropy` is the entropy of the slots picked over all items. `contradictions` is the
-    share of choices whose option has a lower grade than another option in the same reply.
+    `pooled_entropy` is the entropy of all slots picked, `accuracy` the share of right choices,
+    and `contradictions` the share of choices of an option that has a lower grade than another
+    option in the same reply.
     """
 
     judge: str
@@ -55,7 +55,8 @@ class GradeCell:
 
 
 def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add the column `unrelated`: "unrelated" if an unrelated option was shown, else "none"."""
+    """Add a column `unrelated` for grouping: "unrelated" if an unrelated option was shown, else
+    "none"."""
     shown = frame["shown"].astype("category")
     has = [UNRELATED in str(names).split(SEP) for names in shown.cat.categories]
     codes = np.array(has, np.int64)[shown.cat.codes.to_numpy()] if has else np.zeros(0, np.int64)
@@ -105,10 +106,11 @@ def _build_cell(
 
 
 def contradiction_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of choices that contradict the grades in the same reply: another option
-    has a higher grade than the chosen one.
+    """Estimate the share of choices whose option has a lower grade than another option in the same
+    reply.
 
-    Only choices in replies that grade all options count.
+    Only readable choices with all options graded count; if several options share the top grade,
+    choosing any of them is no contradiction.
     """
     columns = score_columns(frame)
     rows = row_selection.select_picks(frame)
@@ -127,7 +129,7 @@ def contradiction_share(frame: pd.DataFrame) -> Estimate:
 
 
 def unrelated_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of the unrelated option among decisive choices where it was shown."""
+    """Estimate the share of decisive choices for the unrelated option, where it was shown."""
     rows = row_selection.select_picks(frame)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
     rows = row_selection.select_rows(rows, mark_unrelated(rows)["unrelated"] == UNRELATED_PRESENT)
@@ -145,12 +147,12 @@ def unrelated_share(frame: pd.DataFrame) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ReadingDifference:
-    """Differences between the verdicts that two parsing rules read from the same replies."""
+    """Number of verdicts that differ between two parsing rules, among the calls in both frames."""
 
     share: Estimate
     differ: int
     both_read: int
-    """Number of differences in which both rules read a verdict."""
+    """Number of calls with different verdicts for which both rules read a verdict."""
     only_first: int
     only_second: int
 
@@ -158,11 +160,11 @@ class ReadingDifference:
 def reading_differences(
     first: pd.DataFrame, second: pd.DataFrame, by: Sequence[str] = ("judge", "prompt")
 ) -> dict[CellKey, ReadingDifference]:
-    """Compare the verdicts that two parsing rules (such as the default and `gradelab`) read from
-    the same replies, in each cell.
+    """Compare two readings of the same replies in each cell, such as by the default and the
+    `gradelab` rule.
 
-    Verdicts differ if the slots differ, or if only one rule read a verdict. Calls that only one of
-    the frames has are left out.
+    Verdicts differ if the slots differ or only one rule read a verdict. Rows are matched by call,
+    not by row number; calls that only one frame has are left out.
     """
     one = _index_readings(first).reset_index()
     two = _index_readings(second)
@@ -179,7 +181,7 @@ def reading_differences(
 
 
 def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return verdict (`reading`: slot, tie or NO_PICK) and row number (`place`) of each call."""
+    """Build a table of the verdict (slot, tie or NO_PICK) of every call, indexed by the call."""
     reading = np.where(row_selection.evidence_mask(frame), frame["pick"], NO_PICK)
     table = pd.DataFrame({name: frame[name].astype(str).to_numpy() for name in READING_KEY})
     table = table.assign(reading=reading, place=np.arange(len(frame)))

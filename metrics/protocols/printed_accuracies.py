@@ -1,6 +1,6 @@
-"""Accuracies as papers define them. They differ in how they use orders, ties and unusable replies.
+"""Accuracies as defined in papers, which differ in their use of orders, ties and unusable replies.
 
-All are shares among pairs whose better answer is known. By contrast, the measure `accuracy` of this
+All are shares of comparisons or calls whose better answer is known. The measure `accuracy` of this
 project counts each readable verdict; a tie is wrong, and an unusable reply is left out.
 """
 
@@ -29,7 +29,7 @@ PRINTED_BY: Final[Mapping[str, str]] = {
     "unusable_as_tie": "RewardBench (generative judges): each verdict alone; a tie or an unusable "
     "reply is half right",
 }
-"""Name of an accuracy -> the paper that reports it, and how it is computed."""
+"""Accuracy -> the paper that reports it, and how it is computed."""
 _ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 
 
@@ -54,14 +54,14 @@ def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _known_pairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Select the calls on pairs whose better answer is known, without repeats."""
+    """Select the calls on two answers of which one is known to be better; repeats are left out."""
     rows = row_selection.select_pairs(frame)
     known = (rows["truth"] >= 0) & ~rows["noise"] & (rows["repeat"] == 0)
     return row_selection.select_rows(rows, known)
 
 
 def _by_comparison(rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints) -> dict[str, Estimate]:
-    """Estimate the accuracies of both orders: "right_in_both_orders" and "orders_merged"."""
+    """Estimate the accuracies that need a comparison in both orders."""
     case, cases = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     first = row_selection.first_rows(case, cases)
     both = (rows["orders"].to_numpy()[first] > 1) & (np.bincount(case, minlength=cases) > 1)

@@ -60,9 +60,9 @@ def visit_leaderboard_rows(
     """Compute the rows of every contestant in every category, best Elo first in each category.
 
     The defaults are those of VisIT-Bench's code: both orders merged (a win needs both, otherwise a
-    tie), a reply without a verdict is a tie, K = 4, one online pass in plan order. `by` is the
-    column with the categories; each is rated separately. People's votes are left out unless
-    `judges` names them.
+    tie), a reply without a verdict is a tie, K = 4, one online pass in plan order. `by` is a column
+    of the frame, such as single or multi image (`row_selection.add_item_column` adds one); each of
+    its values is rated separately. People's votes are left out unless `judges` names them.
     """
     judged = row_selection.select_pairs(row_selection.select_judges(frame, judges))
     evidence = GroupedFrame(judged, [by] if by else [])
@@ -132,8 +132,8 @@ def _against_reference(
     unreadable: counting_rules.UnreadableRule,
     reference: str,
 ) -> dict[str, tuple[Estimate, int]]:
-    """Return contestant -> (share of wins among decisive head-to-heads with the reference answer,
-    number of head-to-heads with it including ties)."""
+    """Return, for each contestant compared with the reference answer, the contestant's share of
+    wins among decisive head-to-heads with it, and the number of all such head-to-heads."""
     if len(frame) == 0 or reference not in row_selection.contestants(frame):
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)
@@ -159,8 +159,8 @@ def _add_note(estimate: Estimate | None, note: str) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadCost:
-    """Dollars per head-to-head: all calls on one comparison, in all orders and repeats. `unpriced`
-    is the number of head-to-heads left out because the price of a call is unknown."""
+    """Dollars per head-to-head, which comprises all orders and repeats of one comparison by one
+    judge with one prompt."""
 
     dollars: Estimate
     head_to_heads: int

@@ -38,11 +38,11 @@ BATTLE_COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "
 
 @dataclass(frozen=True, eq=False)
 class Battles:
-    """Readable verdicts on pairs as arrays, one entry per verdict; contestants, judges and items
-    are integer codes.
+    """Readable pairwise verdicts, one entry each in the order of the frame; contestants and items
+    are codes.
 
     `outcome` is that of the answer shown first: 1 won, 0 lost, 0.5 tie, or a probability. `names`
-    also has the contestants without a readable verdict.
+    includes contestants without a readable verdict, so that tables can list them.
     """
 
     names: tuple[str, ...]
@@ -70,10 +70,11 @@ def extract_battles(
 ) -> Battles:
     """Extract the battles of a frame: readable verdicts on two different contestants.
 
-    Every verdict of every order and repeat is one battle, a tie half a win for each side;
-    noise-floor repeats are left out. `weighting="arena-hard"` counts "much better" as STRONG_WINS
-    wins. With `outcome="probability"`, label probabilities (where stored) replace win, loss and
-    tie.
+    Every readable verdict of every order and repeat is one battle; a tie is half a win for each
+    side. Noise-floor repeats, unreadable replies and prompts that only score are left out.
+    `weighting="arena-hard"` gives "much better" the weight STRONG_WINS. With
+    `outcome="probability"` a verdict with label probabilities counts by these instead of as win,
+    loss or tie.
     """
     if weighting not in ("sign", "arena-hard"):
         raise ValueError(f"No weighting named {weighting!r}. Known: sign, arena-hard")
@@ -118,7 +119,8 @@ def _outcomes_from_picks(pick: npt.NDArray[np.int8]) -> Floats:
 
 
 def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
-    """List the categories that occur in at least one row of the columns, sorted."""
+    """List the categories that occur in the columns, sorted; categories that a filtered frame no
+    longer uses are left out."""
     found: set[str] = set()
     for column in columns:
         codes = column.cat.codes.to_numpy(np.int64)
@@ -136,7 +138,7 @@ def recode_column(column: pd.Series, names: tuple[str, ...]) -> Ints:
 
 
 def dense_codes(codes: Ints) -> Ints:
-    """Renumber codes without gaps, keeping their order: 7, 2, 7 -> 1, 0, 1."""
+    """Renumber codes without gaps, in the same order."""
     if not len(codes):
         return codes
     seen = np.bincount(codes) > 0
@@ -176,8 +178,8 @@ class PairCounts:
 
 
 def count_pairs(data: Battles) -> PairCounts:
-    """Count the battles of each pair and kind of item, so that later steps take the same time for
-    10,000 as for a million battles."""
+    """Count the battles of each pair; later steps then take the same time for 10,000 as for 1M
+    battles."""
     models = len(data.names)
     code = np.minimum(data.first, data.second)
     code *= models
@@ -268,8 +270,8 @@ def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Int
 
 
 def _distinct_codes(cell: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the distinct codes in these rows, the row number of one row with each code, and how
-    often each code occurs."""
+    """Return the distinct codes of the rows, one row number for each code, and how often each code
+    occurs, without sorting."""
     if not len(rows):
         return rows, rows, rows
     counts = np.bincount(cell[rows])

@@ -53,8 +53,8 @@ UPPER_BOUND_NOTE: Final = (
 NO_WIN_CHAIN_NOTE: Final = "no chain of wins leads from either of the two to the other"
 LIMIT_METHOD: Final = "Bradley–Terry, exact limit by items"
 MAX_CONTESTANTS_WITH_LIMITS: Final = 40
-"""Number of contestants above which no limits of gaps without a finite estimate (one side won every
-battle) are computed: for hundreds of contestants that would take minutes."""
+"""Maximum number of contestants for which limits of unbounded gaps are computed: each limit takes
+some dozen fits, for hundreds of contestants that is minutes."""
 TOO_MANY_CONTESTANTS_NOTE: Final = (
     "one group of models won every battle against the other; limits are computed for at most "
     f"{MAX_CONTESTANTS_WITH_LIMITS} models"
@@ -80,11 +80,11 @@ class RankRange:
 
 @dataclass(frozen=True, eq=False)
 class Leaderboard:
-    """Contestants connected by battles, best first, with their Bradley–Terry strengths.
+    """Contestants who can be compared with each other, best first.
 
     Strengths θ sum to zero; ratings are on the Elo scale, 1000 + 173.7178·θ. `regularised` is true
-    if the data have no finite maximum-likelihood fit. Whether A is above B follows from the
-    interval of `gap`, not from the intervals of the two ratings.
+    if the data have no finite maximum-likelihood fit. To decide whether A is above B use the
+    interval of `gap`, not the intervals of the two ratings.
     """
 
     names: tuple[str, ...]
@@ -139,8 +139,8 @@ class Leaderboard:
 
     @cached_property
     def ratings(self) -> dict[str, Estimate]:
-        """Rating of each contestant on the Elo scale; the mean of the leaderboard is 1000. The
-        dictionary is cached: do not change it."""
+        """Rating of each contestant on the Elo scale, relative to the mean of the leaderboard. The
+        dictionary is cached; callers must not change it."""
         return {name: self._rating(row) for row, name in enumerate(self.names)}
 
     def _rating(self, row: int) -> Estimate:
@@ -153,7 +153,8 @@ class Leaderboard:
     def _estimate(
         self, value: float, error: float | None, n: int, *, regularised: bool
     ) -> Estimate:
-        """Build an estimate in Elo; `error` is its standard error in logits, None if unknown."""
+        """Build an estimate in Elo from a value, with the t interval of its standard error (in
+        logits) if known."""
         flat = error is not None and error < 1e-9 and len(self.names) > 1
         note = join_notes(
             self.note, REGULARISED_NOTE if regularised else "", NO_SPREAD_NOTE if flat else ""
@@ -212,14 +213,14 @@ class Leaderboard:
         )
 
     def _direct_verdicts(self, i: int, j: int) -> int:
-        """Number of verdicts on this pair, which the sum of both contestants' matches counts
-        twice."""
+        """Number of verdicts on this pair. They are in the matches of both contestants, so the n of
+        a gap subtracts them once."""
         counts = self.counts
         here = (counts.low == min(i, j)) & (counts.high == max(i, j))
         return int(counts.verdicts[here].sum())
 
     def gaps(self) -> dict[str, dict[str, Estimate]]:
-        """Return above -> below -> difference of the two ratings."""
+        """Compute all differences of ratings as [above][below]."""
         return {a: {b: self.gap(a, b) for b in self.names} for a in self.names}
 
     def predicted_share(self, above: str, below: str) -> Estimate:
@@ -269,8 +270,8 @@ class Leaderboard:
         return np.asarray(significant, np.float64)
 
     def bootstrap(self, *, rng: np.random.Generator, rounds: int = 1000) -> BootstrapStrengths:
-        """Draw strengths θ by the item bootstrap, with columns in the order of `names`. The
-        intervals do not use these draws but the sandwich covariance, which is faster."""
+        """Draw strengths θ by the item bootstrap, columns in the order of `names`. The bootstrap is
+        slower than the sandwich covariance, from which the intervals are computed."""
         if self.items < 2 or len(self.names) < 2:
             return BootstrapStrengths(np.zeros((0, len(self.names))), 0.0)
         return bradley_terry_fit.bootstrap_strengths(self.counts, rng=rng, rounds=rounds)
@@ -282,9 +283,10 @@ def fit_leaderboards(
     """Fit one leaderboard for each group of contestants connected by battles, the largest group
     first.
 
-    Every readable verdict of every order is one battle, a tie half a win each. Contestants of
-    different groups cannot be compared; one without a readable verdict is in no group. With
-    `outcome="probability"`, label probabilities replace win, loss and tie.
+    Every readable verdict of every order is one battle, a tie half a win each. Groups without a
+    battle between them cannot be ranked against each other. A contestant without a readable verdict
+    is in no group. With `outcome="probability"` outcomes are fractions; the intervals stay valid as
+    they are clustered by item.
     """
     return fit_leaderboards_from_battles(
         extract_battles(frame, weighting=weighting, outcome=outcome)
@@ -310,10 +312,11 @@ def fit_leaderboards_from_battles(data: Battles) -> list[Leaderboard]:
 def bradley_terry_ratings(
     frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
 ) -> dict[str, Estimate]:
-    """Estimate every contestant's rating, best first.
+    """Estimate every contestant's rating, best first in each group of contestants connected by
+    battles.
 
-    If battles do not connect all contestants, each connected group has its own mean of 1000, and a
-    note says so. Contestants without battles have an unknown rating.
+    Contestants without battles have an unknown rating with a note. Each group has its own mean of
+    1000; a note states this if there are several groups.
     """
     data = extract_battles(frame, weighting=weighting, outcome=outcome)
     boards = fit_leaderboards_from_battles(data)
@@ -359,7 +362,7 @@ def _leaderboard_note(counts: PairCounts) -> str:
 
 
 def restrict_counts(counts: PairCounts, members: Ints) -> PairCounts:
-    """Return the counts among the contestants `members`, renumbered in the order of `members`."""
+    """Return the counts among some contestants, recoded to their order in `members`."""
     place = np.full(len(counts.names), -1, np.int64)
     place[members] = np.arange(len(members))
     pairs = np.flatnonzero((place[counts.low] >= 0) & (place[counts.high] >= 0))

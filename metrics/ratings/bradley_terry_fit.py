@@ -14,17 +14,17 @@ from scipy.sparse.csgraph import connected_components
 from metrics.ratings.battles import Floats, Ints, PairCounts
 
 PSEUDO_COUNT: Final = 0.1
-"""Wins added for each of the two contestants of every observed pair, if the data alone have no
-finite fit."""
+"""Wins added to each direction of each observed pair where the data alone have no finite fit."""
 
 _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6
-"""Step, in logits, below which a bootstrap round has converged (0.0002 Elo)."""
+"""Convergence tolerance of bootstrap rounds, in logits; it keeps ratings exact to 0.0002 Elo."""
 _MIN_ITEMS_UNCORRECTED: Final = 200
-"""Number of items from which on the correction for few items (CR3) is left out: it would change a
-standard error by less than half a percent."""
+"""Number of items from which the correction for leverage (CR3) changes a standard error by less
+than half a percent."""
 _CHUNK_CELLS: Final = 1_000_000
-"""Approximate number of (pair, bootstrap round) combinations fitted together, to stay in cache."""
+"""Approximate number of (pair, bootstrap round) cells that are fitted together, to stay in
+cache."""
 
 
 def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
@@ -43,13 +43,13 @@ def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
 
 
 def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> Ints:
-    """Return a code of the component of each node of a directed graph, given as [from, to]."""
+    """Return the component of each node of a directed graph."""
     kind = "strong" if strong else "weak"
     return np.asarray(connected_components(graph, connection=kind)[1], np.int64)
 
 
 def win_probabilities(counts: PairCounts, theta: Floats) -> Floats:
-    """Return P(low beats high) for each pair; `theta` is [contestant] or [contestant, round]."""
+    """P(low beats high) for the two contestants of each pair; `theta` may have further axes."""
     return 0.5 + 0.5 * np.tanh(0.5 * (theta[counts.low] - theta[counts.high]))
 
 
@@ -62,8 +62,8 @@ def incidence_matrix(counts: PairCounts) -> sparse.csr_array:
 
 
 def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) -> Floats:
-    """Hessian of the negative log-likelihood. It is the graph Laplacian in which a pair with N
-    battles and win probability p has the weight N·p·(1 − p)."""
+    """Hessian of the negative log-likelihood: a graph Laplacian with weight N·p·(1 − p) for each
+    pair. N is the number of battles of a pair, p the win probability."""
     p = win_probabilities(counts, theta)
     return _weighted_laplacian(counts, (counts.total + 2 * pseudo) * p * (1 - p))
 
@@ -201,8 +201,8 @@ class BootstrapStrengths:
     """Strengths θ in each round of the item bootstrap, [round, contestant]; each round sums to
     zero.
 
-    `regularised_share` is the share of rounds whose battles have no finite fit. PSEUDO_COUNT is
-    added in every round.
+    The pseudo-count is added in every round; `regularised_share` is the share of rounds whose own
+    battles have no finite fit.
     """
 
     theta: Floats
@@ -260,9 +260,8 @@ def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Flo
 
 
 def _count_separable_rounds(counts: PairCounts, low: Floats, high: Floats) -> int:
-    """Count the bootstrap rounds without a finite fit: the battles drawn do not connect all
-    contestants by chains of wins in both directions. `low`, `high`: wins of each pair's two sides,
-    [pair, round]."""
+    """Count the bootstrap rounds without a finite fit: the battles drawn do not connect all models
+    by wins in both directions. `low`, `high`: wins of each pair's two models, [pair, round]."""
     lost = ((low <= 0) & (counts.wins_low > 0)[:, None]).any(axis=0)
     lost |= ((high <= 0) & (counts.wins_high > 0)[:, None]).any(axis=0)
     suspects = np.concatenate([low[:, lost] > 0, high[:, lost] > 0]).T
@@ -317,8 +316,8 @@ def _residual(counts: PairCounts, theta: Floats, low: Floats, total: Floats) -> 
 
 
 def _newton_rounds(counts: PairCounts, centre: Floats, low: Floats, total: Floats) -> Floats:
-    """Fit bootstrap rounds by Newton's method, each with its own Hessian and in steps of at most 1
-    logit; `centre` is θ of the full data."""
+    """Fit the rounds that do not converge under the Hessian of the full data: each with its own
+    Hessian, in steps of at most 1 logit."""
     spread = incidence_matrix(counts)
     models, rounds = len(centre), low.shape[1]
     theta = np.repeat(centre[:, None], rounds, axis=1)

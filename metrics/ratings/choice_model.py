@@ -70,9 +70,9 @@ class ChoiceModel:
 def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
     """Fit the choices among `least` or more options, all judges and prompts pooled.
 
-    Every readable choice of every order counts; ties, and choices of unknown order, are left out.
-    If no order is known, strengths are fitted without position effects. Position effects are
-    separate for each number of options.
+    Every readable pick of every order counts once. Picks of unknown order are left out; if there
+    are no others, strengths are fitted without position effects. Options that were shown together
+    share one scale of strengths; position effects are separate for each number of options.
     """
     rows = select_picks(frame.loc[(frame["options"] >= max(least, 2)).to_numpy()])
     single = (rows["pick"] >= 0).to_numpy()
@@ -142,7 +142,7 @@ class _ChoiceTable:
         return np.asarray(basis[np.maximum(self.options, 0)])
 
     def slot_columns(self) -> Floats:
-        """Design columns of the position effects, separate for each number of options."""
+        """Design columns of the position effects: contrasts for each number of options."""
         width = self.options.shape[1]
         blocks = []
         for size in np.unique(self.sizes):
@@ -152,7 +152,7 @@ class _ChoiceTable:
         return np.concatenate(blocks, axis=2)
 
     def label_columns(self) -> Floats:
-        """Design columns of the label effects, which sum to zero."""
+        """Design columns of the label effects: contrasts between labels."""
         place = {label: code for code, label in enumerate(self.labels)}
         basis = conditional_logit.contrast_basis(len(self.labels))
         block = np.zeros((*self.options.shape, len(self.labels) - 1))
@@ -169,7 +169,7 @@ def _group_contrasts(members: Ints, size: int) -> Floats:
 
 
 class _ChoiceDesign:
-    """Design matrix of the strengths and of the effects in `kinds` ("slot", "label")."""
+    """Design matrix with the columns of strengths, slots and labels."""
 
     def __init__(self, table: _ChoiceTable, kinds: tuple[str, ...]) -> None:
         self.table = table
@@ -283,8 +283,8 @@ def _slot_effects(
 def _equal_option_shares(
     fitted: LogitFit, weights: Floats, effects: tuple[Estimate, ...]
 ) -> tuple[Estimate, ...]:
-    """Estimate the share of choices for each position if all options were equal, softmax(γ); the
-    interval is computed on the log-odds (delta method)."""
+    """Estimate softmax(γ), the share of each position among equal options; delta method on its
+    log-odds."""
     effect = weights @ fitted.beta
     share = np.exp(effect - effect.max())
     share /= share.sum()

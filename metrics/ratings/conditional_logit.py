@@ -1,5 +1,5 @@
-"""Conditional logit on counted verdicts: the fit behind position terms, tie models and choices
-among N options."""
+"""Conditional logit on counted verdicts: the common fit of position terms, tie models and N
+options."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class LogitProblem:
 
     @property
     def counts(self) -> Floats:
-        """Number of verdicts for each alternative, as [setting, alternative]."""
+        """Number of verdicts for each setting (what was shown to which judge) and alternative."""
         outcomes = np.asarray(self.multiplicity @ self.tally)
         return np.asarray(outcomes.reshape(len(self.design), -1) @ self.shares)
 
     def without_columns(self, columns: Ints) -> LogitProblem:
-        """Return the problem without these columns, in which their parameters are zero."""
+        """Return the nested problem in which these parameters are zero."""
         design = np.delete(self.design, columns, axis=2)
         return LogitProblem(
             design, self.available, self.tally, self.multiplicity, self.shares, self.pseudo
@@ -111,7 +111,8 @@ class LogitFit:
         )
 
     def is_finite(self, weights: Floats) -> bool:
-        """Whether this combination of parameters has a finite estimate without pseudo-counts."""
+        """Whether the data give this combination of parameters a finite value without
+        regularisation."""
         if self.finite_basis is None:
             return True
         rest = weights - self.finite_basis @ (self.finite_basis.T @ weights)
@@ -126,8 +127,8 @@ class LogitFit:
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodRatioTest:
-    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood.
-    Verdicts are treated as independent: the test is not clustered by item."""
+    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood. The
+    test treats verdicts as independent, unlike the intervals, which are clustered by item."""
 
     statistic: float
     df: int
@@ -169,7 +170,7 @@ def tally_outcomes(
 
 
 def contrast_basis(size: int) -> Floats:
-    """Return orthonormal columns that span all vectors of length `size` with the sum zero."""
+    """Orthonormal columns that span all vectors of this length whose sum is zero."""
     basis = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))[0]
     return np.asarray(basis[:, 1:])
 
@@ -254,8 +255,8 @@ def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
 
 
 def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
-    """Fit by maximum likelihood (Newton's method). Pseudo-counts are added only if an estimate
-    would be infinite without them."""
+    """Fit by maximum likelihood (Newton); pseudo-counts are added only if an estimate would be
+    infinite."""
     counts = problem.counts
     finite = finite_directions(problem) if problem.design.shape[2] else None
     if finite is not None:

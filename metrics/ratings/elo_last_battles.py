@@ -1,9 +1,9 @@
 """Final Elo ratings from the last battles only, for millions of battles.
 
-Each battle reduces the difference between the ratings of two passes over the same battles that
-began with different ratings. So a pass over five million battles ends with the same ratings as a
-pass over its last tens of thousands, whatever the start. This is verified each time, by playing the
-last battles from two starts.
+Two passes over the same battles from different starting ratings converge, because each battle
+reduces the difference between the ratings of the two passes. So a pass over five million battles
+ends with the same ratings as a pass over its last tens of thousands, whatever the start. This is
+verified by playing the last battles from two starts.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ MAX_FULL_PASS_BATTLES: Final = 300_000
 """Number of battles up to which all battles of every order are played (or 5 ·
 TAIL_BATTLES_PER_CONTESTANT per contestant, if that is more); beyond, only the last ones."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
-"""Number of last battles that are played, per contestant; half of them already remove the influence
-of the start."""
+"""Number of last battles per contestant that are played if an order is longer than
+MAX_FULL_PASS_BATTLES; half of them already remove the influence of the start."""
 MAX_END_DIFFERENCE: Final = 1e-9
-"""Largest difference, in Elo points, between the final ratings from the two starts; with a larger
-one the result is not used."""
+"""Elo points by which the final ratings from the two starts may differ."""
 OTHER_START_OFFSET: Final = 1_000.0
 """Elo points by which the starting ratings of the second pass are above or below those of the
 first, by turns."""
@@ -68,7 +67,7 @@ def ratings_from_last_battles(
 
 
 def _last_battles(battles: BattlesByItem, item_order: ItemOrder, tail: int) -> BattleCodes:
-    """Return the last `tail` battles of an item order (all, if there are fewer)."""
+    """Return the last `tail` battles of an item order, or all battles if the order has fewer."""
     items = item_order[-tail:]  # every item has at least one battle
     length = battles.sizes[items]
     later = np.cumsum(length[::-1])[::-1] - length

@@ -1,5 +1,5 @@
-"""Online Elo passes over the same battles in many orders, computed in parallel: a step plays the
-next battle of every order."""
+"""Online Elo passes computed in parallel: one column for each order of the battles. A step plays
+the next battle of every order."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import numpy.typing as npt
 from metrics.ratings.battles import Battles, Floats, Ints
 
 _BLOCK_STEPS = 1024
-"""Number of steps prepared together: many enough to be fast, few enough for the cache."""
+"""Number of steps whose indices are prepared together: large enough to be cheap, small enough for
+cache."""
 
 
 _MAX_CELLS = 60_000_000
-"""Maximum number of battle codes in memory at once (1 GB for 1M battles in 60 orders)."""
+"""Maximum number of battle codes in memory at once: 1M battles in 60 orders stay within 1 GB."""
 
 _CHUNK_STEPS = 16 * _BLOCK_STEPS
 """Number of steps in memory at a time, if all steps together do not fit."""
@@ -59,13 +60,12 @@ def order_batches(
 
 @dataclass(frozen=True, eq=False)
 class BattlesByItem:
-    """Codes of all battles twice: in plan order (`plan`), and item by item (`grouped`). `sizes` is
-    the number of battles of each item, `no_battle` the code of padding."""
+    """Codes of all battles, in plan order and grouped by item."""
 
     plan: BattleCodes
     grouped: BattleCodes
     starts: Ints
-    """Index in `grouped` of the first battle of each item."""
+    """Start of each item within `grouped`."""
     sizes: Ints
     no_battle: int
 
@@ -85,11 +85,10 @@ def group_by_item(data: Battles) -> BattlesByItem:
 
 
 def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> BattleCodes:
-    """Build an array of battle codes [order, step]: row 0 is plan order, the next rows are the
-    given orders of items.
+    """Build the battle codes in plan order (row 0), then in each given order of items.
 
-    A bootstrap draw contains some items several times, so rows differ in length; shorter ones are
-    padded with battles without effect.
+    An item order may contain an item several times (a bootstrap draw), so rows differ in length;
+    shorter ones are padded with battles without effect.
     """
     battles = group_by_item(data)
     sizes, starts = battles.sizes, battles.starts
@@ -121,7 +120,7 @@ class StreamedOrders:
         self._ends = [
             np.cumsum(battles.sizes[item_order]).astype(np.int32) for item_order in item_orders
         ]
-        """For each order, the number of battles up to the end of each of its items."""
+        """For each order, the number of battles played when each of its items is finished."""
         lengths = [int(ends[-1]) for ends in self._ends]
         self.shape = (len(item_orders) + plan, max([len(battles.plan) if plan else 0, *lengths]))
         self._chunk_start, self._chunk = -1, np.zeros((0, 0), np.int32)
@@ -130,8 +129,8 @@ class StreamedOrders:
         return self.shape[0]
 
     def steps(self, start: int, stop: int) -> BattleCodes:
-        """Return the battle codes [order, step] of the steps from `start` to `stop`, which must be
-        in the same block of `_BLOCK_STEPS`."""
+        """Return the battle codes of the steps from `start` to `stop`, within one block of
+        `_BLOCK_STEPS`."""
         begin = start // _CHUNK_STEPS * _CHUNK_STEPS
         if begin != self._chunk_start:
             self._chunk_start, self._chunk = (
@@ -153,7 +152,7 @@ class StreamedOrders:
         return codes
 
     def _places(self, item_order: ItemOrder, ends: BattleCodes, start: int, stop: int) -> Ints:
-        """Return the indices in `grouped` of one order's battles from step `start` to `stop`."""
+        """Return the indices, among the grouped battles, of the battles of these steps."""
         low, high = np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left")
         item, end = item_order[low : high + 1], ends[low : high + 1].astype(np.int64)
         begin = end - self._battles.sizes[item]
@@ -214,7 +213,7 @@ def play_orders(
 
 
 def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
-    """Split the steps into blocks of at most `_BLOCK_STEPS`; each number in `at` ends a block."""
+    """Split the steps into blocks of at most `_BLOCK_STEPS`; a block ends at every snapshot."""
     inside = at[(at > 0) & (at < steps)]
     cuts = np.unique(np.concatenate([np.arange(0, steps, _BLOCK_STEPS), inside, [steps]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]

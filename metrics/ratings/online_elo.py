@@ -46,9 +46,9 @@ class EloSettings:
 class EloRating:
     """Rating of one contestant after all battles in plan order.
 
-    The interval of `estimate` is from the item bootstrap. `order_low` to `order_high` is no
-    confidence interval: it contains 95 % of the ratings that the same battles give if the items are
-    played in another order.
+    The interval of `estimate` is from the item bootstrap. `order_low` to `order_high` contains 95 %
+    of the ratings from the same battles in other orders of the items: variation due to the order
+    alone, not a confidence interval.
     """
 
     estimate: Estimate
@@ -58,8 +58,8 @@ class EloRating:
 
     @property
     def outside_interval(self) -> bool:
-        """Whether the rating is outside its own interval, as happens if battles come in blocks,
-        such as one judge after the other."""
+        """Whether the rating in plan order is outside its own interval. This happens if battles
+        come in blocks, such as one judge after the other."""
         return self.estimate.note == OUTSIDE_INTERVAL_NOTE
 
 
@@ -135,9 +135,8 @@ def _draw_item_orders(
 def _play_all(
     data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
 ) -> tuple[Floats, Floats]:
-    """Play plan order and each item order; return the final ratings [contestant, order], and the
-    ratings after each number of battles in `at` [point, contestant, order] for the first `watched`
-    orders."""
+    """Play the battles in plan order and in each item order; return the final ratings of every
+    order, and for the first `watched` orders the ratings after each number of battles in `at`."""
     finals, paths = [], []
     for rows in order_batches(data, item_orders):
         seen = min(watched, len(rows))
@@ -176,8 +175,8 @@ def elo_table(
     rounds: int = 200,
     weighting: Weighting = "sign",
 ) -> dict[str, EloRating]:
-    """Compute contestant -> rating, best first; a contestant without verdicts has the starting
-    rating."""
+    """Compute the ratings without the curve, best first; a contestant without verdicts has the
+    rating at which all start."""
     settings = EloSettings(k=k)
     return compute_elo(
         frame,
@@ -265,7 +264,7 @@ def count_items_played(data: Battles) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class EloState:
-    """Ratings and numbers of battles so far, to continue a live rating with the next rows."""
+    """State of a live rating, from which the rating is continued with the next rows."""
 
     ratings: Mapping[str, float] = field(default_factory=dict)
     matches: Mapping[str, int] = field(default_factory=dict)
@@ -277,8 +276,9 @@ def advance_elo(
 ) -> tuple[EloState, EloCurve]:
     """Continue a live rating with new rows; return the new state and the curve of ratings.
 
-    New contestants start at `settings.start`. The first point of the curve is the given state,
-    followed by one point per new battle.
+    Rating a frame in several pieces gives the same result as rating it at once. New contestants
+    start at `settings.start`; unreadable rows change nothing. The first point of the curve is the
+    given state, followed by one point per new battle.
     """
     chosen = settings or EloSettings()
     data = extract_battles(rows)

@@ -39,13 +39,13 @@ NO_VERDICTS_NOTE: Final = "no readable verdict"
 
 @dataclass(frozen=True, slots=True)
 class PositionModel:
-    """Strengths common to all judges, a position term for each judge, and the test that all
-    position terms are zero.
+    """Strengths common to all judges, a position term for each judge, and the test that all terms
+    are zero.
 
-    `gamma` is judge -> advantage of the answer shown first, in logits; `first_if_equal` is judge ->
-    σ(γ), the share of first picks between equal answers. `strength` is contestant -> θ, in logits,
-    with sum zero in each group connected by battles. `nu` is judge -> Davidson's tie parameter;
-    empty if a tie counts as half a win each.
+    `gamma` is the advantage of the answer shown first, in logits; `first_if_equal` is σ(γ), the
+    share of first picks between equal answers. `strength` has θ (logits, sum zero within a group of
+    contestants connected by battles). `nu` is Davidson's tie parameter per judge; empty if a tie
+    counts as half a win each.
     """
 
     gamma: dict[str, Estimate]
@@ -61,9 +61,10 @@ class PositionModel:
 def fit_position_model(frame: pd.DataFrame, *, ties: TieTreatment = "half") -> PositionModel:
     """Fit logit P(first wins) = θ_first − θ_second + γ_judge by maximum likelihood.
 
-    `ties="half"`: a tie is half a win each; "davidson": a third outcome with its own parameter. A
-    judge whose γ cannot be estimated from its orders has a note instead, and its verdicts are left
-    out. For a judge that always picks the first answer, pseudo-counts keep γ finite.
+    Every readable verdict of every order counts. `ties="half"`: half a win each; "davidson": a
+    third outcome with its own parameter. A judge whose γ cannot be identified from its orders has
+    no estimate but a note with the reason, and its verdicts are left out. A judge that always picks
+    the first answer has a regularised γ.
     """
     known = row_selection.select_known_order(frame)
     unknown = {name: unknown_estimate(ORDER_UNKNOWN_NOTE, "logit") for name in _judge_names(frame)}
@@ -96,7 +97,8 @@ def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half
 
 
 def position_term(frame: pd.DataFrame) -> Estimate:
-    """Estimate one position term γ for all rows together, whatever judge and prompt."""
+    """Estimate the position term γ of all rows, judges and prompts pooled. For one judge, pass a
+    frame with its rows only."""
     pooled = frame.assign(judge=pd.Categorical(["all"] * len(frame)))
     return fit_position_model(pooled).gamma.get("all", unknown_estimate(NO_VERDICTS_NOTE, "logit"))
 
@@ -151,8 +153,8 @@ def _select_judges(data: Battles, judges: Ints) -> Battles:
 
 
 class PositionDesign:
-    """Design matrix with columns for the strengths θ, for γ of each judge and, with Davidson's
-    model, for ln ν of each judge with ties."""
+    """Design matrix: contrasts of θ in each connected group, γ of each judge, ln ν of each judge
+    with ties."""
 
     def __init__(self, data: Battles, ties: TieTreatment) -> None:
         self.data = data
@@ -273,8 +275,8 @@ def _judges_with_ties(data: Battles) -> Ints:
 
 
 def _strength_basis(data: Battles) -> Floats:
-    """Design columns of the strengths θ, with sum zero within each group of contestants connected
-    by battles."""
+    """Basis of the strengths θ, which sum to zero within each group of contestants connected by
+    battles."""
     models = len(data.names)
     links = np.zeros((models, models), bool)
     links[data.first, data.second] = True

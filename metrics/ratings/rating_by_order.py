@@ -1,4 +1,4 @@
-"""Bradley–Terry leaderboards from the verdicts in one order of the answers only."""
+"""Bradley–Terry leaderboards from each of the two orders of the answers alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
 
 
 def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
-    """Fit two leaderboards: from the order that comes first in the plan for each pair of
-    contestants, and from the other order; None for an order that was not judged."""
+    """Fit two leaderboards: from the order that the plan lists first for each pair, and from the
+    other order. The leaderboard of an order that was not judged is None."""
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
     pairs = row_selection.select_picks(pairs[row_selection.present_columns(pairs, columns)])
     case, cases = row_selection.group_codes(pairs, ["comparison"])

@@ -15,12 +15,12 @@ ROUNDS: Final = 20_000
 SEED: Final = 20_24
 """Seed of the random draws, fixed so that the same verdicts always give the same ranks."""
 MAX_DRAWN: Final = 30
-"""Number of contestants above which Tukey's quantile is used instead of random draws; it is at
-least as large (Hayter 1984)."""
+"""Maximum number of contestants whose differences are drawn; with more, Tukey's quantile is used,
+which is at least as large (Hayter 1984: Tukey–Kramer is conservative)."""
 
 
 def simultaneous_quantile(covariance: Floats) -> float:
-    """95 % quantile of the largest |z| of all differences of strengths with this covariance."""
+    """95 % quantile of the largest |z| over all differences of strengths with this covariance."""
     size = len(covariance)
     if size < 3:
         return Z95
@@ -38,7 +38,8 @@ def simultaneous_quantile(covariance: Floats) -> float:
 
 
 def _draw_strengths(covariance: Floats) -> Floats:
-    """Draw normal strengths with this covariance (it may be singular), as [round, contestant]."""
+    """Draw normal strengths with this covariance, which may be singular as strengths sum to
+    zero."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
     normal = np.random.default_rng(SEED).normal(size=(ROUNDS, len(covariance)))

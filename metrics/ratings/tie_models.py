@@ -1,7 +1,6 @@
 """Tie models of Davidson and of Rao and Kupper.
 
-Both rank contestants like Bradley–Terry with ties as half wins, but their strengths are on other
-scales.
+They rank contestants like Bradley–Terry with ties as half wins, on another scale.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def rao_kupper(frame: pd.DataFrame) -> TieModel:
 
 
 def _linked_battles(frame: pd.DataFrame) -> Battles | str:
-    """Return the battles if they connect all contestants, else the reason to fit no model."""
+    """Return the battles if they connect all contestants, else why no model can be fitted."""
     data = extract_battles(frame)
     if not len(data):
         return NO_BATTLES_NOTE
@@ -176,8 +175,8 @@ def _davidson_problem(data: Battles, tied: bool) -> LogitProblem:
 def _fit_rao_kupper(data: Battles) -> LogitFit:
     """Fit by Newton's method in θ and η = ln κ; the log-likelihood is concave.
 
-    Per pair it is (w_i + t) ln σ(d − η) + (w_j + t) ln σ(−d − η) + t ln(e^{2η} − 1), with w_i and
-    w_j wins, t ties, and d = θ_i − θ_j.
+    For each pair: (w_i + t) ln σ(d − η) + (w_j + t) ln σ(−d − η) + t ln(e^{2η} − 1), with d = θ_i −
+    θ_j, w_i and w_j wins and t ties.
     """
     left, right, pair, outcome = _pair_outcomes(data)
     table, multiplicity = conditional_logit.tally_outcomes(
@@ -257,8 +256,8 @@ class _RaoKupperLikelihood:
         return gradient, hessian
 
     def line_search(self, beta: Floats, step: Floats, counts: Floats) -> Floats:
-        """Return β after the step, or after the longest of ½, ¼, … of it, that keeps η positive and
-        does not lower the likelihood."""
+        """Take the longest of 1, ½, ¼ … of the step that keeps η positive and does not lower the
+        likelihood."""
         here = self.log_likelihood(beta, counts)
         for halvings in range(60):
             trial = beta + step * 0.5**halvings

@@ -24,9 +24,9 @@ from metrics.ratings.bradley_terry_fit import component_labels, fit_strengths
 LOWER_TAIL: Final = 0.025
 """Error probability of a lower limit: that of one end of a two-sided 95 % interval."""
 MAX_GAP_LOGITS: Final = 40.0
-"""Largest gap that is tried, in logits; beyond it win probabilities are numerically 0 or 1."""
+"""Largest gap, in logits, that is searched: beyond it win probabilities are numerically 0 or 1."""
 _RIDGE: Final = 1e-7
-"""Penalty that keeps strengths finite that would be infinite, while one gap is held fixed."""
+"""Penalty that keeps other diverging strengths finite while one gap is held fixed."""
 
 
 def reachable_by_wins(counts: PairCounts) -> Mask:
@@ -44,7 +44,8 @@ def reachable_by_wins(counts: PairCounts) -> Mask:
 
 
 class GapLimits:
-    """Lower limits of rating gaps that have no upper limit."""
+    """Lower limits of rating gaps that have no upper limit; computations common to all pairs are
+    made once."""
 
     def __init__(self, counts: PairCounts) -> None:
         self.counts = counts
@@ -80,7 +81,7 @@ class GapLimits:
         return float(brentq(problem.likelihood_deficit, -MAX_GAP_LOGITS, MAX_GAP_LOGITS, xtol=1e-9))
 
     def is_significantly_positive(self, above: int, below: int) -> bool:
-        """Whether `lower_limit` is above zero; faster than computing the limit."""
+        """Whether `lower_limit` is above zero; needs only one fit."""
         return (
             self._has_one_way_wins(above, below)
             and self._profile(above, below).likelihood_deficit(0.0) > 0
@@ -106,7 +107,7 @@ def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
 
 
 class _ProfileLikelihood:
-    """Log-likelihood as a function of one gap, maximised over all other strengths."""
+    """Profile likelihood of one gap: the log-likelihood maximised over all other strengths."""
 
     def __init__(
         self, counts: PairCounts, above: int, below: int, per_item: float, best: float

@@ -31,8 +31,8 @@ Currency = Literal["dollars", "calls"]
 
 @dataclass(frozen=True, eq=False)
 class PlanStep:
-    """A rule in the plan, its cost per comparison, and its agreement on items not used to choose
-    it. `gain` is this agreement minus that of the step before; None for the cheapest step."""
+    """A rule, its cost per comparison, and its agreement on items not used to choose it. `gain` is
+    the agreement minus that of the step before, on the same items; None for the cheapest step."""
 
     rule: Rule
     cost: float
@@ -46,8 +46,8 @@ class PlanStep:
 
 @dataclass(frozen=True, eq=False)
 class BudgetPlan:
-    """Steps from the cheapest to the most expensive. Costs are in dollars, or in calls if no judge
-    has a price; with dollars, the judges without a price are left out and listed in `unpriced`."""
+    """Steps from the cheapest to the most expensive; costs in dollars, or in calls if no judge has
+    a price. `unpriced` are the judges left out because their price is unknown."""
 
     currency: Currency
     steps: tuple[PlanStep, ...]
@@ -71,10 +71,11 @@ class _Option:
 
 
 def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan | None:
-    """Compute the plan over all judges of a study; None if the study has no comparisons.
+    """Compute the plan over all judges of a study; None without comparisons with a known better
+    answer.
 
-    `prices` has the dollars per call. A judge of unknown price is left out; but if no price is
-    known, all judges stay and costs are counted in calls.
+    `prices` has the dollars per call. A judge of unknown price is left out, because its calls may
+    not be free. If no price is known, costs are counted in calls.
     """
     if not study.grid.size:
         return None
@@ -100,9 +101,10 @@ def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Opti
 def _best_by_cost(
     study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Cell, float]
 ) -> Iterator[_Option]:
-    """Yield, for each cost that occurs, the best of the rules that cost this much or less.
+    """Yield, for each cost that occurs, the best rule with this cost or less.
 
-    The rule is chosen on half of the items and measured on the other half.
+    A rule is chosen on half of the items and measured on the other half. Rules with the same cost
+    are tried in the order of their number of calls.
     """
     keys = [_Option(rule, _cost(rule, costs), np.empty(0)).order[:2] for rule in rules]
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
@@ -114,9 +116,10 @@ def _best_by_cost(
 
 def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> Iterator[_Option]:
     """Yield the rules of a judge and prompt that may enter the plan, with `advised` set for the
-    recommended one; nothing if no remedy is recommended.
+    recommended rule; nothing if no remedy is recommended.
 
-    Rules with the judge's other prompts are left out: they are yielded for those prompts.
+    Rules with the judge's other prompts are left out, because these prompts have rules of their
+    own.
     """
     advice = study.advice(cell)
     if advice.chosen is None:
@@ -164,7 +167,8 @@ def _follows(study: RemedyStudy, option: _Option, last: _Option) -> bool:
 
 
 def _single_cell(study: RemedyStudy, option: _Option) -> int | None:
-    """Return the cell (judge and prompt) of an option if its rule is "one call", else None."""
+    """Return the cell (judge and prompt) of an option with the rule "one call"; None for other
+    rules."""
     rule = option.rule
     return study.cells.index(rule.members[0]) if rule.id == SINGLE else None
 

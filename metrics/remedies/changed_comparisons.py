@@ -13,17 +13,18 @@ from studies.spec.combine_rules import JUDGE_SEPARATOR
 
 
 def rule_key(rule: Rule) -> str:
-    """Return the text that identifies a rule in page addresses and as `combine` in a study file:
-    the rule's id, for a jury followed by the judges."""
+    """Return the text that identifies a rule in a page address and under `combine` in a study file:
+    the rule's id and, for a jury, the judges."""
     judges = [judge for judge, _ in rule.members]
     return JUDGE_SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
 
 
 def changed_rows(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_selection.Mask:
-    """Mask of the judge's rows on comparisons for which the rule `key` (see `rule_key`) earns
-    another credit than one call.
+    """Mask of the judge's rows on comparisons for which a rule's credit differs from that of one
+    call.
 
-    An empty prompt means the judge's first prompt. No row is selected for an unknown judge or rule.
+    `key` identifies the rule (`rule_key`). An empty prompt means the judge's first prompt. With an
+    unknown judge or rule no row is selected.
     """
     nothing = np.zeros(len(frame), bool)
     study = study_remedies(frame)

@@ -1,8 +1,8 @@
 """Decision rules (remedies) over the stored verdicts of a comparison, as pure functions of arrays.
 
-Verdicts and scores are positive for the contestant that is first in alphabetical order. Verdicts of
-one judge are [order, comparison]. A rule that involves chance (which order is used, which judge is
-asked) returns the exact probabilities of its decisions, not a random draw.
+Verdicts and scores are positive for the contestant whose name sorts first (see
+metrics/remedies/order_grid.py). A rule that involves chance (which order is asked, which judge
+starts) returns the exact probabilities of its decisions instead of a random draw.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from metrics.estimation.intervals import Floats, Ints, safe_divide
 Values = NDArray[np.floating[Any]]
 
 ZERO: Final = 1e-6
-"""Distance from zero below which a score is undecided: probabilities are stored with rounding."""
+"""A graded score closer to zero than this is undecided: probabilities are stored as 32-bit
+floats."""
 FOLDS: Final = 5
-"""Number of parts of the items; the position effect for one part is estimated on the others."""
+"""Number of folds of items for estimating a judge's position effect on other items."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +45,13 @@ class Decisions:
 
     @property
     def sign(self) -> Floats:
-        """Decision as +1 (first contestant), −1 (second) or 0 (undecided); the expected value, if
-        the rule involves chance."""
+        """Decision as +1 (contestant whose name sorts first), −1 (the other) or 0 (undecided); for
+        a rule with chance, its expectation."""
         return self.first - self.second
 
     def right(self, truth: Floats) -> Floats:
-        """Probability of deciding for the better answer: that of the first contestant if `truth` is
-        +1, that of the second if it is −1."""
+        """Probability of deciding for the better answer; `truth` is +1 if the contestant whose name
+        sorts first has the better answer, else −1."""
         return np.where(truth > 0, self.first, self.second)
 
     def credit(self, truth: Floats) -> Floats:
@@ -94,8 +95,8 @@ def pooled_orders(verdicts: Values) -> Decisions:
 
 
 def repeated_in_one_order(repeats: Values, k: int) -> Decisions:
-    """Decide by the majority of k calls in one order, which is chosen at random; undecided if both
-    answers have equally many. `repeats` is [order, repeat, comparison]."""
+    """Decide by the majority of k calls in the same order, which is chosen at random. `repeats` is
+    [order, repeat, comparison]. Equally many calls for both answers are undecided."""
     return mean_decisions([decide_by_sign(order[:k].sum(axis=0)) for order in repeats])
 
 
@@ -113,15 +114,14 @@ def graded_orders(graded: Values) -> Decisions:
 
 
 def graded_with_margin(graded: Values, margin: float) -> Decisions:
-    """Decide by the mean graded score of both orders; undecided if it is nearer to zero than the
+    """Decide like `graded_orders`, but leave undecided if the mean score is smaller than the
     margin."""
     score = (graded[0].astype(np.float64) + graded[1]) / 2
     return decide_by_sign(np.where(np.abs(score) < margin, 0 * score, score))
 
 
 def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
-    """Decide by one graded call in an order chosen at random, corrected for the judge's position
-    and label effect (`calibrated_scores`)."""
+    """Decide by one graded call, corrected for the judge's position and label effect."""
     return mean_decisions(
         [decide_by_sign(order) for order in calibrated_scores(graded, labels, items)]
     )
@@ -161,15 +161,15 @@ def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) 
 
 
 def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
-    """Decide by the sum of one verdict of each judge. The orders alternate from judge to judge, and
-    that of the first judge is chosen at random."""
+    """Decide by the sum of one call of each judge, with orders alternating from judge to judge. The
+    first order is chosen at random. Two judges are thus called in opposite orders."""
     starts = (alternating_calls(verdicts, start) for start in range(2))
     return mean_decisions([decide_by_sign(reduce(np.add, calls)) for calls in starts])
 
 
 def alternating_calls(verdicts: Sequence[Values], start: int) -> list[Values]:
-    """Select one verdict of each judge: the first judge's in the order `start` (0 or 1), the next
-    judge's in the other order, and so on by turns."""
+    """Select one call of each judge: the first judge's in the order `start`, the next judge's in
+    the other order, and so on."""
     return [one[(place + start) % 2] for place, one in enumerate(verdicts)]
 
 
@@ -179,12 +179,12 @@ def jury_both_orders(verdicts: Sequence[Values]) -> Decisions:
 
 
 def jury_votes(verdicts: Sequence[Values]) -> Floats:
-    """Sum the verdicts of all judges in both orders, for each comparison."""
+    """Sum of all verdicts of several judges in both orders."""
     return np.asarray(reduce(np.add, [one[0] + one[1] for one in verdicts]), np.float64)
 
 
 def round_robin(verdicts: Sequence[Values]) -> Decisions:
-    """Decide by one call of one judge; judge and order are chosen at random."""
+    """Decide by one call of one judge; the judges take turns from item to item."""
     return mean_decisions([single_call(one) for one in verdicts])
 
 

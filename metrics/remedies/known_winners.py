@@ -64,8 +64,8 @@ def _first_recorded(case: Ints, cases: int, truth: Floats) -> Floats:
 def vote_shares(
     case: Ints, cases: int, signs: Floats, people: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Return, for each comparison, the share of votes for the contestant that is first in
-    alphabetical order, and the share for the other; nan without votes."""
+    """Shares of votes for the contestant whose name sorts first and for the other; nan without
+    votes."""
     votes, where = signs[people], case[people]
     cast = np.bincount(where, minlength=cases)
     return (

@@ -1,8 +1,7 @@
 """Verdicts on pairs as arrays [judge and prompt, order, comparison], the input of every remedy.
 
-A verdict is +1 for the contestant that is first in alphabetical order, −1 for the other, 0 for a
-tie and nan if no usable reply is stored. In order 0 the alphabetically first contestant is also
-shown first.
+A verdict is +1 for the contestant whose name sorts first, −1 for the other, 0 for a tie and nan if
+no usable reply is stored. In order 0 the contestant whose name sorts first is shown first.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class OrderGrid:
 
     @cached_property
     def item_codes(self) -> tuple[Ints, int]:
-        """Code 0…n−1 of the item of each comparison, and the number n of items."""
+        """Dense code 0…n−1 of the item of each comparison, and the number of items n."""
         present, code = unique_codes(self.items)
         return code, len(present)
 
@@ -124,7 +123,7 @@ class _PairRows:
 
     @property
     def side(self) -> Floats:
-        """+1 if the alphabetically first contestant is shown first, else −1."""
+        """+1 if the contestant whose name sorts first is shown first, else −1."""
         return np.asarray(1.0 - 2.0 * self.order, np.float64)
 
 
@@ -133,8 +132,8 @@ def build_order_grid(
 ) -> OrderGrid:
     """Arrange a frame's verdicts on pairs as a grid, with the better answers and people's votes.
 
-    `judges` gives the order of the judges (default: by name). `source` says where the better
-    answers come from: recorded by design, or people's majority (default: `default_truth_source`).
+    `judges` gives the order of the judges (default: by name). `source` states whether the better
+    answers are known by design or are people's majority; by default see `default_truth_source`.
     """
     source = source or default_truth_source(frame)
     rows = _pair_rows(frame)
@@ -188,7 +187,7 @@ def _pair_rows(frame: pd.DataFrame) -> _PairRows:
 
 def pair_orders(frame: pd.DataFrame) -> tuple[row_selection.Mask, Ints]:
     """Return a mask of the rows that show two different answers, and the order of each row: 0 if
-    the contestants are shown in alphabetical order, else 1."""
+    the contestant whose name sorts first is shown first, else 1."""
     shown = frame["shown"].astype("category").cat
     parts = [str(name).split(SEP) for name in shown.categories]
     codes = shown.codes.to_numpy()
@@ -213,7 +212,7 @@ def _recorded_truth(rows: _PairRows, *, use: bool) -> Floats:
 
 
 def _graded_signs(rows: _PairRows) -> Floats:
-    """Graded score of each row, positive for the alphabetically first contestant."""
+    """Graded score of each row, positive for the contestant whose name sorts first."""
     return first_slot_scores(rows.frame) * rows.side
 
 
@@ -276,10 +275,11 @@ def _repeat_grid(
     judged: Ints,
     plain: row_selection.Mask,
 ) -> Singles | None:
-    """Arrange the verdicts of repeated calls as [cell, order, repeat, comparison], noise-floor
-    repeats included; None without repeats.
+    """Arrange the verdicts of repeated calls as [cell, order, repeat, comparison]; None without
+    repeats.
 
-    Only calls with the same labels as the first call count as its repeats.
+    Noise-floor repeats are included. Calls with other labels are different calls, so only calls
+    with the same labels as the first call count.
     """
     labels = _label_grid(shape, where, frame, judged, plain)
     mine = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
@@ -299,7 +299,7 @@ def _repeat_grid(
 
 
 def _place_in_group(code: Ints, count: int) -> Ints:
-    """Return, for each row, how many rows of the same group come before it."""
+    """Number of earlier rows of the same group, for each row."""
     order = np.argsort(code, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=count))[:-1]])
     place = np.empty(len(code), np.int64)

@@ -18,7 +18,7 @@ from metrics.remedies.order_grid import OrderGrid
 
 @dataclass(frozen=True)
 class OrderPatterns:
-    """Number of one judge's comparisons with each combination of verdicts in the two orders."""
+    """Number of comparisons of one judge with each pattern of verdicts in the two orders."""
 
     same_right: int
     same_wrong: int
@@ -36,7 +36,8 @@ class OrderPatterns:
 
     @property
     def gain(self) -> float:
-        """Mean credit of the rule `pool` minus that of `single` (see the module)."""
+        """Credit of the rule `pool` minus credit of `single`; for the rule `agree` the difference
+        has the opposite sign."""
         return (self.tie_once_right - self.tie_once_wrong) / 4 / max(self.comparisons, 1)
 
 

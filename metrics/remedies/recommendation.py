@@ -42,8 +42,8 @@ class PriceGain:
 class Recommendation:
     """Recommended remedy for one judge and prompt; `chosen` is None if no remedy helps.
 
-    `prices` has the best rule up to each price, cheapest first. `coin` is true if one call does not
-    agree significantly more or less often than a coin toss.
+    `prices` are the best rules by price, cheapest first. `coin` is true if the agreement of one
+    call does not differ significantly from that of a coin toss.
     """
 
     judge: str
@@ -116,8 +116,11 @@ def points(value: float | None, digits: int = 1) -> str:
 def held_out_gains(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> tuple[PriceGain, ...]:
-    """Estimate, for each price, the held-out gain of the best rule up to that price over the first
-    rule (one call)."""
+    """Estimate, for each price, the gain of the best rule up to that price over the first rule (one
+    call).
+
+    The best rule is chosen on half of the items, and its gain is measured on the other half.
+    """
     if len(rules) < 2 or not grid.size:
         return ()
     totals = credit_totals(grid, rules)
@@ -172,7 +175,7 @@ def held_out_credits(
 
 
 def random_halves(items: int, rng: np.random.Generator) -> Floats:
-    """Draw random halves of the items, as [draw, item]: 1 in the half, else 0."""
+    """Draw random halves of the items, as rows of zeros and ones."""
     rows = [rng.permutation(items) < items // 2 for _ in range(REPETITIONS)]
     return np.stack(rows).astype(np.float64)
 

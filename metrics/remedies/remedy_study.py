@@ -1,8 +1,7 @@
 """Remedies of a study: rules of all judges on the same comparisons, juries, recommendations.
 
-Agreement is here the mean half credit against the known better answer. A cell is a judge with a
-prompt, given by its number in `RemedyStudy.cells`. "One call" is the rule without a remedy: the
-verdict of a single call.
+Agreement is here the mean half credit against the known better answer; a cell is a judge with a
+prompt. "One call" is the rule without a remedy: the verdict of a single call.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_ru
 SEED: Final = 7
 MIN_COMPLETE: Final = 0.5
 """Share of the comparisons with a known better answer that a judge must have judged in both orders.
-Other judges are left out, because only comparisons that all judges have are used."""
+A judge with a smaller share is left out, because only comparisons that all judges have are used."""
 MIN_AVAILABLE: Final = 0.9
 """Share of comparisons: if a judge has graded replies on at least this share, the comparisons
 without its graded replies are left out for all judges."""
@@ -39,7 +38,8 @@ MAX_PANEL: Final = 6
 are tried; beyond, only the juries shown in the table."""
 
 MAX_SELECTED: Final = 100_000
-"""Number of comparisons above which only the juries shown in the table are tried."""
+"""Largest number of comparisons for which all juries of two and of three judges are tried; with
+more comparisons, the best partner is known precisely enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class RemedyStudy:
 
     @cached_property
     def pool_agreement(self) -> tuple[float, ...]:
-        """Agreement of each cell by the rule `pool` (both orders added up)."""
+        """Agreement of every cell if both orders are added up."""
         if not self.grid.size:
             return tuple(0.0 for _ in self.cells)
         return tuple(
@@ -67,7 +67,8 @@ class RemedyStudy:
         )
 
     def best_cells(self, among: Iterable[int]) -> list[int]:
-        """Sort cells by `pool_agreement`, the highest first."""
+        """Return the cells by decreasing agreement with both orders added up; cells of equal
+        agreement are in study order."""
         return sorted(among, key=lambda cell: -self.pool_agreement[cell])
 
     def panel(self, prompt: str) -> list[int]:
@@ -87,8 +88,8 @@ class RemedyStudy:
         )
 
     def judge_rules(self, cell: int) -> list[Rule]:
-        """List the rules shown in the table of one cell: rules over its own verdicts, over the
-        judge's other prompts, and juries with this judge."""
+        """List the rules shown for one cell (judge and prompt): over the cell's own verdicts, with
+        the judge's other prompts, and with juries."""
         return [
             *own_rules(self.grid, cell),
             *prompt_rules(self.grid, cell),
@@ -116,7 +117,7 @@ class RemedyStudy:
         return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
 
     def has_graded_curve(self, cell: int) -> bool:
-        """Whether the risk-coverage curve of a cell uses margins of graded scores, not of votes."""
+        """Whether the risk-coverage curve of a cell is over margins of graded scores, not votes."""
         return bool(graded_curve(self.grid, cell))
 
     def curve_panel(self, cell: int) -> list[int]:
@@ -125,8 +126,8 @@ class RemedyStudy:
         return [cell, *self.partners(cell)[:2]]
 
     def risk_curve(self, cell: int) -> list[CoveragePoint]:
-        """Risk-coverage curve of a cell, over margins of graded scores or, without these, over
-        margins of the votes of a jury (`curve_panel`)."""
+        """Risk-coverage curve of a cell over margins of graded scores; without graded scores, over
+        margins of the votes of a jury."""
         graded = graded_curve(self.grid, cell)
         return graded or votes_curve(self.grid, self.curve_panel(cell))
 
@@ -146,8 +147,8 @@ class RemedyStudy:
         return estimate_rules(self.grid, [single_rule(self.grid, k) for k in order], _generator())
 
     def _juries_with(self, cell: int) -> list[Rule]:
-        """List the rules of three juries: this judge with the best partner, with the two best
-        partners, and all judges."""
+        """List rules of juries that include this judge: with the best partner, with the two best,
+        and with all judges."""
         panel = self.panel(self.cells[cell][1])
         others = self.partners(cell)
         found: list[Rule] = []
@@ -181,8 +182,8 @@ class RemedyStudy:
         return {}
 
     def advice(self, cell: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
-        """Return the recommendation for one cell, computed once. `table` is the result of
-        `judge_table`, if already computed."""
+        """Return the recommendation for one judge and prompt, computed once. `table` is the judge's
+        table, if it was already computed."""
         if cell not in self._advice:
             lines = self.judge_table(cell) if table is None else table
             further = self.further_rules(cell, [one.rule for one in lines])
@@ -190,7 +191,8 @@ class RemedyStudy:
         return self._advice[cell]
 
     def candidates(self, cell: int) -> list[Rule]:
-        """List the rules from which a cell's recommendation is chosen; the first is "one call"."""
+        """List the rules from which a cell's recommendation is chosen; the first takes the verdict
+        of a single call."""
         shown = self.judge_rules(cell)
         rules = [*shown, *self.further_rules(cell, shown)]
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]

@@ -29,8 +29,8 @@ class CoveragePoint:
 
 
 def graded_curve(grid: OrderGrid, cell: int) -> list[CoveragePoint]:
-    """Compute the curve for margins from 0 to 1 of the mean graded score of both orders; empty
-    without graded replies."""
+    """Compute the risk-coverage curve over margins 0 to 1 of the mean graded score. Empty without
+    graded replies."""
     if grid.graded is None:
         return []
     graded = grid.graded[cell].astype(np.float64)
@@ -38,8 +38,8 @@ def graded_curve(grid: OrderGrid, cell: int) -> list[CoveragePoint]:
 
 
 def votes_curve(grid: OrderGrid, cells: Sequence[int]) -> list[CoveragePoint]:
-    """Compute the curve of a jury, for margins from 1 vote to all votes; each judge has one vote in
-    each order."""
+    """Compute the risk-coverage curve of several judges in both orders, over the margin of votes.
+    The margin is from 1 vote to all votes."""
     votes = jury_votes([grid.verdicts[cell] for cell in cells])
     return _curve(grid, votes, range(1, 2 * len(cells) + 1))
 

@@ -85,7 +85,7 @@ def _one_call(sets: _OrderSets, chance: Floats) -> Decisions:
 
 
 def _most_chosen(sets: _OrderSets, chance: Floats) -> Decisions:
-    """Decide for the option chosen most often; undecided if several options are."""
+    """Decide for the option chosen most often; undecided if there are several."""
     width = int(max(sets.chosen.max(initial=0), sets.best.max(initial=0))) + 1
     picked = sets.chosen >= 0
     key = sets.group[picked] * width + sets.chosen[picked]

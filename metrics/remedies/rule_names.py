@@ -56,7 +56,7 @@ _FIXED: Final = {
 
 
 def rule_words(rule: Rule) -> RuleWords:
-    """Return the texts of a rule; the instruction still contains `{judge}` (see `imperative`)."""
+    """Return the texts of a rule; `{judge}` in the instruction is filled in by `imperative`."""
     return words_of_id(rule.id, [judge for judge, _ in rule.members])
 
 

@@ -15,16 +15,17 @@ from metrics.remedies.order_grid import Cell, OrderGrid
 
 SINGLE: Final = "single"
 PEOPLE_SHARES: Final = (0.1, 0.25)
-"""Shares of comparisons sent to people: the rule `ask-people` is computed for each."""
+"""Shares of comparisons sent to people by the rule `ask-people`."""
 REPEAT_COUNTS: Final = (3, 5)
 SHOWN_MARGINS: Final = (0.25, 0.5)
-"""Margins of the mean graded score for which the table of remedies has a rule."""
+"""Margins of the mean graded score that have a line in the table of remedies; the risk-coverage
+curve uses further margins."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A remedy with its decisions on every comparison of a grid. `calls` is cell -> number of judge
-    calls per comparison, `votes` the number of human votes per comparison."""
+    """A remedy with its decisions on every comparison of a grid. `calls` is the number of judge
+    calls per comparison, by cell; `votes` is the number of human votes per comparison."""
 
     id: str
     members: tuple[Cell, ...]
@@ -33,7 +34,7 @@ class Rule:
     votes: float = 0.0
     note: str = ""
     picked: bool = False
-    """Whether the jury's members were selected because of their agreement in this study."""
+    """Whether the judges were selected by their agreement on these same comparisons."""
 
     @property
     def price(self) -> float:
@@ -113,7 +114,7 @@ def _own(
 
 
 def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
-    """List, for each other prompt of the judge, the rules "one call" and "both orders added up"."""
+    """List rules with the same judge's other prompts: one call, and both orders added up."""
     judge, prompt = grid.cells[cell]
     rules = []
     for other, (name, words) in enumerate(grid.cells):

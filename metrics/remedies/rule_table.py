@@ -37,8 +37,8 @@ class AgreementCredit:
     kind: str = "share"
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Largest possible change of the agreement: its distance to 0 or to 1, whichever is
-        larger."""
+        """Change of the agreement if every comparison had another outcome: distance to the farther
+        of 0 and 1."""
         value = float(statistic(totals))
         return max(value, 1 - value)
 
@@ -47,10 +47,9 @@ class AgreementCredit:
 class RuleEstimate:
     """One line of the table of remedies: estimates for one rule.
 
-    `decided` is the share of comparisons decided. `difference` is the agreement minus that of one
-    call, on the same items; `adjusted` is the same difference with an interval that holds for all
-    rules of the table at once. Both are None for the rule "one call". `changed` counts the
-    comparisons whose credit differs from that of one call.
+    `difference` is the agreement minus that of one call, paired by item; `adjusted` is the same
+    difference with an interval that holds for all rules of the table at once. Both are None for the
+    rule "one call". `changed` counts the comparisons whose credit differs from that of one call.
     """
 
     rule: Rule
@@ -156,7 +155,7 @@ def _restrict(rule: Rule, keep: Mask) -> Rule:
 
 
 def _share(successes: Floats, counts: Floats, note: str = "") -> Estimate:
-    """Estimate successes/counts, both given as sums by item, with a Wilson interval."""
+    """Estimate the ratio of two sums by item, with the Wilson interval at the effective n."""
     some = counts > 0
     group = np.zeros(int(some.sum()), np.int64)
     return proportions(successes[some], counts[some], group, 1, "share", note)[0]
@@ -185,7 +184,6 @@ def _contrasts(
 
 
 def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:
-    """Return the credit of every rule as [item, rule], summed over the item's comparisons; the last
-    column is the number of comparisons."""
+    """Sum the credit of every rule by item; the last column is the number of comparisons."""
     credits = [rule.decisions.credit(grid.truth) for rule in rules]
     return grid.sum_by_item([*credits, np.ones(grid.size)])

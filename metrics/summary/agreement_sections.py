@@ -36,8 +36,8 @@ def rater_pairs(frame: pd.DataFrame) -> Json:
 
 
 def people_sections(frame: pd.DataFrame) -> Json:
-    """Return the sections on people: agreement among all people ("among_people"), of every two
-    voters ("voter_pairs"), and of judges in place of a person ("annotators")."""
+    """Return the agreement among people, of every two voters, and of judges in place of a
+    person."""
     votes = row_selection.select_rows(frame, row_selection.people_mask(frame))
     found: Json = {"among_people": agreement_among_people(frame)}
     pairs = voter_pairs(votes)
@@ -50,8 +50,8 @@ def people_sections(frame: pd.DataFrame) -> Json:
 
 
 def voter_pairs(votes: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """Return voter -> other voter -> agreement on the cases both voted on; empty with one voter, or
-    more than MAX_RATERS."""
+    """Return a -> b -> agreement of two voters on the cases both voted on; empty above MAX_RATERS
+    voters."""
     got = extract_votes(votes)
     codes = votes["judge"].astype("category").cat.categories
     present = np.unique(got.voter).tolist()

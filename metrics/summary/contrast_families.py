@@ -24,10 +24,9 @@ from metrics.win_rates.win_rates import win_rate_measure
 
 SEED: Final = 20_24
 MAX_FAMILY: Final = 400
-"""Number of differences (pairs of judges or prompts, times measures) above which a family is left
-out."""
+"""Largest family (pairs of judges or of prompts, times measures) that is computed."""
 MAX_ROWS: Final = 500_000
-"""Number of judgements above which no family is computed."""
+"""Largest number of judgements for which the families are computed."""
 WIN_RATES: Final = "Win rates"
 
 
@@ -39,8 +38,8 @@ def _tally_lean(evidence: GroupedFrame) -> MeasureTally:
 LEAN: Final = Measure(
     "lean", "share", _tally_lean, "mean", (-1, 1), position_measures.NO_PAIRS_NOTE
 )
-"""Measure: share of pairs that flip toward the first slot minus the share that flip toward the
-second (preference fairness times −1)."""
+"""Measure: flips toward the first slot minus flips toward the second, which is preference fairness
+times −1."""
 AGREEMENT: Final = people_agreement_measure()
 DECISIVE_AGREEMENT: Final = people_agreement_measure("drop")
 KAPPA: Final = people_kappa_measure()
@@ -80,8 +79,8 @@ contestant."""
 
 
 def contrast_families(frame: pd.DataFrame) -> dict[str, dict[str, list[Contrast]]]:
-    """Return {"judge": …, "prompt": …} -> family -> differences between every two judges, or
-    prompts; differences without a value are left out."""
+    """Return "judge" or "prompt" -> family -> differences of every two judges or prompts; unknown
+    differences are left out."""
     found: dict[str, dict[str, list[Contrast]]] = {}
     if len(frame) > MAX_ROWS:
         return found

@@ -136,8 +136,8 @@ def _read_labels(path: Path) -> MeasuredStudy:
 
 
 def _read_battles(path: Path) -> pd.DataFrame:
-    """Read a CSV of battles as a frame. An empty item or category is a value like any other; a
-    missing winner is an error."""
+    """Read a CSV of battles as a frame. Empty texts are kept as values (an item or category without
+    a name); a missing winner is an error."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:

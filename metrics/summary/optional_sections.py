@@ -50,8 +50,8 @@ Json = dict[str, Any]
 
 
 def _grade(frame: pd.DataFrame) -> Json:
-    """Return judge -> prompt -> Grade Score and further measures, for prompts that choose one of
-    several options."""
+    """Return judge -> prompt -> Grade Score and further measures, for prompts that choose an
+    option."""
     chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
     prompts = set(frame["prompt"].astype(str)[chooses.to_numpy(bool)])
     rows = row_selection.select_rows(frame, frame["prompt"].astype(str).isin(prompts))
@@ -80,9 +80,10 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Compute grade, entropy and choice share as the code of the Grade Score's authors (gradelab)
-    does, which also counts items with an unreadable rotation.
+    does.
 
-    Empty without such items, because the numbers would be the same.
+    That code also counts items with an unreadable rotation. Without such items the result is empty,
+    because its numbers would equal those of the section `grade`.
     """
     if not grade_score.grade_table(rows).attrs["left_out"]:
         return {}
@@ -121,8 +122,8 @@ def _levels(frame: pd.DataFrame) -> Json:
 
 
 def find_baseline(frame: pd.DataFrame) -> str | None:
-    """Return the contestant that is in every pair; None if there is none, or with fewer than three
-    contestants."""
+    """Return the contestant that is in every pair if there are at least three contestants, else
+    None."""
     rows = row_selection.select_pairs(frame)
     names = row_selection.contestants(rows)
     everywhere = [
@@ -174,8 +175,8 @@ def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
 
 
 def _alignment(frame: pd.DataFrame) -> Json:
-    """Return judge or person -> run mode ("dual": both orders averaged, "single": each verdict) ->
-    model -> MAE and Consistency with people, as in Creation-MMBench."""
+    """Return MAE and Consistency with people, as in Creation-MMBench. Keys: judge or person -> run
+    mode (both orders averaged, or single verdicts) -> model."""
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
     if (levels & ~human).any():  # three-level judges keep all rows
         frame = row_selection.select_rows(frame, human | levels)
@@ -270,8 +271,11 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
 
 
 def _precision(frame: pd.DataFrame) -> Json:
-    """Return contestant -> shares of the variance components in the contestant's points, and the
-    gain from twice as many items, judges, prompts or repeats."""
+    """Return contestant -> variance components of the contestant's points, and the gain from
+    doubling the items, judges, prompts or repeats.
+
+    With more than MAX_PRECISION contestants, only the one with the highest win rate is included.
+    """
     found = {}
     names = list(win_rates.win_rate(row_selection.select_pairs(frame)))
     for name in names if len(names) <= MAX_PRECISION else names[:1]:
@@ -350,4 +354,4 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
 WITH_PEOPLE: Final = frozenset(
     {"agreement", "corrected", "jury", "people_length", "people_gaps", "self_preference"}
 )
-"""Sections computed from all rows; the others are computed without people's votes."""
+"""Sections computed from all rows; all others from the judges' rows, without people's votes."""

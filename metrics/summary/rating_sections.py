@@ -20,7 +20,8 @@ from metrics.win_rates import counting_rules
 from studies.frames.frame import TIE
 
 MAX_GAP_MATRIX: Final = 20
-"""Number of contestants above which only neighbours in the ranking are compared."""
+"""Maximum number of contestants for the full matrix of differences; with more, only neighbours in
+the ranking are compared."""
 
 Json = dict[str, Any]
 

@@ -28,9 +28,9 @@ Json = dict[str, Any]
 class RemedyInputs:
     """Facts about a study that its frame does not contain.
 
-    `judges` is the order of the judges, `source` where the better answers come from, `juries` the
-    juries to compute besides the default ones. `prices` and `tokens` are (judge, prompt) ->
-    dollars, and tokens, per call.
+    `judges` is the order of the judges, `source` the source of the better answers. `juries` lists
+    juries to compute besides the default ones. `prices` has dollars and `tokens` has tokens per
+    call, by judge and prompt.
     """
 
     judges: tuple[str, ...] = ()
@@ -41,8 +41,8 @@ class RemedyInputs:
 
 
 def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
-    """Build the section `remedies`, with the keys truth, rules, identity, risk, juries,
-    recommendations, recommendation and plan; empty if there is no usable comparison."""
+    """Build the section `remedies` as nested dictionaries of estimates; empty if no better answer
+    is known."""
     study = study_remedies(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))
@@ -99,7 +99,7 @@ def _judge_rules(study: RemedyStudy, cell: int, inputs: RemedyInputs) -> Json:
 
 
 def _line(one: RuleEstimate, inputs: RemedyInputs) -> Json:
-    """Convert the estimates for a rule to a JSON object."""
+    """Convert a line of the table of remedies to the JSON object of a rule."""
     found: Json = {
         "calls": round(one.rule.price, 4),
         "agreement": one.agreement,
@@ -119,8 +119,8 @@ def _line(one: RuleEstimate, inputs: RemedyInputs) -> Json:
 
 
 def rule_cost(one: RuleEstimate, costs: Mapping[Cell, float]) -> float | None:
-    """Return the cost of a rule per comparison, from the costs per call (dollars or tokens); None
-    if the cost of one of its judges is unknown."""
+    """Return the dollars or tokens that a rule costs per comparison; None if the costs of one of
+    its judges are unknown."""
     if not all(cell in costs for cell in one.rule.calls):
         return None
     return sum(costs[cell] * calls for cell, calls in one.rule.calls.items())
@@ -192,8 +192,8 @@ def _jury(study: RemedyStudy, cells: Sequence[int], picked: bool, inputs: Remedy
 
 
 def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
-    """Return judge -> prompt -> recommendation, and the recommendation for the best judge (by the
-    agreement of one call)."""
+    """Return judge -> prompt -> recommendation, and the recommendation for the judge whose single
+    calls have the highest agreement."""
     found: Json = {}
     best = study.best_judge()
     chosen: Json = {}

@@ -17,8 +17,7 @@ WIDTHS: Final = (38, 7, 23, 27, 10, 20)
 
 
 def render_remedies(section: Json) -> Iterator[str]:
-    """Yield the lines of the section: recommendation, plan, one table for each judge and prompt,
-    and the juries."""
+    """Yield the recommendation, one table for each judge and prompt, and the juries."""
     truth = section["truth"]
     left_out = ", ".join(f"{count:,} {why}" for why, count in truth["left_out"].items())
     yield f"{truth['comparisons']:,} comparisons with {truth['source']} (left out: {left_out})"
@@ -45,8 +44,8 @@ def render_remedies(section: Json) -> Iterator[str]:
 
 
 def _plan_lines(plan: Json) -> Iterator[str]:
-    """Yield the lines of the plan for a budget: the best rule of any judge for each cost, cheapest
-    first."""
+    """Yield the lines of the plan for a budget: the best rule of any judge at each cost per
+    comparison, the cheapest first."""
     yield f"\nbest rule by {plan['currency']} per comparison, on items not used to choose it"
     for step in plan["steps"]:
         title = words_of_id(step["rule"], step["judges"]).title

@@ -33,8 +33,8 @@ def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = (
 
 
 def _declared_dollars(store: Store, name: str) -> dict[Cell, float]:
-    """Return (judge, prompt) -> dollars per call, computed from the price in the study file and the
-    mean tokens per call."""
+    """Return (judge, prompt) -> dollars of a call, from the judge's price in the study file and the
+    mean tokens of its calls."""
     prices = {judge.name: judge.price for judge in store.study(name).judges if judge.price}
     if not prices:
         return {}
@@ -46,8 +46,8 @@ def _declared_dollars(store: Store, name: str) -> dict[Cell, float]:
 
 
 def stored_truth_source(store: Store, name: str) -> TruthSource | None:
-    """Return where the stored better answers come from, design or people; None if none is
-    stored."""
+    """Return whether better answers are known by design or from people; None if no better answers
+    are stored."""
     items = store.item_facts(name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     if not sources:

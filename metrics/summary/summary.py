@@ -107,8 +107,8 @@ def _summary_with_protocol(
     unreadable: counting_rules.UnreadableRule,
     quick: bool,
 ) -> Json:
-    """Compute all measures; if the counting rule is not the default, also the section
-    `protocol`."""
+    """Compute all measures; if the study's counting rule is not the default, also the measures by
+    that rule."""
     result = _pooled_summary(frame, rng, planned, quick)
     if (combine, unreadable) != win_rates.DEFAULT_RULES:
         result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
@@ -189,9 +189,11 @@ def _leaderboard_section(
     unreadable: counting_rules.UnreadableRule,
     rng: np.random.Generator,
 ) -> Json:
-    """Return model -> Elo, matches, wins, losses, ties and win share against the reference answer.
+    """Return, for each model, Elo, matches, wins, losses, ties and win share against the
+    reference answer.
 
-    Five-level verdicts are left out if there are other verdicts on pairs.
+    Five-level verdicts have a table of their own; they are left out here if there are other
+    verdicts on pairs.
     """
     others = row_selection.select_rows(frame, ~(five_level_mask(frame) | scoring_mask(frame)))
     frame = others if len(row_selection.select_pairs(others)) else frame
@@ -210,8 +212,8 @@ def _leaderboard_section(
 
 
 def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
-    """Return judge -> prompt -> all position measures, the position term and the tests, without
-    pass/fail verdicts."""
+    """Return judge -> prompt -> all position measures, the position term and the tests. Pass/fail
+    verdicts have no position and are left out."""
     frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
     cells = position_measures.position_profile(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = GroupedFrame(frame, ["judge", "prompt"])
@@ -270,7 +272,7 @@ def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Return position and label effects if labels were crossed, and the position and content terms
+    """Estimate position and label effects if labels were crossed, and content and position terms
     (in logits) if there are label probabilities."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}

@@ -19,18 +19,18 @@ from studies.frames.frame import TIE
 from studies.spec.combine_rules import parse_remedy
 
 CombineRule = str
-"""Name of a counting rule (`COUNTING_RULES`) or of a remedy, as under `combine` in a study file."""
+"""A counting rule (`COUNTING_RULES`), or a remedy as `combine` in a study file names it."""
 COUNTING_RULES: Final = ("pooled", "strict", "majority", "graded")
 REMEDY_NAMES: Final[dict[str, CombineRule]] = {
     "single": "pooled",
     "agree": "strict",
     "pool": "majority",
 }
-"""Name of a remedy -> counting rule with the same meaning."""
+"""Name of a remedy (metrics/remedies) -> the counting rule with the same meaning."""
 UnreadableRule = Literal["exclude", "tie"]
 NO_VERDICT_STATUSES: Final = ("unreadable", "empty", "refusal", "filtered", "truncated")
-"""Statuses of replies without a verdict, which can be counted as ties. A failed call (error,
-too_long, unsupported) has no reply and is never a tie."""
+"""Statuses of replies without a verdict. Only these can be counted as ties: a call that failed
+(error, too_long, unsupported) was never answered."""
 
 
 def outcome_rows(
@@ -116,7 +116,8 @@ def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
 
 
 ZERO_SCORE: Final = 1e-6
-"""Distance from zero below which a mean score is a tie: probabilities are stored with rounding."""
+"""A mean score closer to zero than this is a tie: probabilities are stored as 32-bit floats, which
+are not exact."""
 _COMBINE_NOTES: Final = {
     "pooled": "each order counts separately",
     "strict": "both orders merged, a win needs both orders",
@@ -135,7 +136,7 @@ def rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
 
 
 def remedy_text(combine: CombineRule) -> str:
-    """Describe the remedy that `combine` names, in words that can stand within a sentence."""
+    """Describe the remedy that `combine` names, in words for the middle of a sentence."""
     remedy = parse_remedy(combine)
     assert remedy is not None, combine
     words = words_of_id(remedy.id, remedy.judges)

@@ -23,8 +23,8 @@ JURY_CASE_KEY = ("item", "comparison", "prompt")
 
 @dataclass(frozen=True)
 class JuryResult:
-    """Verdicts of a jury: `win_rate` over decided cases, `coverage` (share of decided cases), and
-    `bounds` of the win rates if all undecided cases were lost or won."""
+    """Jury verdicts: win rates over decided cases, share of decided cases, and bounds of the win
+    rates over all cases."""
 
     panel: tuple[str, ...]
     win_rate: dict[str, Estimate]
@@ -61,8 +61,7 @@ def decide_jury(
 
 
 def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel: int) -> pd.DataFrame:
-    """Return one row per case; `pick` is the jury's verdict: a slot of the row, TIE or
-    UNDECIDED."""
+    """Return one row per case with the panel's verdict, coded in the slots of that row."""
     case, count = row_selection.group_codes(frame, JURY_CASE_KEY)
     cases = frame.iloc[row_selection.first_rows(case, count)].copy()
     names = row_selection.contestants(frame) if len(frame) else []
@@ -98,7 +97,7 @@ def _win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate]:
 def _win_rate_bounds(
     cases: pd.DataFrame, decided: row_selection.Mask, names: list[str]
 ) -> dict[str, Estimate]:
-    """Compute the win rates if all undecided cases were lost (low) and if all were won (high)."""
+    """Compute the win rates with all undecided cases lost, and with all of them won."""
     _, who, points = appearance_points(cases.loc[decided], names)
     _, open_for, _ = appearance_points(cases.loc[~decided], names)
     won = np.bincount(who, points, minlength=len(names))

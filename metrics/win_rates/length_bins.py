@@ -21,7 +21,7 @@ LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1
 
 @dataclass(frozen=True, slots=True)
 class LengthBin:
-    """Answers with about the same ratio of lengths, and the share of them that won."""
+    """One bin of length ratios, with the share of its answers that won."""
 
     ratio: float
     """Mean of log2(length of the answer / length of the other answer)."""
@@ -30,11 +30,12 @@ class LengthBin:
 
 @dataclass(frozen=True, slots=True)
 class LengthEffect:
-    """Effect of length on winning: win rate by ratio of lengths (`bins`), and odds ratio."""
+    """Effect of length on winning, for judges or for people: bins for the chart, odds ratio for the
+    text."""
 
     bins: tuple[LengthBin, ...]
     odds_ratio: Estimate
-    """Factor by which the odds of winning change if the answer becomes twice as long."""
+    """Factor by which the odds of winning change when the length doubles."""
 
 
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
@@ -57,7 +58,7 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 
 def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
-    """Compute the bins; `ratio` is log2 of the length of the first answer / that of the second."""
+    """Compute the bins one at a time, so that millions of verdicts need not be stored twice."""
     own, other = (
         np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
     )

@@ -80,8 +80,8 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
 
 
 def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
-    """Return, for each verdict on contestant `name`: outcome (win 1, tie ½, loss 0), length of the
-    contestant's answer minus length of the other, and item."""
+    """Return, for each verdict on a contestant: the contestant's outcome, the length of its answer
+    minus that of the other answer, and the item."""
     rows = row_selection.select_rows(rows, (rows["first"] == name) | (rows["second"] == name))
     first = (rows["first"] == name).to_numpy()
     pick = rows["pick"].to_numpy()
@@ -122,8 +122,8 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints], name: str) -> Estima
 
 
 def _design_matrix(gap: Floats) -> tuple[Floats, str]:
-    """Return the design matrix (intercept and length term) and a note; the length term is left out
-    if all differences of lengths are equal."""
+    """Return the columns of intercept and length term, and a note; without variation in lengths
+    there is no length term."""
     spread = float(gap.std())
     one = np.ones((len(gap), 1))
     if spread == 0:

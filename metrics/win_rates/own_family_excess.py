@@ -1,8 +1,9 @@
-"""Self-preference relative to outsiders: how much more a judge prefers answers of its own model
-family than judges of other families (outsiders) do.
+"""Self-preference relative to outsiders: a judge's preference for its own family minus that of
+others.
 
-A judge of a strong family rightly prefers that family's answers. Outsiders judge the same answers,
-so their preference measures the quality; only the excess over it is self-preference.
+An outsider is a judge of another family. A judge of a strong family rightly prefers that family's
+answers. Outsiders judge the same answers, so their preference for the family measures its quality;
+only a judge's excess over the outsiders' preference is self-preference.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ UNIT: Final = "difference of shares"
 
 @dataclass(frozen=True)
 class OwnFamilyExcess:
-    """Win rate of a family's answers by a judge of this family (`own`) and by outsiders (`others`),
-    on the same items; `excess` is own − others.
+    """Win rates of one family by a judge of this family (`own`) and by outsiders (`others`), on the
+    same items; `excess` is their difference.
 
     `bounds` are the smallest and largest excess over all possible verdicts of the unusable replies;
     they do not include sampling error.
@@ -57,7 +58,7 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
     """Return judge -> self-preference relative to outsiders, for judges whose family wrote answers.
 
     Only pairs with exactly one answer of the family count, on items that both the judge and an
-    outsider judged. A tie is half a win; every outsider has equal weight.
+    outsider (a judge of another family) judged. Ties count half; every outsider has equal weight.
     """
     if not {"family", "family_0", "family_1"} <= set(frame.columns):
         return {}
@@ -77,7 +78,8 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
 
 
 def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
-    """Estimate `OwnFamilyExcess.people_excess` of the judge `name` of family `own`."""
+    """Estimate a judge's `self_preference` minus the mean preference of outsiders for the same
+    family. Both are on the same items; an outsider is a judge of another family."""
     parts, judge, item, family = people.for_family(own)
     beside = (family != own) & np.isin(item, item[judge == name])
     outsiders = sorted(
@@ -150,8 +152,8 @@ def _excess(
 def _points_for_own(
     rows: pd.DataFrame, own_first: row_selection.Mask
 ) -> tuple[Floats, row_selection.Mask]:
-    """Return the points of the family's answer in each row (win 1, tie ½, loss 0), and whether the
-    verdict was read."""
+    """Return the points of the answer of the judge's family in each row, and whether the verdict
+    was read."""
     pick = rows["pick"].to_numpy()
     read = row_selection.evidence_mask(rows) & (pick != NO_PICK)
     points = np.where(pick == TIE, 0.5, (pick == 0) == own_first).astype(np.float64)
@@ -183,7 +185,8 @@ def _rate_gap(totals: Floats) -> Floats:
 
 
 def _missing_bounds(sums: Floats) -> Estimate:
-    """Compute the smallest and the largest own − others that the missing verdicts allow."""
+    """Compute the smallest and largest own − others over all possible values of the missing
+    verdicts."""
     totals = sums.sum(axis=0)
     seats = len(totals) // 3
     won, read, gone = totals[:seats], totals[seats : 2 * seats], totals[2 * seats :]

@@ -26,11 +26,11 @@ ALL_CATEGORIES: Final = "All"
 
 
 def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
-    """Return (model, category) -> win rate by judges minus win rate by people, on the cases that
-    both judged; the category "All" has all cases.
+    """Estimate, for each (model, category or "All"), the win rate by judges minus the win rate by
+    people, on the cases that both judged.
 
-    In a case (two answers to one item), the mean verdict of all judges is compared with that of all
-    people.
+    A case is one pair of answers to one item; judges and people each count with the mean of their
+    verdicts.
     """
     rows = select_pairs(select_picks(frame))
     human = people_mask(rows)

@@ -1,4 +1,4 @@
-"""Expected interval of a win rate for a planned study, and the shares of its variance due to items,
+"""Expected interval of a win rate for a planned study, and the share of its variance due to items,
 orders, judges, prompts and repeats.
 
 The variance components come from stored verdicts (`precision_plan`) or, before the first run, from
@@ -50,8 +50,8 @@ class StudySize:
 
 @dataclass(frozen=True, slots=True)
 class PlannedWidth:
-    """Half-width of a 95 % interval. `at_best` is true if a part of the variance is unknown (such
-    as that between judges), so that the interval may become wider."""
+    """Half-width of a 95 % interval. `at_best` is true if the variance of a part of the plan (such
+    as several judges) is unknown, so that the interval may be wider."""
 
     half: float
     at_best: bool = False
@@ -94,8 +94,8 @@ def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWid
 
 
 def detectable_win_rate(half: float) -> float:
-    """Return the smallest true win rate above 50 % for which an interval of this half-width
-    excludes 50 % with a probability of 80 %."""
+    """Return the smallest win rate above 50 % that an interval of this half-width separates from 50
+    % with 80 % power."""
     return min(0.5 + half * (1 + _POWER_80 / _NORMAL_95), 1.0)
 
 

@@ -31,14 +31,15 @@ variance components are reported."""
 
 @dataclass(frozen=True)
 class PrecisionPlan:
-    """Variance components of one contestant's points, and how much more precise the win rate
-    becomes with twice as many items, judges, prompts or repeats."""
+    """Variance components of one contestant's points, and the gain in precision from twice as many
+    items, judges, prompts or repeats."""
 
     contestant: str
     items: int
     components: VarianceComponents
     narrowing: Mapping[str, float]
-    """item, judge, prompt or repeat -> share by which the interval narrows with twice as many."""
+    """Items, judges, prompts or repeats -> share by which the interval narrows with twice as many
+    of them."""
     repeat_known: bool
     """Whether repeats were measured; if not, `narrowing` of repeats is an upper limit."""
 
@@ -111,8 +112,8 @@ def _within_variance(points: Floats, rows: pd.DataFrame) -> float | None:
 
 
 def _narrowing(components: VarianceComponents) -> dict[str, float]:
-    """Return item, judge, prompt or repeat -> share by which the interval narrows with twice as
-    many; judges or prompts are left out if there is only one, as their variance is unknown."""
+    """Share by which the interval narrows if a facet (items, judges, prompts, repeats) is doubled.
+    Judges or prompts are left out if there is only one, as their variance is unknown."""
     several = [name for name in FACETS[1:3] if components.facets[name] > 1]
     found = {name: components.narrowing(name) for name in (ITEM, *several)}
     if components.repeat is None:

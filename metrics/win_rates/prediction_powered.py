@@ -59,8 +59,8 @@ class CorrectedWinRate:
 
 @dataclass(frozen=True, eq=False)
 class _ContestantCases:
-    """One contestant's mean points by votes and by verdicts (nan without) in each case, and the
-    item of the case."""
+    """Mean vote and mean verdict (nan: none) on each case of one contestant, and the item of the
+    case."""
 
     votes: Floats
     verdicts: Floats
@@ -73,10 +73,11 @@ def corrected_win_rates(
     """Estimate every contestant's win rate among people, corrected with the judges' verdicts; best
     first.
 
-    In a case (two answers to one item), people's votes are averaged, and so are all readable
-    verdicts of the judges in all orders; a tie is half a win. Votes on cases that were not chosen
-    at random are left out. The interval is never wider than that of the votes alone. `judges` names
-    the judges whose verdicts are used (default: all that are not people).
+    A case is one pair of answers to one item; its vote is the mean of people's votes (a tie is
+    half), its verdict the mean of all readable verdicts of the judges in all orders. The interval
+    is clustered by item and is never wider than that of the votes alone. Votes on cases that were
+    not chosen at random are left out, and each person has one vote per case. `judges` names the
+    judges whose verdicts are used (default: all that are not people).
     """
     rows = row_selection.select_pairs(
         row_selection.keep_first_votes(row_selection.select_picks(frame))
@@ -143,9 +144,9 @@ def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWi
 def _corrected_estimate(
     cases: _ContestantCases, people: Estimate, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Estimate, float]:
-    """Return the corrected estimate and the weight of the judge's verdicts; or the estimate from
-    votes alone and 0, if the judge does not make it more precise. `both` marks cases with votes and
-    verdicts, `rest` cases with verdicts only."""
+    """Return the corrected estimate and the weight of the judge's verdicts; the estimate from
+    people's votes alone, and 0, if the judge does not make it more precise. `both` marks cases with
+    votes and verdicts, `rest` cases with verdicts only."""
     if people.value is None or people.low is None:
         return people, 0.0
     reason = _why_uncorrected(both, rest)
@@ -208,8 +209,8 @@ def _is_narrower(corrected: Estimate, people: Estimate) -> bool:
 
 
 def _vote_multiple(people: Estimate, corrected: Estimate) -> float | None:
-    """Return (width of the interval from votes alone / corrected width)²: the factor by which votes
-    would have to grow for the same width without the judge."""
+    """Number of votes needed without the judge, divided by the number now. It is (width of the
+    interval from votes alone / corrected width)²."""
     if people.low is None or people.high is None or corrected.low is None or corrected.high is None:
         return None
     width = corrected.high - corrected.low

@@ -1,8 +1,9 @@
 """Outcomes of comparisons under a remedy (metrics/remedies), as rows that a win rate counts.
 
-If a remedy uses one order chosen at random, a comparison has a row for each order, and both count
-equally. If replies that the remedy needs are missing, the stored ones decide: fewer repeats, fewer
-judges, or a plain verdict in place of a graded one.
+If a remedy uses one order chosen at random, a comparison has one row for each order, and both rows
+count equally. If some of the replies that the remedy needs are missing, the comparison is decided
+by the replies that are stored: by fewer repeats, by fewer judges, or by a plain verdict in place of
+a graded one.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from studies.frames.frame import TIE
 from studies.spec.combine_rules import RemedyName, parse_remedy
 
 _SINGLE_JUDGE_RULES: Final = {"jury-both": "majority"}
-"""Rule of a jury -> counting rule used if fewer than two of its judges have verdicts; "pooled" for
-all other rules."""
+"""Rule of a jury -> counting rule for single judges, used if fewer than two judges of the jury have
+verdicts; "pooled" for rules that are not listed here."""
 
 
 def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
@@ -124,8 +125,7 @@ def _present(rows: pd.DataFrame, column: str) -> set[str]:
 
 
 def _jury_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
-    """Yield the outcomes of a jury, separately for each prompt (and each value of `cell`, if there
-    is this column)."""
+    """Yield the outcomes of a jury for each prompt and, if there is a column `cell`, each cell."""
     members = _members(rows, remedy)
     rows = row_selection.select_judges(rows, members)
     if remedy.id == "round-robin":

@@ -1,5 +1,7 @@
-"""Self-preference: bias of a judge for models of its own family, measured relative to people, or as
-a term in a Bradley–Terry model."""
+"""Self-preference: bias of a judge for models of its own family.
+
+It is measured relative to people, or as a term in a Bradley–Terry model.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,14 @@ def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selec
 
 @dataclass(frozen=True, eq=False)
 class VerdictsBesidePeople:
-    """Judges' verdicts on pairs of which people prefer one answer; `winner` is the contestant that
-    people prefer, and `agrees` marks the verdicts for this contestant."""
+    """Judges' verdicts on pairs where people prefer one answer; `agrees` marks verdicts for that
+    answer."""
 
     rows: pd.DataFrame
     winner: Ints
     agrees: row_selection.Mask
     placed: Ints
-    """Contestant in each slot, as [row, slot], with the same codes as `winner`."""
+    """Contestant in each slot, with the same codes as `winner`, the contestant people prefer."""
 
     def for_family(
         self, family: str
@@ -77,7 +79,7 @@ class VerdictsBesidePeople:
 
 
 def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
-    """Select the judges' verdicts on pairs in which the people's majority prefers one answer."""
+    """Select the judges' verdicts on pairs of which the people's majority prefers one answer."""
     data = build_case_verdicts(frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
@@ -135,10 +137,10 @@ def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
 def own_family_term(frame: pd.DataFrame) -> Estimate:
     """Estimate the own-family term γ_self, in logits, of a Bradley–Terry model with position terms.
 
-    The model is logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own_first −
-    own_second), with strengths θ common to all judges; own_first is 1 if the first answer is of the
-    judge's family, else 0. It needs two judges, one of them of a family that wrote none of the
-    answers.
+    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own_first − own_second), with
+    strengths θ common to all judges and an interval clustered by item; own_first is 1 if the first
+    answer is of the judge's family, else 0. The term is not adjusted for quality. It needs two
+    judges, one of them of a family that wrote none of the answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     first, second = _own_family_masks(rows)
@@ -188,7 +190,7 @@ def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:
 
 
 def _strength_design(rows: pd.DataFrame) -> Floats:
-    """Design columns of the strengths (+1 first, −1 second) and of each judge's position term."""
+    """Design columns of the contestants (+1 first, −1 second) and of each judge's position term."""
     names = row_selection.contestants(rows)
     placed = row_selection.slot_contestants(rows, names)
     line = np.arange(len(rows))

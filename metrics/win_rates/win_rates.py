@@ -31,9 +31,8 @@ TieRule = Literal["half", "drop"]
 def appearance_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind = "verdict"
 ) -> tuple[Ints, Ints, Floats]:
-    """Return three arrays with an entry for every answer shown: row, contestant, and points (1 if
-    picked, 1/N if tied, else 0). With `outcome="probability"`, label probabilities replace the
-    points where there are any."""
+    """Return row, contestant and points of every answer shown: 1 if picked, 1/N if tied, else 0.
+    With `outcome="probability"` the points are the label probabilities, if there are any."""
     if len(rows) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     placed = row_selection.slot_contestants(rows, names)
@@ -55,9 +54,9 @@ def win_rate(
 ) -> dict[str, Estimate]:
     """Estimate the win rate of each contestant, (wins + ties/2)/readable verdicts, best first.
 
-    Among N options, being chosen is a win, and a tie counts 1/N. `ties="drop"`: wins/decisive
-    verdicts, as in VisIT-Bench. `combine="strict"`: MT-Bench's adjusted win rate. With
-    `outcome="probability"` a verdict counts by its label probabilities, if it has any.
+    Among N options a win is being chosen (chance is 1/N, as a note states). `ties="drop"`:
+    wins/decisive, as in VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate.
+    With `outcome="probability"` a verdict counts by its label probabilities, if it has any.
     """
     rates = win_rates_by_cell(frame, (), combine, unreadable, ties, outcome)[()]
     return dict(sorted(rates.items(), key=lambda pair: -_value_or_lowest(pair[1])))
@@ -196,7 +195,7 @@ def _distinct_contestants_mask(rows: pd.DataFrame) -> row_selection.Mask:
 def win_loss_record(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> dict[str, dict[str, int]]:
-    """Return contestant -> number of "matches", "wins", "losses" and "ties"."""
+    """Number of matches, wins, losses and ties of each contestant."""
     frame = _comparison_rows(frame)
     names = row_selection.contestants(frame)
     rows = outcome_rows(frame, combine, unreadable)
@@ -220,8 +219,8 @@ def win_loss_record(
 
 
 def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Bounds of each win rate, if the contestant had lost (low) or won (high) all missing verdicts.
-    They do not include sampling error."""
+    """Bounds of each win rate if all missing verdicts were lost (low) or won (high). They are not
+    confidence intervals: they do not include sampling error."""
     rows = _comparison_rows(frame)
     rows = row_selection.select_rows(rows, ~rows["noise"])
     names = row_selection.contestants(rows)
@@ -235,7 +234,7 @@ def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _total_points(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Ints]:
-    """Return, for each contestant, its points and the number of verdicts that show it."""
+    """Return the points and the number of appearances of each contestant."""
     won, n = np.zeros(len(names)), np.zeros(len(names), np.int64)
     for start in range(0, len(rows), BLOCK_ROWS):
         _, who, points = appearance_points(rows.iloc[start : start + BLOCK_ROWS], names)

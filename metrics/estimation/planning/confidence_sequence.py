@@ -34,7 +34,7 @@ def confidence_sequence(wins: float, n: int) -> Estimate:
     mixture = float(betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5))
 
     def excess(p: float) -> float:
-        """Return the log of the e-value against p divided by 20: negative inside the bounds."""
+        """Log of (e-value against p / its threshold); negative inside the bounds."""
         return mixture - _log_likelihood(p, wins, n) - math.log(E_VALUE_THRESHOLD)
 
     edge = 1e-12

@@ -16,8 +16,7 @@ from studies.domain import Estimate
 
 ELO_PER_LOGIT: Final = 400 / math.log(10)
 E_VALUE_THRESHOLD: Final = 20
-"""e-value at which a difference is significant: without a difference, at most 5 % of studies ever
-reach 20, however often they are checked."""
+"""Stopping at an e-value of 20 has at most a 5 % error, however often it is checked."""
 
 
 def _normal_quantile(probability: float) -> float:
@@ -25,10 +24,10 @@ def _normal_quantile(probability: float) -> float:
 
 
 def design_effect(per_item: float, correlation: float) -> float:
-    """Return the design effect 1 + (m−1)ρ, at least 0, for m = `per_item` verdicts per item that
-    correlate by ρ.
+    """Design effect 1 + (m−1)ρ, at least 0, of m = `per_item` verdicts per item with correlation ρ.
 
-    A negative ρ (effects of the two orders that cancel) gives a design effect below 1.
+    The verdicts of an item are those in both orders, on all pairs, by all judges. A negative ρ
+    (effects of the two orders that cancel) gives a design effect below 1.
     """
     return max(1 + (per_item - 1) * correlation, 0.0)
 
@@ -58,11 +57,10 @@ def battles_needed(
     deff: float = 1.0,
     tie_rate: float = 0.0,
 ) -> int | None:
-    """Number of battles, ties included, needed to distinguish a true share of decisive wins from ½
-    with the given power; None for a share of exactly ½, or if all battles are ties.
+    """Number of battles needed to distinguish a true decisive win share from ½; None at exactly ½.
 
-    It is ((z_{α/2}/2 + z_β·√(p(1 − p)))/(p − ½))² for the share p, multiplied by the design effect
-    and divided by the share of decisive battles.
+    Decisive battles: ((z_{α/2}/2 + z_β·√(pq))/(p − ½))², with p the win share and q = 1 − p. This
+    is multiplied by the design effect and divided by the share of decisive battles.
     """
     if share == 0.5 or tie_rate >= 1:
         return None
@@ -73,8 +71,8 @@ def battles_needed(
 
 
 def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """Smallest share above ½ that n independent decisive battles distinguish from ½; None if n
-    battles are too few even for a share of 1."""
+    """Smallest share above ½ that n independent decisive battles distinguish from ½. The inverse of
+    `battles_needed`; None if even a share of 1 needs more battles."""
 
     def excess(share: float) -> float:
         half = _normal_quantile(1 - alpha / 2) / 2
@@ -113,18 +111,18 @@ def half_width_after(
 
 
 def e_value(wins: int, n: int) -> float:
-    """E-value against a win share of ½, which may be checked after every vote
+    """E-value against a win share of ½ that may be checked after every battle
     (Krichevsky–Trofimov).
 
-    It is B(w + ½, n − w + ½)/B(½, ½)·2ⁿ, with w wins in n votes and B the beta function; from 20 on
-    the share is significant. Each item must have one vote only.
+    B(w + ½, n − w + ½)/B(½, ½)·2ⁿ, with w wins in n battles and B the beta function. At 20 the test
+    may be stopped. Each item must count once, with both orders merged.
     """
     log = betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5) + n * math.log(2)
     return math.exp(min(float(log), 700.0))
 
 
 MAX_BATTLES: Final = 10_000_000
-"""Largest number of battles that is reported; if more are needed, None is returned."""
+"""Largest number of battles that is reported; models that need more are practically equal."""
 
 
 def battles_to_separate(gap: Estimate, power: float = 0.8) -> int | None:

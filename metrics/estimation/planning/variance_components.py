@@ -69,10 +69,10 @@ class VarianceComponents:
 
 
 def measure_noise_limit(components: VarianceComponents) -> VarianceComponents:
-    """Return the components as if the interaction of all facets were noise between repeats.
+    """Return the components with the whole interaction of all facets counted as noise of the
+    replies.
 
-    If repeats were not measured, this is the upper limit of the noise, and so of the gain from
-    repeats.
+    Without measured repeats this is the upper limit of the noise, and so of the gain from repeats.
     """
     finest = max(components.effects, key=len, default=frozenset({ITEM}))
     noise = components.effects.get(finest, 0.0)

@@ -27,14 +27,13 @@ class CriteriaOrder:
 
     overall: OrderEffect
     first: Estimate
-    """Level of criteria when listed first − level of the same criteria at other places."""
+    """Level of a criterion listed first − level of the same criterion at other places."""
     by_place: Mapping[str, tuple[Estimate, ...]]
-    """Criterion -> for each place, its level there minus its level at other places."""
+    """Criterion -> for each place: its level there − its level at other places, same answers."""
 
 
 def criteria_order_effects(frame: pd.DataFrame) -> dict[Cell, CriteriaOrder]:
-    """Estimate the effects of the criteria's order for each judge and prompt with several
-    orders."""
+    """Estimate the effects of the criteria's order for each judge and rubric with two orders."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)

@@ -28,7 +28,7 @@ PAIR: Final = ("one", "other")
 
 @dataclass(frozen=True, slots=True)
 class IntransitiveTriples:
-    """Share of circular triples in the comparisons by one judge, observed and expected."""
+    """Triples of answers whose three pairs one judge compared."""
 
     share: Estimate
     """Share of circular triples among the triples with a winner in each of their three pairs."""
@@ -75,8 +75,7 @@ def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
 
 
 def _triples(edges: pd.DataFrame) -> Ints:
-    """Return, for each triple of answers a < b < c to one item, the row numbers of the pairs (a,
-    b), (b, c) and (a, c)."""
+    """Return the rows of the pairs (a, b), (b, c) and (a, c) of each triple a < b < c."""
     rows = edges[["item", *PAIR]].assign(edge=np.arange(len(edges)))
     first = rows.rename(columns={"one": "a", "other": "b", "edge": "ab"})
     second = rows.rename(columns={"one": "b", "other": "c", "edge": "bc"})

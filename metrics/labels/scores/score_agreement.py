@@ -22,8 +22,7 @@ from metrics.estimation.intervals import (
 from studies.domain import Estimate
 
 MAX_GROUPS: Final = 100
-"""Maximum number of jackknife groups; if there are more items, several at a time are left out, to
-save time."""
+"""Maximum number of groups of items that the jackknife leaves out in turn, to limit its time."""
 GROUPED_METHOD: Final = "jackknife over groups of items, Student's t"
 NO_SPREAD_NOTE: Final = "all scores or all labels are equal"
 NO_LABEL_NOTE: Final = "no score has a label"
@@ -41,13 +40,13 @@ class ScoreAgreement:
     kendall: Estimate
     """Kendall's tau-b of scores and labels."""
     within_one: Estimate
-    """Share of scores that differ from the label by 1 at most."""
+    """Share of scores at most one step from the label."""
     quadratic_kappa: Estimate
 
 
 def score_agreement(scores: ArrayLike, labels: ArrayLike, items: ArrayLike) -> ScoreAgreement:
-    """Estimate the agreement of scores with labels (nan: missing), with intervals clustered by
-    item. The arrays have one entry per score."""
+    """Estimate the agreement of scores with labels (nan: missing); one row per score, clustered by
+    item."""
     score, label = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     known = np.isfinite(score) & np.isfinite(label)
     score, label, item = score[known], label[known], np.asarray(items, np.int64)[known]
@@ -89,8 +88,8 @@ def _kendall(score: Floats, label: Floats) -> float:
 def _correlation(
     score: Floats, label: Floats, item: Ints, statistic: Callable[[Floats, Floats], float]
 ) -> Estimate:
-    """Estimate a statistic of scores and labels, with an interval from leaving out one group of
-    items at a time (at most MAX_GROUPS groups, drawn with a fixed seed)."""
+    """Estimate a statistic of scores and labels with a jackknife interval over groups of items.
+    Groups are drawn with a fixed seed, so that the same data give the same interval."""
     value = statistic(score, label)
     present, code = np.unique(item, return_inverse=True)
     count = len(present)

@@ -75,8 +75,8 @@ def _item_names(frame: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
 
 
 def _pair_verdicts(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the columns judge, item, one and other (the two models in alphabetical
-    order), and balance: wins of `one` minus wins of `other`."""
+    """Return judge, item, two answers in alphabetical order, and balance: wins of the first minus
+    wins of the second."""
     first, second = (pairs[name].astype(str).to_numpy() for name in ("first", "second"))
     pick = pairs["pick"].to_numpy()
     ahead = np.where(pick == TIE, 0, np.where(pick == 0, 1, -1))
@@ -108,7 +108,7 @@ def _contradictions(both: pd.DataFrame) -> ScoreContradictions:
 
 def score_contradictions_section(frame: pd.DataFrame) -> dict[str, Any]:
     """Build the summary's section on pairs whose scores contradict the same judge's choice, as
-    judge -> share of such pairs, numbers of pairs left out, and intransitive triples."""
+    judge -> share of contradicting pairs, numbers of pairs left out, and intransitive triples."""
     return {
         judge: {
             "share": one.share,

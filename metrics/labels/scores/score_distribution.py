@@ -39,7 +39,7 @@ class ArrangementScores:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedScores:
-    """Expected scores of verdicts that have probabilities of the options: mean and spread."""
+    """Expected scores of verdicts with probabilities of the options."""
 
     mean: Estimate
     spread: Estimate
@@ -51,7 +51,7 @@ class ScoreDistribution:
     """Scores of one judge with one prompt, by arrangement."""
 
     values: tuple[float, ...]
-    """All values that were given, in ascending order; empty if there are more than MAX_VALUES."""
+    """All values that were given, in ascending order; empty above MAX_VALUES."""
     arrangements: tuple[ArrangementScores, ...]
     mean: Estimate
     effective_values: float
@@ -69,7 +69,7 @@ class PointRepeats:
     deviation: Estimate
     """Mean over answers (and arrangements) of the standard deviation of the repeats' scores."""
     several: Estimate
-    """Share of answers (in one arrangement) whose repeats do not all have the same score."""
+    """Share of answers whose repeats have more than one score."""
 
 
 def score_distributions(frame: pd.DataFrame) -> dict[Cell, ScoreDistribution]:
