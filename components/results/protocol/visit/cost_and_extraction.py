@@ -40,7 +40,7 @@ from metrics.protocols.visit_leaderboard import (
 )
 from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES
 from studies.domain import Status
-from studies.store.frame_cache import MIN_CACHED_ROWS
+from studies.store.caching.frame_cache import MIN_CACHED_ROWS
 from studies.store.queries.cost_queries import call_cost_table, extraction_costs
 
 NEW_MODEL_GAMES: Final = 700
