@@ -89,7 +89,7 @@ HOW_TESTS: Final = (
     "likelihood-ratio test of positions (or labels) in the choice model. Among N options the "
     "entropy is shown with the middle 95 % of its permutation values.\n\nHolm's step-down "
     "controls the family-wise error of each column over its rows; the 5 % error rate is shared "
-    "among all filters, so p is divided by the share of the present filter (0.79 without a "
+    "among all filters, so p is divided by the present filter's part of it (0.79 without a "
     "filter)."
 )
 HOW_UNRELATED: Final = (

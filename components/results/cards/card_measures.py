@@ -121,7 +121,7 @@ class CardMeasures:
         its win share among equally good answers, the p-value, and the name of the position."""
         if self.pairs:
             gamma = self.position.gamma.get(
-                self.rater, unknown_estimate("no readable verdict", "logit")
+                self.rater, unknown_estimate("no usable verdict", "logit")
             )
             equal = self.position.first_if_equal.get(
                 self.rater, unknown_estimate(gamma.note, "share")

@@ -156,7 +156,7 @@ class RemedyView:
             found["Both orders, plus votes of people on some of the comparisons"] = (
                 "no votes of people are stored; collect them on the Vote tab"
                 if grid.votes is None
-                else "too few of these comparisons have votes; collect more on the Vote tab"
+                else "too few comparisons have votes; collect more on the Vote tab"
             )
         if len(self.others) < 2:
             found["Juries"] = "no other judge compared the answers with this prompt"

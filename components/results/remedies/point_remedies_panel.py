@@ -56,7 +56,7 @@ RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "shift": (
         "Scores shifted",
-        "a constant added, chosen on half of the labels; distance measured on the other half",
+        "constant added to scores, chosen on half of the labels; distance measured on the rest",
     ),
 }
 """Rule -> its title and explanation."""

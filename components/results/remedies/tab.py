@@ -45,9 +45,7 @@ NO_REMEDIES: Final = (
     "No comparison with usable replies in both orders has a known better answer (by design, label "
     "or people). Ask people in the Vote tab."
 )
-BUDGET_SUBTITLE: Final = (
-    "of all judges and rules, the one with the highest agreement that the budget pays for"
-)
+BUDGET_SUBTITLE: Final = "the judge and rule with the highest agreement that the budget pays for"
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
     "rule with the highest agreement up to its price (joined by a line)</span>"

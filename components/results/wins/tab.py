@@ -62,7 +62,7 @@ HOW_PRECISION: Final = (
     "terms that are divided by n_judges. Judges, prompts and orders are taken as fixed."
 )
 HOW_JURY: Final = (
-    "Jury: each judge's orders are merged into one verdict, then the strict majority of all "
+    "Jury: each judge's orders are combined into one verdict, then the strict majority of all "
     "judges decides; undecided cases count as missing. Independent judges: `K / (1 + (K − "
     "1)·r)`, r the mean correlation of two judges' verdicts on the same case. Davidson: `P(tie) "
     "= ν√(αβ)/Z`; Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the strengths of the two "
