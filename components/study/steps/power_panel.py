@@ -181,5 +181,5 @@ def _people_kpi(planned: PlannedStudy) -> Kpi:
     return Kpi(
         label,
         "not known",
-        note=f"no labels; {_VOTES} votes on the Vote tab would give ± {width} points",
+        note=f"no labels; the interval would be ± {width} points with {_VOTES} votes (Vote tab)",
     )
