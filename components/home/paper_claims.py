@@ -200,7 +200,7 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
         "Are 700 comparisons enough for a new model?",
         f"{VISIT_COMPARISONS} comparisons, each in both orders, are made to assess a new model.",
         f"At a win rate of {share(0.5, 0)}, the {share(0.95, 0)} interval is ± {whole} points, "
-        f"± {decided} if only {share(larger.decided, 0)} of comparisons have a winner, as with "
+        f"or ± {decided} if {share(larger.decided, 0)} of comparisons have a winner, as with "
         f"{LARGER_JUDGE}.",
         "This assumes independent comparisons. Several comparisons on one question are not "
         "independent, so the true interval is wider.",

@@ -167,7 +167,7 @@ def _direction_kpi(comparisons: float) -> Kpi:
         label,
         f"{high} : {100 - high}",
         "of flips",
-        f"detected with 80{NARROW_SPACE}% power if about {count(round(flips))} pairs flip",
+        f"ratio detected with 80{NARROW_SPACE}% power if about {count(round(flips))} pairs flip",
     )
 
 
