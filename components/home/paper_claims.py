@@ -181,10 +181,10 @@ def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
         "How much does a win rate without ties hide?",
         "A model wins if the judge chooses it in both orders; otherwise the result is a "
         "tie. The win rate against the reference leaves ties out.",
-        f"By this rule {LARGER_JUDGE} names a winner in {share(larger.decided, 0)} of its "
-        f"recorded comparisons, {SMALL_JUDGE} in {share(small.decided, 0)}.",
-        "This win rate describes the decided comparisons only. The paper's Elo equation "
-        "(1) also has a wrong sign; the authors' code is right.",
+        f"{LARGER_JUDGE} chooses the same model in both orders in {share(larger.decided, 0)} of "
+        f"its recorded comparisons, {SMALL_JUDGE} in {share(small.decided, 0)}.",
+        "A win rate without ties describes the decided comparisons only. The paper's Elo "
+        "equation (1) also has a wrong sign; the authors' code is right.",
         "Open as a study",
         "example",
         "visit-bench-probe",

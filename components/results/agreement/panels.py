@@ -218,7 +218,7 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
         cells,
         scale,
         keys=("row", "unlike"),
-        click="Click to read the comparisons on which the two disagree",
+        click="Click to read the comparisons on which the two raters disagree",
         turns=False,
     )
 

@@ -41,10 +41,10 @@ HOW_MATRIX: Final = (
     "clusters."
 )
 HOW_LENGTH: Final = (
-    "Every verdict counts for both of its answers. `logit P(win) = β · log2(its length / the "
-    "other's)`; `exp(β)` is the factor on the odds of winning for twice the length; interval by "
-    "the sandwich estimator, clustered by item. Longer answers may also be better: only the padded "
-    "answers of the probe set separate length from quality."
+    "Every verdict counts for both of its answers. `logit P(win) = β · log2(own length / "
+    "other length)`; `exp(β)` is the factor on the odds of winning for twice the length; interval "
+    "by the sandwich estimator, clustered by item. Longer answers may also be better: only the "
+    "padded answers of the probe set separate length from quality."
 )
 HOW_CONTROLLED: Final = (
     "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`, with φ the effect of length. The rate "
