@@ -55,10 +55,11 @@ def patterns_panel(view: RemedyView) -> Markup:
     )
     sentence = (
         "“Added up” and “must agree” give a comparison the same credit as one call, except in the "
-        "two bold rows: ¼ more or less. Compared with one call, agreement of “added up” changes by "
+        "two bold rows (¼ more or less). From the numbers of comparisons in these rows follows the "
+        "agreement minus that of one call. “Added up”: "
         f"100 × ({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
-        f"{count(found.comparisons)} = **{points(found.gain)} points**, that of “must agree” "
-        f"by {points(-found.gain)} points. More agreement needs another kind of reply (those tried "
+        f"{count(found.comparisons)} = **{points(found.gain)} points**. “Must agree”: "
+        f"{points(-found.gain)} points. More agreement needs another kind of reply (those tried "
         "are in the table above) or another judge."
     )
     return panel(

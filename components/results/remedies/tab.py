@@ -60,9 +60,9 @@ HOW_RULES: Final = (
     "those with a known better answer and usable replies of every judge in both orders. "
     "Intervals by item.\n\n"
     "Differences are paired by item and adjusted for all rules of the table (max-t). The "
-    "headline uses another number: on a random half of the items the best rule at each price is "
-    "chosen, on the other half its gain is measured. Then the halves change roles; all this is "
-    "repeated 20 times.\n\n"
+    "headline's gain is another number. On a random half of the items, the best rule at each "
+    "price is chosen; its gain is measured on the other half. Then the halves change roles; all "
+    "this is repeated 20 times.\n\n"
     "Ranking corrections (position term, length held equal, prediction-powered) correct the "
     "ranking, not single verdicts: see Ranking and Win rates."
 )
