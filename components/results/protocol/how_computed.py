@@ -52,8 +52,7 @@ HOW_COMPUTED: Final = {
     ),
     "points": (
         "Only replies that graded every option before selecting are used. A selection contradicts "
-        "its grades if "
-        "another option got a higher grade; a shared top grade is no contradiction."
+        "its grades if another option got a higher grade; a shared top grade is no contradiction."
     ),
     "levels": (
         "MB, B, W, MW: counts of much better, better, worse, much worse. “Usable”: number "
@@ -67,8 +66,7 @@ HOW_COMPUTED: Final = {
         "J is the judge's score from −2 to 2, P the mean score of the people. Mean absolute error: "
         "`MAE = mean |J − P|`. Consistency: share of items with `|J − P| ≤ 1`. With both orders, "
         "J is the mean of the two scores, if both are usable. Each person is compared with the "
-        "mean of the "
-        "others. With several models, their items are pooled."
+        "mean of the others. With several models, their items are pooled."
     ),
     "wins": (
         "`(wins + ties/2) / all pairs`. A game is one order of a pair; the two games of a pair "
