@@ -55,7 +55,7 @@ HOW_MATRIX: Final = (
     "same answer (or all a tie): `consistency = consistent / judged in all orders`. Entropy: the "
     "entropy of the chosen position, divided by log2 N. The entropy varies little and shows no "
     "direction, so "
-    "read it together with the consistency. A comparison with an unusable reply is left out.\n\n"
+    "read it together with the consistency. Unusable replies are left out and lower n.\n\n"
     "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
     "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first does not count "
     "as bias. Grade: the harmonic mean of an item's position entropy and the share of its most "
