@@ -135,7 +135,7 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Head-to-heads"),
-        ColumnHead("Calls per comparison (both orders)"),
+        ColumnHead("Calls per head-to-head (both orders)"),
         ColumnHead("Input tokens per call"),
         ColumnHead("Output tokens per call"),
         ColumnHead("Dollars per head-to-head"),
