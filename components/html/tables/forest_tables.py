@@ -37,6 +37,7 @@ from components.html.tables.forest_cells import (
     value_html,
 )
 from components.html.tables.table import Cells, Table, TableCell
+from metrics.estimation.planning.power import MAX_BATTLES
 from studies.domain import Estimate
 
 
@@ -95,7 +96,7 @@ def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
         ("chance", f"chance 50{NARROW_SPACE}%"),
     ]
     subtitle = (
-        f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
+        f"% of pairs with the same outcome in both orders, 95{NARROW_SPACE}% CI; one line per "
         "prompt"
     )
     return panel_html("Evenhand's embedded judge on the probe set", subtitle, body, keys=keys)
@@ -245,7 +246,7 @@ def _gap_html(row: LeaderRow) -> Markup:
     needed = (
         f"≈ {approximate_count(row.battles_needed)} more battles"
         if row.battles_needed
-        else "the difference is too small to become significant with a realistic number of battles"
+        else f"a significant difference would need more than {count(MAX_BATTLES)} more battles"
     )
     return fill(
         '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed
