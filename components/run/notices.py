@@ -180,7 +180,7 @@ def _cooling_notice(waits: list[JudgeWait]) -> Markup:
     then = f"with at most {one.allowed_in_flight} calls at once"
     then += f" instead of {one.ceiling}" if one.allowed_in_flight < one.ceiling else ""
     text = (
-        f"{who} returned HTTP 429 (too many requests); {told} in **{left}**, {then}. Waiting "
+        f"{who} returned HTTP 429 (too many requests). In **{left}**, {told} {then}. Waiting "
         "costs nothing."
     )
     fewer = max(1, one.allowed_in_flight // 2)
@@ -248,13 +248,13 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     if facts.maybe_paid_twice:
         text = (
             f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
-            "and are made again. If billed twice, only the second charge is in the total above."
+            "and are made again. If both are billed, only the second charge is in the total above."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:
         text = (
-            f"{count(snapshot.unknown_usage, 'call')} returned no token counts. They count against "
-            "the budget at their maximum cost and are not in the total above."
+            f"{count(snapshot.unknown_usage, 'call')} returned no token counts, so their cost is "
+            "unknown. The total above leaves them out; the budget counts their maximum cost."
         )
         yield notice_html("warn", "Unknown token counts.", text)
     if snapshot and snapshot.unpriced:

@@ -351,7 +351,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
     [
         (
             JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
-            "gpt returned HTTP 429 (too many requests); 14 calls continue in 38 s, with at most "
+            "gpt returned HTTP 429 (too many requests). In 38 s, 14 calls continue with at most "
             "16 calls at once instead of 64. "
             "Waiting costs nothing. Continue with 8 at once",
         ),
