@@ -191,12 +191,13 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
     counted = items * per_item / design_effect(per_item, ASSUMED_CORRELATION)
     found = detectable_share(counted)
-    label = "Smallest detectable share of verdicts for the first position"
+    label = "Smallest first-position share detected as position bias"
     if found is None:
         return Kpi(
             label,
             DASH,
-            note=f"{count(items, 'item')} are too few to detect a preference for a position",
+            note=f"with {count(items, 'item')}, not even a judge that always chooses the first "
+            "position is detected",
         )
     note = (
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "
@@ -215,7 +216,7 @@ def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:
         return Kpi("Dollars", dollars(cost), note=note if not cost else f"{note}; no budget set")
     if cost > budget:
         note = (
-            "the cost is above the budget: the run stops before it costs more than "
+            "the expected cost is above the budget: the run stops before it costs more than "
             f"{dollars(budget)}"
         )
     part = min(1.0, cost / budget) if budget else 1.0

@@ -215,8 +215,8 @@ def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, 
     rows = [_listed_model(model, judge, place) for model in found.models]
     head = fill(
         '<p class="eh-small eh-mute">{}</p>',
-        f"{count(len(rows), 'model')} from the provider, with dollars per million input / output "
-        "tokens",
+        f"{count(len(rows), 'model')} from the provider; prices in dollars per million input / "
+        "output tokens",
     )
     return fill('<div class="eh-kbox">{}{}{}</div>', key, head, _model_list(rows, keep="models"))
 
