@@ -124,9 +124,9 @@ def _unrelated_option() -> PaperClaim:
         f"Random choices have a Grade Score of {random[2]} with two options, {random[3]} "
         f"with three and {random[5]} with five. Scores with different numbers of options are not "
         "comparable.",
-        "With the option, the share of the most chosen answer falls for "
+        "With the unrelated option, the share of the most chosen answer falls for "
         f"{known.choice_falls} of {known.pairs} combinations. {known.above_parts} of {known.cells} "
-        "Grade Scores are larger than their printed entropy and share allow.",
+        "Grade Scores are larger than their entropy and share allow.",
         "Open a study with an unrelated option",
         "example",
         "grade-score-probe-unrelated",

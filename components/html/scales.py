@@ -74,7 +74,7 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     0.4,
     (
         "no colour: no further below 1 than chance explains",
-        "full colour: 10 times as far below 1 as chance explains, or more",
+        "full colour: 10 or more times as far below 1 as chance explains",
     ),
     2,
     1,

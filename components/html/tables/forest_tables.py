@@ -246,7 +246,7 @@ def _gap_html(row: LeaderRow) -> Markup:
     needed = (
         f"≈ {approximate_count(row.battles_needed)} more battles"
         if row.battles_needed
-        else f"a significant difference would need more than {count(MAX_BATTLES)} more battles"
+        else f"a significant difference would need over {count(MAX_BATTLES)} further battles"
     )
     return fill(
         '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed

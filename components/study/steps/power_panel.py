@@ -131,8 +131,8 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
             "Share of verdicts that change when swapped",
             f"± {number(100 * half_width(questions, per))}",
             "points",
-            f"95{NARROW_SPACE}% interval if half of the verdicts change; ± {tenth} points if "
-            f"10{NARROW_SPACE}% change",
+            f"95{NARROW_SPACE}% interval of this share if it is 50{NARROW_SPACE}%; ± {tenth} "
+            f"points if it is 10{NARROW_SPACE}%",
         )
         yield _direction_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
     else:
@@ -182,6 +182,6 @@ def _people_kpi(planned: PlannedStudy) -> Kpi:
     return Kpi(
         label,
         "not known",
-        note=f"no labels; {_VOTES} votes on the Vote tab give a 95{NARROW_SPACE}% interval of "
-        f"± {width} points",
+        note=f"no labels; with {_VOTES} votes (Vote tab), the 95{NARROW_SPACE}% interval of the "
+        f"agreement is ± {width} points",
     )
