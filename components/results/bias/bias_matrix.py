@@ -36,7 +36,8 @@ class MatrixMeasure:
     subtitle: str
     of: Literal["pairs", "options", "both"] = "both"
     verdicts: bool = False
-    """Whether n counts verdicts; cells with fewer than 4 × options verdicts are then hatched."""
+    """Whether the n of an estimate counts verdicts. If so, matrix cells with n below 4 × (number of
+    options) are hatched."""
 
 
 MEASURES: Final = {
@@ -147,8 +148,9 @@ def bias_matrix_html(
 
 @dataclass(frozen=True)
 class _MatrixLayout:
-    """Rows and columns of the matrix, and the key of each cell's counts: (judge, prompt, category),
-    or (judge, prompt) if the columns are prompts; without the last part in the column "All"."""
+    """Rows and columns of the matrix, and the key of each cell's counts. Columns by category: key
+    (judge, prompt, category); by prompt: (judge, prompt). The column "All" has (judge, prompt) in
+    the first case, (judge) in the second."""
 
     bias: Bias
     rows: list[str]
