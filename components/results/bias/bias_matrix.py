@@ -265,7 +265,8 @@ def _hover_lines(
 
 def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
     """Text on where the output of `python -m metrics --json` has a cell's number: its path and, for
-    a category, the option `--by` that adds it; "" for a cell that pools prompts."""
+    a category, the option `--by` that makes the output contain categories; "" for a cell that pools
+    prompts."""
     cell = grid.selections.get(place, {})
     judge, prompt, category = (cell.get(name, "") for name in CELL_COLUMNS)
     if not judge or not prompt:

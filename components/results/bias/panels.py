@@ -84,7 +84,7 @@ def default_kpis_html(
 ) -> Markup:
     """HTML row of default key figures: consistency, first-position share, changes on a repeat,
     accuracy, unusable replies. `failures` and `planned` replace the numbers of unusable replies and
-    of calls in `bias`; `right`: label of the accuracy."""
+    of calls in `bias`; `right`: name shown for the accuracy."""
     if not bias.calls:
         return EMPTY
     kpis = [

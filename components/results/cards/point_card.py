@@ -173,8 +173,8 @@ class PointCard:
 
     @property
     def _order_matters(self) -> bool:
-        """Whether the order of options or criteria changes significantly more verdicts than
-        MIN_ORDER_EFFECT and than repeats: the interval of its share lies above both."""
+        """Whether the interval of the share of verdicts changed by the order of options or criteria
+        lies above MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
         for found in (self.order, self._criteria_effect):
             if found is None or found.changed.low is None:
                 continue

@@ -24,7 +24,7 @@ from components.results.view.paper_table import PaperTable
 
 @dataclass(frozen=True)
 class ControlState:
-    """Value, choices and visibility of a control; None: choices or visibility do not change."""
+    """Value, choices and visibility of a control; choices or visibility None: unchanged."""
 
     value: Any
     choices: Sequence[Any] | None = None
