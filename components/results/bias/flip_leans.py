@@ -49,7 +49,7 @@ class FlipLean:
     noise: float | None = None
     """Noise floor: share of verdicts that change on a repeat in the same order; None if unknown."""
     order_effect: Estimate | None = None
-    """Disagreement between orders minus that of repeats in one order; None without repeats."""
+    """Disagreement between orders minus that of repeats in the same order; None without repeats."""
     lean: Estimate | None = None
     """Share of pairs that flip toward the second position minus share toward the first (recency −
     primacy), with its interval."""

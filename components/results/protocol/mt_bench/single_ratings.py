@@ -1,4 +1,4 @@
-"""MT-Bench's ratings of single answers, and counts of Arena-Hard's five labels."""
+"""MT-Bench's ratings of single answers, and counts of Arena-Hard's five verdicts."""
 
 from __future__ import annotations
 
