@@ -113,7 +113,7 @@ class InspectView:
     questions: Mapping[str, str] | None = None
     total: int = 0
     place: int = 0
-    """Position of the opened comparison in the filtered list, from 0."""
+    """Index of the opened comparison in the filtered list, from 0."""
     counts: Mapping[str, int] | None = None
     verified: Mapping[str, int] | None = None
     """Kind of verification -> number of comparisons; empty without verifications."""

@@ -1,4 +1,5 @@
-"""Set up Gradio's event queue and sessions: queue size, fair turns, no typed values in sessions."""
+"""Set up Gradio's queue of events (requests of open pages): its size, and a fair order of visitors;
+and Gradio's sessions, which then contain no typed values."""
 
 from __future__ import annotations
 

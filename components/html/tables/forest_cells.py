@@ -28,7 +28,7 @@ class Axis:
 
 
 TickSteps = Sequence[tuple[float, float]]
-"""Pairs (distance between ticks, widest axis for which it is used), from the smallest distance."""
+"""(distance between ticks, widest axis with this distance), from the smallest distance up."""
 
 
 def round_steps(*distances: float) -> TickSteps:

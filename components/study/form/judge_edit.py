@@ -25,8 +25,8 @@ _NAME, _MODEL = JUDGE.name.name, JUDGE.model.name
 
 
 def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") -> dict[str, Any]:
-    """Settings of a new judge from the template of its kind; its name is that of its model unless
-    `name` is given."""
+    """Default settings of a new judge of a kind (endpoint, embedded, simulated); it is named after
+    its model unless `name` is given."""
     made = dict(JUDGE_TEMPLATES[kind])
     return {_NAME: unique_name(name or str(made[_MODEL]), judges), **made}
 
