@@ -298,9 +298,9 @@ def _bind_view(page: PageParts, store: Store) -> None:
     def shown_comparisons(
         name: str, selection: Selection, address: Mapping[str, str]
     ) -> Sequence[Any]:
-        """Outputs of Inspect for a study just chosen: the comparisons that the page address
-        names. Without such an address the list stays empty until the tab is opened, since listing
-        a large study takes a second."""
+        """Outputs of Inspect for a study just chosen. Comparisons are listed now if the page
+        address names them, else when the tab is opened, since listing a large study takes a
+        second."""
         if address:
             return inspect_tab.render(store, parse_selection({**address, "study": name}))
         if selection.study == name:  # a click has chosen both the study and a comparison

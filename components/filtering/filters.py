@@ -46,7 +46,7 @@ def combine_text(combine: str) -> str:
 
 
 FILTER_COLUMNS: Final = ("judge", "prompt", "category", "item")
-"""Categorical columns from which a filter also removes the categories without rows."""
+"""Categorical columns from which categories without rows are removed after filtering."""
 WITH_SUSPECTS: Final = "with"
 WITHOUT_SUSPECTS: Final = "without"
 

@@ -142,7 +142,7 @@ def filter_comparisons(
 ) -> Ints:
     """Numbers, in the index, of the comparisons that pass all filters. `matching`: numbers (`seq`)
     of the judgements that the text search found; None without a search. `verified`: kind of
-    verification -> mask (`verification_masks`)."""
+    verification (such as "does not follow the instruction") -> mask of the comparisons with it."""
     mask = _base_mask(index, selection, matching, verified)
     if selection.flipped or selection.toward:
         mask &= _flip_mask(index, selection.toward)

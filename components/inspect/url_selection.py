@@ -44,7 +44,7 @@ class Selection:
     """Comparisons with an injection suspect ("only"), or comparisons with none ("without")."""
     verified: str = ""
     """Only comparisons with an answer (of `contestant`, if set) that got this kind of verification,
-    a key of `verification_filter.VERIFICATION_KINDS`."""
+    such as "harmful" (a key of `verification_filter.VERIFICATION_KINDS`)."""
     rule: str = ""
     """Only comparisons of `judge` that this remedy (named by its key) decides with another
     credit (right 1, undecided ½, wrong 0) than a single call."""

@@ -39,8 +39,8 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 NOTICED_ATTEMPTS: Final = 3
 """Number of attempts at one call from which a notice on retries is shown."""
 BUDGET_HEADROOM: Final = 1.25
-"""Factor on the remaining cost in a proposed higher budget, because a call in flight counts at its
-maximum cost."""
+"""Factor by which the remaining cost is multiplied to propose a higher budget, because a call in
+flight counts at its maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (

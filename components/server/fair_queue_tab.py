@@ -11,7 +11,7 @@ from components.server import gradio_private
 from components.server.access import Access
 
 HANDLER_CONCURRENCY: Final = 16
-"""Maximum events that one handler processes at the same time."""
+"""Maximum events (requests of open pages) that one handler processes at the same time."""
 
 
 def configure_queue(blocks: gr.Blocks, access: Access) -> None:

@@ -82,8 +82,8 @@ def disable_status_updates(blocks: gradio.Blocks) -> None:
 def set_scripts(
     blocks: gradio.Blocks, component: object, make_script: Callable[[int, str], str]
 ) -> None:
-    """Set the browser script of each event that has `component` as an input to `make_script(index
-    of this input, former script or "")`."""
+    """For each event with `component` among its inputs, replace its browser script by
+    `make_script(index of this input, former script or "")`."""
     for event in blocks.fns.values():
         if component in event.inputs:
             former = event.js if isinstance(event.js, str) else ""

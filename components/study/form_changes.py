@@ -278,7 +278,7 @@ def _apply_mapping(
 
 
 def _set_several(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    """Set several fields as one change, one after the other."""
+    """Apply one change that sets several fields, in the given order."""
     for field, value in dict(entry["values"]).items():
         text, view = _set_field(sheet, view, str(field), value)
         sheet = read_lenient_study(text, sheet.folder)

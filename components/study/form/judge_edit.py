@@ -58,8 +58,9 @@ def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:
 
 
 def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
-    """Settings of the judge after a change of the field `key` to the typed value `raw`. A new kind
-    resets the settings, a new model may rename the judge, a new host removes the price."""
+    """Settings of the judge after a change of the field `key` to the typed value `raw`. Another
+    kind of judge resets the settings, a new model may rename the judge, a new host removes the
+    price."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}

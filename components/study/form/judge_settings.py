@@ -90,7 +90,7 @@ def provider_of(judge: Mapping[str, Any]) -> str:
 
 
 def is_named_after_model(judge: Mapping[str, Any]) -> bool:
-    """Whether the judge has no name, or has its model's name; it is then renamed with the model."""
+    """Whether the judge has no name or its model's name; another model then also renames it."""
     return (judge.get(_NAME) or "") in ("", judge.get(_MODEL))
 
 

@@ -280,7 +280,8 @@ def one_item_plan(plan: Plan) -> Plan:
 
 
 def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Models of the trial: two with an answer to the item, or all if a prompt shows all answers."""
+    """Models compared in the trial of a study on one item: two with an answer to the item, or all
+    if a prompt shows all answers."""
     names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
     if any(prompt.protocol == "choice" for prompt in plan.prompts):
         return tuple(names)

@@ -33,7 +33,7 @@ from studies.spec.presentations import resolve_contestants
 
 _NORMAL_95: Final = 1.96
 ASSUMED_FLIPS: Final = 0.3
-"""Share of comparisons assumed to flip, to compute the detectable preference for a position."""
+"""Share of comparisons assumed to flip, to compute the smallest detectable position bias."""
 _VOTES: Final = 40
 """Number of votes for which the panel states how wide the interval of the agreement with people
 would be, if the data have no labels."""
