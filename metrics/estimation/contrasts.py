@@ -109,7 +109,8 @@ def paired_contrasts(
 
     `pairs` lists the cells to compare (default: all pairs). All differences, of every pair and
     every measure, form one family. If the pairs were selected from a larger family because of their
-    values, `critical` is the quantile of that family (`max_t_of_all_pairs`).
+    values, `critical` is the critical value of that family (`max_t_of_all_pairs`): the adjustment
+    then uses no smaller one.
     """
     evidence = GroupedFrame(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
@@ -261,8 +262,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
 
 def _discordant_share(one: PairedTotals) -> float:
-    """Return the mean over items of |mean in the left cell − mean in the right cell|; items count
-    by their number of values."""
+    """Return the mean over items of |mean in the left cell − mean in the right cell|, weighted by
+    the number of values of each item."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])

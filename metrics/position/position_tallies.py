@@ -199,7 +199,8 @@ def stability_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def slot_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count the picks of each slot, separately for each number of options, in `balanced_picks`."""
+    """Count the picks of each slot, separately for each number of options, in complete order sets
+    (in cells judged in one order only: in all verdicts)."""
     rows = evidence.balanced_picks
     pick, options = rows["pick"].to_numpy(), rows["options"].to_numpy()
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
