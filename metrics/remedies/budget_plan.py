@@ -56,8 +56,9 @@ class BudgetPlan:
 
 @dataclass(frozen=True, eq=False)
 class _Option:
-    """A rule that may enter the plan. `credits` has the held-out credit of each item
-    (recommendation.py); `advised` is the cell that the rule is recommended for, else None."""
+    """A rule that may enter the plan. `credits` has the credit of each item by the rule that was
+    best on other items; `advised` is the cell (judge and prompt) for which the rule is recommended,
+    else None."""
 
     rule: Rule
     cost: float
