@@ -241,8 +241,7 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
     the two cells.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
-    The score interval uses the number of independent units that would give the observed standard
-    error, or the number of items if all items have the same difference.
+    The score interval uses an effective number of units (`_effective_pairs`).
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -273,8 +272,8 @@ def _discordant_share(one: PairedTotals) -> float:
 
 def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
     """Return the sample size for Tango's interval: the number of independent units (such as
-    verdicts) that would give the observed standard error. It is the number of items if the items do
-    not differ, or if each item has one unit."""
+    verdicts) that would give the observed standard error. It is the number of items if all items
+    have the same difference, or if each item has one unit."""
     error = jackknife_error(one.sums, one.statistic)
     variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:
@@ -284,8 +283,8 @@ def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> fl
 
 
 def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds: int) -> float:
-    """Critical value of the max-t adjustment of a family; every bootstrap round draws the same
-    items for all differences of the family."""
+    """Critical value of the max-t adjustment of a family; in every bootstrap round an item has the
+    same random weight for all differences of the family."""
     union = np.unique(np.concatenate([one.items for one in family]))
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):

@@ -152,8 +152,8 @@ def proportions(
     unit: str = "share",
     note: str = "",
 ) -> list[Estimate]:
-    """Estimate the proportions of many groups at once, from sums for each (group, item); see
-    `proportion`."""
+    """Estimate the proportions of many groups at once, from sums for each (group, item), with
+    Wilson intervals at the effective n (as `proportion` does for one group)."""
     p, n, items, effective = effective_sample_size(successes, counts, group, groups)
     low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
     return [

@@ -164,8 +164,8 @@ class MeasureCube:
     def _group_cells(
         self, by: Sequence[str], where: Mapping[str, str]
     ) -> tuple[Ints, list[CellKey]]:
-        """Return the group of every cell (−1: excluded by the filter) and the groups in order of
-        appearance."""
+        """Return, for every cell, the number of its combination of values in `by` (−1: excluded by
+        the filter `where`); and these combinations, in order of appearance."""
         places = [self.by.index(name) for name in by]
         wanted = [(self.by.index(name), value) for name, value in where.items()]
         groups: dict[CellKey, int] = {} if by else {(): 0}

@@ -46,8 +46,8 @@ RANDOM_GRADE: Final[dict[int, float]] = {
 over all Nᴺ outcomes up to N = 9, simulated for N = 10."""
 
 TRIAL_SET_KEY: Final = (*row_selection.COMPARISON_KEY, "repeat")
-"""Columns that identify one set of trials: the rotations of one item, by one judge with one
-prompt."""
+"""Columns that identify one set of trials: the rotations of one item, by one judge with one prompt,
+in one repeat."""
 
 
 def harmonic_mean(first: Floats, second: Floats) -> Floats:
@@ -95,7 +95,8 @@ def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tuple[Floats, Floats]:
-    """Return the slot counts of each group, and how often its most chosen option was chosen."""
+    """Return, for each group of rows (a set of trials), the slot counts, and how often the most
+    chosen option was chosen."""
     width = int(rows["options"].max()) if len(rows) else 1
     pick = rows["pick"].to_numpy().astype(np.int64)
     slots = np.bincount(group * width + pick, minlength=groups * width).reshape(groups, width)

@@ -65,7 +65,7 @@ class BattlesByItem:
     plan: BattleCodes
     grouped: BattleCodes
     starts: Ints
-    """Start of each item within `grouped`."""
+    """Index of the first battle of each item in `grouped`."""
     sizes: Ints
     no_battle: int
 

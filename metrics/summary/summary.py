@@ -266,8 +266,8 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 
 
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Return the parts of `split_entropy_by_order`, with the prefix "entropy_"; empty if no
-    comparison was repeated in every order."""
+    """Return the entropy of the outcomes and its parts as "entropy_total", "entropy_noise" (within
+    one order) and "entropy_order"; empty if no comparison was repeated in every order."""
     parts = split_entropy_by_order(rows)
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 
