@@ -126,7 +126,8 @@ def _lead_shares(
     advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
     """Return, for each judge, the share of bootstrap rounds in which this judge has the largest
-    advantage. Only cases that all judges have are used; without such cases the share is None."""
+    advantage over the person it replaces; equally good judges share a round. Only cases that all
+    judges have are used; without such cases the share is None."""
     common = np.isfinite(advantage).all(axis=0)
     if not common.any():
         return [None] * len(advantage)

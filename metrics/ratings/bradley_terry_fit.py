@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from metrics.ratings.battles import Floats, Ints, PairCounts
 
 PSEUDO_COUNT: Final = 0.1
-"""Wins added to each direction of each observed pair where the data alone have no finite fit."""
+"""Wins added for both contestants of each observed pair, if the data alone have no finite fit."""
 
 _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6

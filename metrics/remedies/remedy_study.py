@@ -38,8 +38,8 @@ MAX_PANEL: Final = 6
 are tried; beyond, only the juries shown in the table."""
 
 MAX_SELECTED: Final = 100_000
-"""Largest number of comparisons for which all juries of two and of three judges are tried; with
-more comparisons, the best partner is known precisely enough."""
+"""Largest number of comparisons for which all juries of two and of three judges are tried. With
+more, only the juries shown in the table are: the best partner is then known precisely enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class RemedyStudy:
 
     def _juries_with(self, cell: int) -> list[Rule]:
         """List rules of juries that include this judge: with the best partner, with the two best,
-        and with all judges."""
+        and with all judges if all of them are possible partners."""
         panel = self.panel(self.cells[cell][1])
         others = self.partners(cell)
         found: list[Rule] = []
