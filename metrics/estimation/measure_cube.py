@@ -176,7 +176,8 @@ class MeasureCube:
         return code, list(groups)
 
     def _lacking_order(self, code: Ints, groups: int) -> Mask:
-        """Mask of the groups in which no cell records the shown order."""
+        """Mask of the groups of cells in which no cell records the shown order; `code` is the group
+        of each cell."""
         inside = code >= 0
         orderless = self._orderless[: len(code)][inside]
         lacking = np.bincount(code[inside][orderless], minlength=max(groups, 1))

@@ -109,7 +109,8 @@ def item_leans(sets: pd.DataFrame) -> Ints:
 
 def mcnemar_test(primacy: int, recency: int, continuity: bool = False) -> OrderTest:
     """McNemar's test: (|b − c| − correction)²/(b + c) with 1 degree of freedom. b is the number of
-    flips toward the first slot (`primacy`), c toward the second (`recency`)."""
+    flips toward the first slot (`primacy`), c toward the second (`recency`); the correction is 1
+    with `continuity`, else 0."""
     n = primacy + recency
     if n == 0:
         return OrderTest("McNemar", 0.0, 1.0, 1, 0, "no flips")

@@ -185,15 +185,15 @@ def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame,
 
 
 def noise_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Return, for each order, the share of pairs of repeats that differ; noise-floor repeats
-    included."""
+    """Return, for each order of each comparison with repeats, the share of pairs of repeats that
+    differ; noise-floor repeats included."""
     rows, differing, _ = _compare_repeats(evidence, noise=True)
     return build_tally(rows, differing, 1)
 
 
 def stability_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Return, for each order, the share of repeats with the most frequent verdict; noise-floor
-    repeats left out."""
+    """Return, for each order of each comparison with repeats, the share of repeats with the most
+    frequent verdict; noise-floor repeats left out."""
     rows, _, mode_share = _compare_repeats(evidence, noise=False)
     return build_tally(rows, mode_share, 1)
 

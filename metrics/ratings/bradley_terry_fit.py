@@ -24,8 +24,8 @@ _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6
 """Convergence tolerance of bootstrap rounds, in logits; it keeps ratings exact to 0.0002 Elo."""
 _MIN_ITEMS_UNCORRECTED: Final = 200
-"""Number of items from which the correction for leverage (CR3) changes a standard error by less
-than half a percent."""
+"""Number of items from which the correction for leverage (CR3) is left out, because it changes a
+standard error by less than half a percent."""
 _CHUNK_CELLS: Final = 1_000_000
 """Approximate number of (pair, bootstrap round) cells that are fitted together, to stay in
 cache."""
