@@ -175,8 +175,8 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
 _OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
 _MAX_OBJECT_LENGTH: Final = 65_536
 _SHORT_PART_LENGTH: Final = 500
-"""Number of characters of a possible JSON object that are parsed first: after an early failure a
-long part need not be copied and parsed."""
+"""If a possible JSON object proves invalid within this many characters, it is given up, so that the
+long rest of a reply is not copied and parsed for every brace in it."""
 
 
 def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:

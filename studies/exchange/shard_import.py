@@ -122,8 +122,8 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
 def _with_recorded_keys(
     rows: Iterator[tuple[Any, ...]], source: str, positions: Iterator[int]
 ) -> list[tuple[Any, ...]]:
-    """Return the rows with the keys of recorded verdicts of the study `source`; a row without a
-    position in the plan gets the next of `positions`."""
+    """Return the rows with the keys of recorded verdicts of the study `source`; a row without an
+    index in the plan gets the next of `positions`."""
     found, keys = [], RecordedKeyMaker(source)
     for row in rows:
         (_, item, judge, prompt, shown, labels, repeat, *rest, position, settled) = row
@@ -160,7 +160,7 @@ class RecordedKeyMaker:
 
 
 _IMPORT_LOCK: Final = threading.Lock()
-"""Lock for one import of a folder at a time, because all imports share one temporary table."""
+"""Lock that lets only one import run at a time, because all share one temporary table."""
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:

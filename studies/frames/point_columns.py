@@ -74,8 +74,8 @@ def arrangement_of(labels: object) -> Arrangement:
 def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np.ndarray) -> None:
     """Add columns with the levels of a rubric and the expected scores of verdicts on one answer.
 
-    In the rows of such verdicts, `score_0` is the score of the whole answer. The columns of the
-    other slots are emptied, and all `p_…`: their numbers belong to criteria and options.
+    In the rows of verdicts on one answer, `score_0` is the score of the whole answer. The columns
+    `score_1`, … and all `p_…` are emptied there: their numbers belong to criteria and options.
     """
     single = (frame["options"] == 1).to_numpy()
     for prefix, first in (("score", 1), ("p", 0)):

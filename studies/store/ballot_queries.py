@@ -177,7 +177,7 @@ def count_non_random_votes(connection: sqlite3.Connection, study: str) -> tuple[
 
 
 def verification_stamp(connection: sqlite3.Connection, study: str) -> tuple[int, float]:
-    """Return the number of verifications made on the page and the time of the last verification."""
+    """Return the number of verifications made on the page, and the time of the last of them."""
     number, last = connection.execute(
         "SELECT count(*), COALESCE(max(done), 0) FROM ballots "
         f"WHERE study={STUDY_ID} AND mode='verify' AND answer IS NOT NULL AND state='voted'",

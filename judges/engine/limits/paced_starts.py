@@ -71,7 +71,8 @@ class PacedStarts:
         self._reserved_after = self._refusals
 
     def record_start(self, now: float) -> None:
-        """Use the reserved start time; if no later one is reserved, the next is 1/rate from now."""
+        """Use up the reserved start time. If no process has reserved a later one, the next free
+        start time is 1/rate seconds from now."""
         self.estimate.start_window(now)
         if self.estimate.rate is not None:
             with self._shared(now):

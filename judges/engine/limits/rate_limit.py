@@ -143,11 +143,10 @@ class EndpointLimiter:
     ) -> None:
         """End a call and adapt the limits to its outcome.
 
-        `neutral` means that the call is no success, `congested` that it failed, possibly because of
-        the load, and `limited` that the endpoint refused it by its rate limit (429). `wait` is the
-        number of seconds that the endpoint demands before the next call. `quota` is the number of
-        requests left, from the headers of the reply. `uncounted` means that `stop_counting` was
-        called for this call.
+        `neutral`: the call does not count as a success. `congested`: it failed, possibly because of
+        the load. `limited`: the endpoint refused it by its rate limit (429). `wait`: seconds that
+        the endpoint demands before the next call. `quota`: requests left, from the headers of the
+        reply. `uncounted`: `stop_counting` was called for this call.
         """
         self.in_flight -= not uncounted
         self.uncounted -= uncounted

@@ -82,8 +82,8 @@ def add_comparison(
 
 
 def has_verdict(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
-    """Whether rows that compare two answers contain a verdict (a winner, or scores of both
-    `sides`), or a reply from which it can be read."""
+    """Whether the mapping `fields` (field -> column) has a winner, scores of both `sides`, or a
+    reply, from which a verdict on two answers can be read."""
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     return scored or bool({"winner", "winner_index", "reply"} & fields.keys())
 

@@ -11,7 +11,8 @@ from studies.store.recovery.table_shapes import MASTER, MASTER_SHAPE, TableShape
 
 @dataclass(slots=True)
 class TreeLosses:
-    """Numbers of pages and cells of one table or index that could not be read."""
+    """Numbers of pages, and of single rows on readable pages (`cells`), of one table or index that
+    could not be read."""
 
     pages: int = 0
     cells: int = 0
