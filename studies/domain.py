@@ -22,7 +22,7 @@ Status = Literal[
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 USABLE_STATUSES: Final[frozenset[Status]] = frozenset({"ok", "extracted"})
 """Statuses with a readable verdict. Replies with any other status are stored and counted as
-unusable, and enter no estimate."""
+unusable."""
 
 RETRYABLE_STATUSES: Final[frozenset[Status]] = frozenset(
     {"error", "empty", "truncated", "too_long", "unsupported"}
@@ -115,10 +115,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Rules for a key of the study file, and its texts in the form: `seed: Annotated[int, Key(…)]`.
+    """Rules for a key of the study file, and the texts for it in the page's form.
 
-    Parser, JSON schema, key order and form controls are derived from the dataclass fields with such
-    an annotation; a field without a `Key` is not part of the file.
+    A `Key` annotates a dataclass field: `seed: Annotated[int, Key(…)]`. Parser, JSON schema, key
+    order and form controls are derived from it; a field without a `Key` is not part of the file.
     """
 
     label: str = ""

@@ -134,8 +134,8 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
 
 
 class _LabelledShowing(NamedTuple):
-    """Answers in the order shown, with their labels, or for a verdict on one answer with its
-    options and criteria (`Arrangement.labels`)."""
+    """Answers in the order shown, with their labels. For a verdict on one answer, the labels are
+    its options and criteria (`Arrangement.labels`)."""
 
     showing: Presentation
     labels: tuple[str, ...]

@@ -184,7 +184,8 @@ _FACTUALITY: Final = re.compile(
 
 
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read one score per response; the last line for each response counts, even if unreadable."""
+    """Read one score per response from the last line that states it; the reply is unreadable if one
+    of these scores is missing or cannot be read."""
     scores: dict[int, float | None] = {}
     spans: dict[int, tuple[int, int]] = {}
     for marker in _FACTUALITY.finditer(text.lower):

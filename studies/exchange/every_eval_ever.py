@@ -1,7 +1,7 @@
-"""Export to Every Eval Ever: a zip archive with one JSON record per model.
+"""Export to Every Eval Ever, a database of evaluation results: a zip archive, one JSON per model.
 
-Paths in the archive are as in Every Eval Ever's database. A result is the win rate (ties as half)
-or the mean score of a model by one judge and prompt; its standard error is clustered by question.
+Paths in the archive are as in that database. A result is the win rate (a tie is shared equally) or
+the mean score of a model by one judge and prompt; its standard error is clustered by question.
 """
 
 from __future__ import annotations

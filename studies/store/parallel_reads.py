@@ -107,8 +107,8 @@ def _data_version(connection: sqlite3.Connection) -> int:
 def _read_in_order(
     readers: list[sqlite3.Connection], sql: str, blocks: list[Block]
 ) -> Iterator[Row]:
-    """Read the blocks in threads, at most one more than there are readers at a time, to save
-    memory; yield the rows in the order of the blocks."""
+    """Read the blocks in threads, only a few at a time to save memory; yield the rows in the order
+    of the blocks."""
     free: SimpleQueue[sqlite3.Connection] = SimpleQueue()
     for reader in readers:
         free.put(reader)

@@ -20,7 +20,7 @@ FIRST_DECREASE: Final = 0.85
 DECREASE: Final = 0.97
 """After a refusal, the rate is this multiple of the measured limit."""
 TRIAL_AFTER: Final = 10
-"""Minimum number of refusals at a limited rate before a rate near the unlimited one is tried (the
+"""Minimum number of refusals at a limited rate before 70 % of the rate without limit is tried (the
 first trial; each further trial needs twice as many)."""
 DOUBTFUL_SHARE: Final = 0.1
 """Minimum share of refused calls at which the limited rate counts as doubtful: the refusals may
@@ -28,7 +28,7 @@ have another cause than the rate."""
 TRIAL_FACTOR: Final = 0.7
 MIN_TRIAL_REFUSALS: Final = 4
 MIN_TRIAL_CALLS: Final = 32
-"""Number of accepted calls that show that the endpoint accepts the rate of these calls."""
+"""Number of accepted calls in a row after which their rate counts as accepted by the endpoint."""
 MIN_MEASURED_CALLS: Final = 5
 """Number of accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
@@ -104,7 +104,7 @@ class RateEstimate:
 
         The first refusal sets the rate to at most 85 % of `guess`. Later refusals set it to 97 % of
         the measured limit or, if too few calls were accepted to measure a limit, to at most 85 % of
-        the current rate.
+        the current rate. If the limit is doubtful, a much higher rate is tried instead.
         """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
@@ -148,7 +148,7 @@ class RateEstimate:
         return often and self.rate < self._unlimited_rate / 2
 
     def _start_trial(self) -> None:
-        """Try 70 % of the unlimited rate; the next trial needs twice as many refusals."""
+        """Try 70 % of the rate before the limit; the next trial needs twice as many refusals."""
         self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
         self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
 

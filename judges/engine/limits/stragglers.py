@@ -1,7 +1,7 @@
 """Detection of calls that take far longer than usual for their judge and prompt length.
 
-A slow call stays open but no longer counts as in flight, so that it does not block one of the few
-calls allowed at once until its deadline.
+A slow call stays open but no longer counts as in flight. Otherwise it would, until its deadline,
+take the place of one of the few calls allowed at once.
 """
 
 from __future__ import annotations
