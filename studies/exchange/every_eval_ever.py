@@ -95,7 +95,7 @@ def _collect_scores(
 
 
 def _points(judgement: Judgement) -> list[tuple[str, str, float]]:
-    """Return (model, kind, value) for each answer shown: kind "win rate" with 1 for the winner, 0
+    """Return (model, kind, value) for each model shown: kind "win rate" with 1 for the winner, 0
     for a loser and an equal share for a tie, or kind "score" for an answer judged alone."""
     verdict, shown = judgement.verdict, judgement.ask.shown
     if verdict is None:

@@ -37,10 +37,10 @@ QUESTION_COLUMN: Final = "question"
 items share one, for example as turns of a conversation. Intervals then resample questions."""
 
 RIGHT_COLUMN: Final = "right"
-"""Column, for three options or more: 1 if the pick is one of the right answers, 0 if not, −1 if
-unknown."""
+"""Column: 1 if the pick is one of the right answers, 0 if not, −1 if unknown. The frame has this
+column only if a comparison has three options or more."""
 RIGHT_OPTIONS_COLUMN: Final = "right_options"
-"""Column, for three options or more: number of right answers among the options, −1 if unknown."""
+"""Column beside `right`: number of right answers among the options, −1 if unknown."""
 
 
 def frame_from_rows(

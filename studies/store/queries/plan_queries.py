@@ -205,7 +205,7 @@ def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
 
 
 def count_verdict_forms(store: StoreFile, study: str) -> tuple[int, int, int]:
-    """Count verdicts of judges other than people: on pairs, on more answers, and with a margin
+    """Count judgements of judges other than people: on pairs, on more answers, and with a margin
     above 1."""
     row = store.read(
         "SELECT sum(length(p.shown) - length(replace(p.shown, ?2, '')) = 1), "
