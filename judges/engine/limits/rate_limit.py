@@ -85,7 +85,7 @@ class EndpointLimiter:
 
     @property
     def throttled_rate(self) -> float | None:
-        """The limit in calls per second, if it is the only reason why calls wait; else None."""
+        """The limit in calls per second if calls wait although more may be in flight, else None."""
         waiting = bool(self._waiters) and self.in_flight < int(self.limit)
         return self.rate_estimate.rate if waiting else None
 
@@ -244,7 +244,7 @@ class EndpointLimiter:
 
     def _default_cooldown(self) -> float:
         """Return the cool-down in seconds after a refusal (HTTP 429) without a waiting time: half a
-        second, doubled at each further refusal until a call succeeds."""
+        second, doubled (up to MAX_COOLDOWN) at each further refusal until a call succeeds."""
         self._refusals_in_a_row += 1
         return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals_in_a_row - 1)))
 
