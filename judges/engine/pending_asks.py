@@ -47,8 +47,8 @@ class PendingPages:
     """The pending asks of one judge, read in portions in plan order.
 
     If the provider charges less for a prompt that begins like an earlier one, asks are reordered
-    within blocks. The plan lists items in random order, so the replies of an unfinished run are
-    still a random sample of the items, except in the last block.
+    within blocks of consecutive asks. The plan lists items in random order, so the replies of an
+    unfinished run are still a random sample of the items, except in the last block.
 
     If the study is saved with another plan during the run, only asks in both plans are returned.
     """

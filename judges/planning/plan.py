@@ -217,7 +217,7 @@ def free_name(store: Store, name: str) -> str:
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
     """Return the plan for the current visitor: with the name under which the visitor saves the
-    study, and the salt that makes the keys of its calls differ from other visitors'."""
+    study, and the salt (a text hashed into the keys of its calls, different for each visitor)."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 

@@ -58,8 +58,8 @@ def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def _value_end(text: str, position: int) -> int:
-    """Return the end of the line at a position, or of the next line if nothing follows on this
-    one."""
+    """Return the end of the line at index `position`, or of the next line if nothing follows on
+    this one."""
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1

@@ -101,7 +101,8 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Store the attempts in a batch that are not stored yet; return their number and dollars."""
+    """Store the attempts in a batch of shard rows that are not stored yet; return their number and
+    dollars."""
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
         return 0, 0.0
@@ -164,7 +165,7 @@ _IMPORT_LOCK: Final = threading.Lock()
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Convert a batch to rows of the store; raise SourceError if the file has no judgements."""
+    """Convert shard rows to rows of the store; raise SourceError if the file has no judgements."""
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:

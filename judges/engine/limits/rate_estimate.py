@@ -99,8 +99,8 @@ class RateEstimate:
             self._lift()
 
     def record_refusal(self, now: float, guess: float, *, wait: float = 0.0) -> None:
-        """Lower the rate after a refusal; `wait` is the cool-down that follows, in seconds, and
-        `guess` the rate assumed while no rate was measured.
+        """Lower the rate after a refusal; `wait` is the number of seconds for which calls then wait
+        (cool-down), `guess` the rate assumed while no rate was measured.
 
         The first refusal sets the rate to at most 85 % of `guess`. Later refusals set it to 97 % of
         the measured limit or, if too few calls were accepted to measure a limit, to at most 85 % of
@@ -165,7 +165,7 @@ class RateEstimate:
         """Set the limit between the lowest and the highest value that fit the refusals.
 
         Lowest: accepted calls divided by the whole time. Highest, about: accepted calls divided by
-        the time outside cool-downs.
+        the time outside cool-downs (waits after a refusal).
         """
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds

@@ -186,7 +186,7 @@ class PageFile:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Read a variable-length integer; return the integer and the position after it."""
+    """Read a variable-length integer; return the integer and the index after it."""
     value = 0
     for place in range(at, at + 8):
         byte = content[place]
