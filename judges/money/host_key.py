@@ -123,7 +123,7 @@ def is_host_key_off(store: Path) -> bool:
 
 
 class RunAllowance:
-    """Reserves and records the cost of one judge's calls in a run; this Space's key pays them."""
+    """Reserves and records the cost of a judge's calls in a run that this Space's key pays for."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Versions of studies: values that change with a study's plan and judgements, not with others'.
+"""Versions of studies: a version changes only with the study's own plan and judgements.
 
 Counting five million rows takes seconds, and a judgement of any study increases the store's last
 sequence number (seq). Therefore only the judgements since the last check are read, and only those

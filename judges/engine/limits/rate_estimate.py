@@ -20,8 +20,8 @@ FIRST_DECREASE: Final = 0.85
 DECREASE: Final = 0.97
 """After a refusal, the rate is this multiple of the measured limit."""
 TRIAL_AFTER: Final = 10
-"""Minimum number of refusals at a limited rate before 70 % of the rate without limit is tried (the
-first trial; each further trial needs twice as many)."""
+"""Minimum number of refusals at a limited rate until 70 % of the rate before the limit is tried
+(the first trial; each further trial needs twice as many)."""
 DOUBTFUL_SHARE: Final = 0.1
 """Minimum share of refused calls at which the limited rate counts as doubtful: the refusals may
 have another cause than the rate."""
