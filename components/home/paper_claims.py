@@ -251,7 +251,7 @@ def _seeing_images() -> PaperClaim:
         f"In {unhelpful} of the table's {cells} values (mean absolute errors and Consistencies), "
         "the judge is no closer to people with images than without.",
         f"The {share(0.95, 0)} intervals of Consistency (share of scores within 1 of people's) "
-        f"with and without images overlap in {count_overlaps(pairs)} of {len(pairs)} pairs.",
+        f"with and without images overlap for {count_overlaps(pairs)} of {len(pairs)} settings.",
         "Open as a study",
         "example",
         "creation-mmbench-probe",

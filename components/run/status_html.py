@@ -314,8 +314,8 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 LIVE_CHARTS: Final = (
     (
         "Verdicts for the answer shown first",
-        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not use this interval to decide "
-        "when to stop the run",
+        f"% of verdicts, ties left out; 95{NARROW_SPACE}% CI, which must not be used to decide when "
+        "to stop the run",
         "eh-live-share",
     ),
     ("Elo", "Elo rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),

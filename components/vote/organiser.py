@@ -43,7 +43,7 @@ VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
         "random": "**At random.** Every comparison is equally likely to be voted on, so "
         "agreement, κ and corrected win rates are unbiased estimates.",
         "flipped": "**Where orders flip.** Voters see pairs whose verdict flips. Agreement and κ "
-        "are lower than on random pairs, and these votes cannot correct win rates.",
+        "with these votes are lower than on random pairs. These votes cannot correct win rates.",
         "split": "**Where judges disagree.** Voters see pairs on which judges disagree, to find "
         "the judges that are wrong. Agreement and κ from these votes do not describe all pairs.",
     }
