@@ -314,7 +314,7 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 LIVE_CHARTS: Final = (
     (
         "Verdicts for the answer shown first",
-        f"% of verdicts, ties left out; 95{NARROW_SPACE}% CI, which must not be used to decide when "
+        f"% of verdicts, ties left out; 95{NARROW_SPACE}% CI, not to be used to decide when "
         "to stop the run",
         "eh-live-share",
     ),
