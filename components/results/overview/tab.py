@@ -21,6 +21,7 @@ from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.remedies import tab as remedies_tab
 from components.results.view.judge_menu import JudgeMenu, judge_menu
+from components.results.view.next_steps import step_rows
 from components.results.view.result_view import Body, Panel, PanelGroup, View
 from components.results.view.unusable_replies import (
     EXPLANATION_TITLE,
@@ -29,7 +30,6 @@ from components.results.view.unusable_replies import (
     find_unusable,
     has_votes,
     repair_steps,
-    step_rows,
 )
 from metrics.estimation.row_selection import people_mask
 
