@@ -47,6 +47,8 @@ class JudgeWait(NamedTuple):
     allowed_in_flight: int = 0
     """Maximum calls in flight after the cool-down, derived from the endpoint's refusals so far."""
     ceiling: int = 0
+    limiter: int = 0
+    """Number of the judge's rate limiter in this run; judges of one endpoint share a limiter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +167,13 @@ def judge_waits(run_state: RunState | None) -> tuple[JudgeWait, ...]:
     """Return, for each judge that waits, the reason; judges called at full speed are left out."""
     if run_state is None:
         return ()
-    found = (_judge_wait(state) for state in run_state.judges.values())
-    return tuple(wait for wait in found if wait is not None)
+    numbers: dict[int, int] = {}
+    found = []
+    for state in run_state.judges.values():
+        number = numbers.setdefault(id(state.limiter), len(numbers))
+        if (wait := _judge_wait(state)) is not None:
+            found.append(wait._replace(limiter=number))
+    return tuple(found)
 
 
 def _judge_wait(state: JudgeState) -> JudgeWait | None:

@@ -25,30 +25,15 @@ from components.run.live_figures import LiveStudies
 from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import FEW_USABLE_SHARE, retry_statuses
-from judges.planning.plan import make_plan, save_plan
+from judges.planning.plan import save_plan
 from studies.domain import RETRYABLE_STATUSES, STATUSES, USABLE_STATUSES
-from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, Reply
-from tests.judges.small_studies import endpoint, run_text, run_through, study_plan
+from tests.judges.small_studies import endpoint, mumbling_plan, run_through, study_plan
 from tests.page_words import says
 
 BARE = "A <b>& nothing else</b>"
 ITEMS = 10
-MUMBLING = """
-name: mumbling
-data: {source: probe, count: 6, seed: 1}
-contestants: [precise, flawed]
-judges: [{name: mumbler, model: simulated, unreadable_rate: RATE, seed: 1}]
-prompts: [brief-letters]
-"""
-
-
-@pytest.fixture
-def engine() -> Iterator[Engine]:
-    made = Engine()
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -135,7 +120,7 @@ def test_replies_are_not_repeated_while_many_are_usable_or_calls_are_missing():
 
 
 def test_one_usable_reply_leaves_headline_and_steps_as_they_were(store, engine):
-    run_text(store, MUMBLING.replace("RATE", "0.25"))
+    run_through(mumbling_plan(0.25), store)
     some = FilteredStudy(store, "mumbling")
     assert 0 < some.failed < len(some.machines)
     assert find_unusable(some) is None
@@ -150,7 +135,6 @@ def test_calls_are_counted_if_some_ended_without_a_reply():
 
 
 def test_a_study_without_replies_is_not_called_unusable(store):
-    plan = make_plan(parse_study(MUMBLING.replace("RATE", "1"), "test", Path()))
-    save_plan(plan, store)
+    save_plan(mumbling_plan(1), store)
     empty = FilteredStudy(store, "mumbling")
     assert find_unusable(empty) is None and not has_votes(empty)
