@@ -121,7 +121,7 @@ def render_view(
         with _DRAW_SLOTS:
             return render_panels(FilteredStudy(store, name, chosen), view, mine)
 
-    version = (store.version(name), context)
+    version = (store.version(name), context, store.owns(name))  # owners are offered more actions
     return dict(store.memoised(name, ("view", view, chosen, serialised), draw, version))
 
 

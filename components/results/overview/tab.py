@@ -65,11 +65,13 @@ def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
 
 
 def draw_unusable(filtered_study: FilteredStudy) -> Markup | None:
-    """HTML panel on replies without a usable verdict, with actions; None if a verdict is usable."""
+    """HTML panel on replies without a usable verdict, with actions; None if a verdict is usable. A
+    reader who may not run the study, also on a read-only page, is offered only the replies."""
     unusable = find_unusable(filtered_study)
     if unusable is None:
         return None
-    steps = repair_steps(filtered_study, unusable, on_run=False)
+    may_run = filtered_study.store.owns(filtered_study.name)
+    steps = repair_steps(filtered_study, unusable, on_run=False, may_run=may_run)
     body = explanation_html(filtered_study) + step_rows(steps)
     return wrap(fill("<section>{}{}</section>", panel_head(EXPLANATION_TITLE, "", ()), body))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.results.overview import tab as overview_tab
 from components.results.overview.run_outcome import run_outcome_html
 from components.results.view.unusable_replies import (
@@ -19,7 +20,13 @@ from components.results.view.unusable_replies import (
     find_unusable,
     has_votes,
 )
-from components.results.view_drawing import VIEWS, render_panels, study_finding, view_headline
+from components.results.view_drawing import (
+    VIEWS,
+    render_panels,
+    render_view,
+    study_finding,
+    view_headline,
+)
 from components.run.actions_tab import RunActions, show_buttons
 from components.run.live_figures import LiveStudies
 from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
@@ -27,6 +34,9 @@ from judges.engine.engine import Engine
 from judges.engine.pending_asks import FEW_USABLE_SHARE, retry_statuses
 from judges.planning.plan import save_plan
 from studies.domain import RETRYABLE_STATUSES, STATUSES, USABLE_STATUSES
+from studies.sharing.read_only_store import ReadOnlyStore
+from studies.sharing.visitor_store import VisitorStore
+from studies.sharing.visitors import as_visitor, new_secret, visitor_from_secret
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, Reply
 from tests.judges.small_studies import endpoint, mumbling_plan, run_through, study_plan
@@ -97,6 +107,28 @@ def test_the_actions_read_change_the_prompt_and_ask_again(bare, engine):
     assert 'data-click="#eh-retry"' not in on_results and 'data-tab="run"' in on_results
     retry = show_buttons(now(bare.store, engine))[2]
     assert retry.visible and retry.value in html.unescape(on_run)
+
+
+def test_a_reader_is_offered_the_replies_and_no_tab_that_a_read_only_page_lacks(bare):
+    owner = render_view(bare.store, "small", overview_tab.NAME, Filter(), {})["unusable"]
+    reader = ReadOnlyStore(bare.store.path)
+    shown = render_view(reader, "small", overview_tab.NAME, Filter(), {})["unusable"]
+    reader.close()
+    assert "data-tab" in owner and "data-tab" not in shown
+    assert html.escape('{"status": "failures"}') in shown
+
+
+def test_the_reader_of_a_link_does_not_get_the_view_that_was_drawn_for_the_owner(bare):
+    secret, public = new_secret(), VisitorStore(bare.store)
+    owner = visitor_from_secret(secret)
+    bare.store.writer.run(lambda c: c.execute("UPDATE studies SET owner=?", (owner.owner,)))
+    with as_visitor(owner):
+        first = render_view(public, "small", overview_tab.NAME, Filter(), {})["unusable"]
+        token = public.share("small")
+    with as_visitor(visitor_from_secret(new_secret(), token)):
+        second = render_view(public, "small", overview_tab.NAME, Filter(), {})["unusable"]
+    public.close()
+    assert "data-tab" in first and "data-tab" not in second
 
 
 def test_asking_again_makes_every_call_once_more(bare, engine, server, said):
