@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from components.html.format import DASH, interval, is_known, number
@@ -149,3 +149,11 @@ def even_share_scale(options: int) -> ColourScale:
     even = 1 / options
     ends = (f"no colour: {number(100 * even)} %, an even share", "full colour: 100 %")
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)
+
+
+def chance_scale(pairs: ColourScale, chance: float) -> ColourScale:
+    """Colour scale for choices among N options, from that for pairs: full colour at the same
+    multiple of chance, which is 1/2 for pairs."""
+    full = pairs.full * chance / 0.5
+    percent = number(100 * full, 0 if full >= 0.1 else 1)
+    return replace(pairs, full=full, ends=(pairs.ends[0], f"full colour: {percent} % or less"))
