@@ -143,8 +143,8 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
 
 
 def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
-    """Return the study file with a column mapped to a role: "instruction", "gold", "responses.x",
-    or "answer.2" for the second model's answers."""
+    """Return the study file with a column mapped to a role: "instruction", "gold", "human",
+    "responses.x", or "answer.2" for the second model's answers."""
     saved = sheet.raw(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(sheet))
     made = {name: field for name, field in made.items() if field != role and name != column}

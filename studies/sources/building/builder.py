@@ -122,17 +122,20 @@ class SourceBuilder:
         order = tuple(shown) if shown is not None else None
         self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
 
-    def add_gold(self, item: str, names: Sequence[str], pick: Pick) -> None:
-        """Add which of these answers is known to be better, unless it was added before."""
+    def add_better_answer(
+        self, item: str, names: Sequence[str], pick: Pick, source: str = BY_DESIGN
+    ) -> None:
+        """Add which of these answers is better by design, or by the label of the people `source`,
+        unless the same source has been added for them before."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         known = {
             draft.compared.get(index)
             for index, vote in enumerate(draft.human)
-            if vote.judge == BY_DESIGN
+            if vote.judge == source
         }
         if pick is None or compared in known:
             return
-        self.add_preference(item, BY_DESIGN, "tie" if pick == "tie" else names[pick])
+        self.add_preference(item, source, "tie" if pick == "tie" else names[pick])
         draft.compared[len(draft.human) - 1] = compared
 
     def has_preference(self, item: str, judge: str) -> bool:

@@ -39,11 +39,12 @@ def finish_item(draft: ItemDraft, shared: Mapping[str, str]) -> Item:
 
 
 def _with_compared(draft: ItemDraft, index: int) -> Preference:
-    """Return the vote `draft.human[index]`. A vote of unknown order on only some of the item's
-    answers is converted to a ranking of these, because it would otherwise count for all answers."""
+    """Return the vote `draft.human[index]`. A vote of unknown order is converted to a ranking of
+    the answers compared, unless these are all answers of the item, because it would otherwise count
+    for all answers; the answers of an item without texts are not known."""
     vote, names = draft.human[index], draft.compared.get(index, ())
     answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
-    if vote.shown is not None or not names or answers <= set(names):
+    if vote.shown is not None or not names or (draft.responses and answers <= set(names)):
         return vote
     best = names if vote.picked == "tie" else (vote.picked,)
     return replace(vote, picked=None, ranks={name: 1 if name in best else 2 for name in names})
