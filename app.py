@@ -80,9 +80,9 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether it is read-only. If a frozen store (of a read-only
-    page) lies beside this file, a temporary copy is opened, so that the folder stays unchanged. If
-    a seed store (of a published Space) lies there, it is copied unless a store exists."""
+    """Open the store; return it, and whether the page is read-only. If a frozen store (of a
+    read-only page) lies in `here`, a temporary copy of it is opened. Else, if there is no store at
+    `path` yet, a seed store (of a published Space) in `here` is copied to `path`."""
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(here / FROZEN_STORE, copy)
@@ -121,7 +121,7 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
 
 def launch_settings(access: Access) -> dict[str, Any]:
     """Return the arguments of launch() that protect the server: visitors get no error traces, no
-    monitoring and no local files. Only the limits depend on the access mode."""
+    monitoring and no local files; file size and number of sessions are limited."""
     return {
         "show_error": False,
         "enable_monitoring": False,

@@ -205,11 +205,11 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
 
 
 def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
-    """Start computing the results that a page with these query parameters will show.
+    """Start computing what a page with these query parameters will show: the list of studies, and
+    the overview of the study's results if the page opens with it.
 
-    The computation runs in threads while the browser loads the page's code; the events that need
-    the results wait for them. Not done in public mode, because a VisitorStore needs the visitor of
-    a request.
+    This runs in threads while the browser loads the page's code. In public mode nothing is computed
+    ahead, because the store needs the visitor of a request.
     """
     name = requested.get("study", "")
     if not name or requested.get("tab") != "results" or isinstance(store, VisitorStore):

@@ -68,7 +68,6 @@ class ShownPage:
     height: int = PAGE_HEIGHT
 
     def close(self) -> None:
-        """Stop the page."""
         if self.process.poll() is None:
             self.process.terminate()
             self.process.wait(30)

@@ -38,8 +38,8 @@ def demo_parts(store: Store) -> list[Markup]:
 
 
 def _computed_demo(store: Store) -> tuple[Markup, Markup, Markup]:
-    """HTML of the demo's headline, coloured squares (the position picked in each order) and table,
-    computed once for all visitors. People's votes on the demo are left out."""
+    """HTML of the demo's headline, squares and table, computed once for all visitors and without
+    people's votes."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> tuple[Markup, Markup, Markup]:
@@ -67,7 +67,7 @@ def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
 
 def squares_html(frame: pd.DataFrame) -> Markup:
     """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
-    Two squares of the same colour in a column mean that the position decided, not the answer."""
+    The same colour twice means that the same position was picked after the swap."""
     picks = select_picks(frame)
     picks = picks[(picks["prompt"] == picks["prompt"].iloc[0]) & ~picks["noise"]]
     orders = [

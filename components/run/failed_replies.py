@@ -62,9 +62,9 @@ def failure_row(
     opens: bool = True,
     all_too: bool = True,
 ) -> Markup:
-    """HTML of one kind of failure: badge, number of calls, judge and prompt, end of an example
-    reply; with `opens`, links to the example and (with `all_too`) to all these replies in
-    Inspect."""
+    """HTML of one kind of failure: badge with the number of calls; judge, prompt and end of the
+    reply of an example. `opens`: add a link to the example in Inspect and, with `all_too`, a link
+    to all replies of this kind."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
@@ -126,8 +126,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
 
 
 def tie_rule_effect(frame: pd.DataFrame) -> str:
-    """Clause that gives the consistency if unusable replies counted as ties, beside the consistency
-    now; "" if one of the two is unknown."""
+    """Clause that compares the consistency now with that if unusable replies counted as ties; "" if
+    one of them is unknown."""
     rows = machine_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:

@@ -23,7 +23,7 @@ from studies.store.store import Store
 NOTICED_ATTEMPTS: Final = 3
 """Number of attempts at one call from which a notice on retries is shown."""
 BUDGET_HEADROOM: Final = 1.25
-"""Factor on the remaining cost when a higher budget is proposed, because each call reserves its
+"""Factor on the remaining cost in a proposed higher budget, because a call in flight counts at its
 maximum cost."""
 
 
@@ -54,8 +54,8 @@ def show_notices(facts: RunFacts) -> Markup:
 
 
 def _key_notices(facts: RunFacts) -> Iterator[str]:
-    """Notices on environment variables that need consent, and on keys for several hosts, which
-    cannot be typed into the single key field."""
+    """Notices on keys: one for each environment variable that needs the user's consent, and one if
+    keys for several hosts are missing (the Run tab has a field for one key only)."""
     for variable, origin in facts.unconfirmed:
         allow = {"do": "allow", "variable": variable, "origin": origin}
         yield notice_html(
@@ -73,8 +73,7 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> Markup:
-    """HTML notices on the store: restored after its file was deleted, or erased at a Space's
-    restart."""
+    """HTML notices on the store: that its file was restored, and what a Space's restart erases."""
     if store.file_watch.notice:
         text = f"{_sentence(store.file_watch.notice)} Find out which program deletes the store."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
@@ -82,7 +81,7 @@ def show_store_notices(store: Store) -> Markup:
 
 
 def _disk_notice() -> Markup:
-    """HTML notice that a Space's disk is erased at a restart; empty outside a Space."""
+    """HTML notice that a Space loses its files at a restart, and whether the store has a backup."""
     if not settings.is_space():
         return EMPTY
     text = "A Hugging Face Space loses its files at every restart."
@@ -125,8 +124,7 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_brief_wait(wait: JudgeWait) -> bool:
-    """Whether a wait is short (limited rate, slow calls, first retries), so that it is shown as a
-    line instead of a notice."""
+    """Whether a wait (limited rate, slow calls, first retries) gets a line instead of a notice."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )
@@ -214,8 +212,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def _raise_budget_action(facts: RunFacts) -> Action | None:
-    """Button that raises this run's budget to the amount in its label; None if costs are
-    unknown."""
+    """Button that starts a run with a higher budget; None if the remaining cost is unknown."""
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)

@@ -119,7 +119,7 @@ class Matrix:
     kind: str
     label: str
     gap_after: int | None = None
-    """Index in `heads` of the empty column that is drawn as a narrow gap; None without a gap."""
+    """Index in `heads` of the empty column that is drawn as a narrow gap; None: no gap."""
 
     def html(self) -> Markup:
         columns = [Markup("<col>")] * len(self.heads)

@@ -105,8 +105,8 @@ def _ordinal_word(place: int) -> str:
 
 
 def _order_sentence(ranking: Ranking) -> str:
-    """Sentence on the model that would lead by the verdicts of one order alone; empty unless it is
-    significantly above the overall leader in that order."""
+    """Sentence that by the verdicts of one order alone another model would lead; empty unless that
+    model is significantly above the overall leader in this order."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""

@@ -25,11 +25,9 @@ _POWER_LINK: Final = Markup(
 
 
 def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_as: str) -> Markup:
-    """HTML strip with calls, price and time of the run; `saved_as`: name of the copy that Run
-    starts, empty if it starts the study itself.
-
-    While a judge has no key, the browser shows the request for the key instead.
-    """
+    """HTML strip with calls, price and time of the run; while a judge has no key, the browser shows
+    the request for the key instead. `saved_as`: name of the new study that Run would start; empty
+    if Run starts this study."""
     missing = key_blockers(study)
     body = fill(
         '<div class="eh-cost"><h2><span class="eh-step todo">3</span>Check and run</h2>'
@@ -58,9 +56,8 @@ def blocked_strip(blockers: Sequence[Blocker]) -> Markup:
 
 
 def _reasons_html(blockers: Sequence[Blocker]) -> Markup:
-    """HTML of all reasons: for each a sentence with its button or key field, and a numbered list.
-    The browser shows the sentence of the first reason that still applies, and hides in the list the
-    reasons that no longer apply."""
+    """HTML of all reasons: a sentence for each, with its button or key field, and a list. The
+    browser shows only the first sentence, and leaves out reasons that no longer apply."""
     heads = join(_reason_html(blocker, at) for at, blocker in enumerate(blockers))
     listed = join(
         fill(
