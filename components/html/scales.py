@@ -48,14 +48,14 @@ class ColourScale:
         return number(self.times * value, self.decimals, signed=self.signed)
 
     def bounds(self, estimate: Estimate) -> str:
-        """Text of the interval: "66–73", or "[−18, 8]" for signed values."""
+        """Text of the interval: "66–73", or "[−18, 8]" for signed and negative values."""
         if (
             estimate.low is None
             or estimate.high is None
             or not is_known(estimate.high - estimate.low)
         ):
             return ""
-        if self.signed:
+        if self.signed or estimate.low < 0:
             return interval(estimate, self.decimals, scale=self.times)
         ends = (number(self.times * end, self.decimals) for end in (estimate.low, estimate.high))
         return "\u2013".join(ends)
@@ -83,7 +83,14 @@ GRADE_SCALE: Final = ColourScale(
     "Grade", "b", 1, 0.4, ("no colour: 1, even-handed", "full colour: 0.40 or less"), 2, 1, "of 1"
 )
 KAPPA_SCALE: Final = ColourScale(
-    "Kappa", "b", 1, 0, ("no colour: 1, full agreement", "full colour: 0 or less"), 2, 1, ""
+    "Kappa",
+    "b",
+    1,
+    0,
+    ("no colour: 1, full agreement", "full colour: 0 (chance level) or less"),
+    2,
+    1,
+    "",
 )
 AGREEMENT_SCALE: Final = ColourScale(
     "Agreement", "b", 1, 0.28, ("no colour: 100 % agreement", "full colour: 28 % or less")
