@@ -23,8 +23,9 @@ with skip_stub_files():
 
 from starlette.middleware import Middleware
 
+from components.layout.loading_screen import Preview
 from components.layout.theme import appearance_settings
-from components.page_tab import create_page, read_ahead
+from components.page_tab import create_page, read_ahead, show_preview
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
@@ -138,10 +139,11 @@ def page_settings(
     *,
     mcp: bool = False,
     home: bool = True,
+    preview: Preview = lambda _: None,
 ) -> dict[str, Any]:
     """Return the arguments of launch() for the page's appearance and for checking the host, route
     and size of each request."""
-    settings = appearance_settings(home=home)
+    settings = appearance_settings(home=home, preview=preview)
     settings["app_kwargs"]["lifespan"] = serve_only(hosts)
     limits = Middleware(
         RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota, mcp=mcp
@@ -201,7 +203,10 @@ def main(arguments: list[str] | None = None) -> int:
         configure_queue(blocks, access)
         use_server_settings(blocks, limit_connections)
         settings |= start_settings(blocks)
-        shown = page_settings(access, quota, hosts, mcp=chosen.mcp, home=not frozen)
+        preview = partial(show_preview, page_store, engine)
+        shown = page_settings(
+            access, quota, hosts, mcp=chosen.mcp, home=not frozen, preview=preview
+        )
         requests = Middleware(PageRequests, on_request=partial(read_ahead, page_store))
         shown["app_kwargs"]["middleware"].append(requests)
         blocks.launch(**settings, **shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -115,14 +115,34 @@ def render_view(
     serialised = json.dumps(mine, default=str)
     if json.loads(serialised) != mine:  # a setting that JSON cannot hold: not cached
         return render_panels(FilteredStudy(store, name, chosen), view, mine)
-    context = (related_studies(store, name), verification_stamp(store.read_connection, name))
 
     def draw() -> dict[str, Any]:
         with _DRAW_SLOTS:
             return render_panels(FilteredStudy(store, name, chosen), view, mine)
 
-    version = (store.version(name), context, store.owns(name))  # owners are offered more actions
-    return dict(store.memoised(name, ("view", view, chosen, serialised), draw, version))
+    what = _view_key(store, name, view, chosen, serialised)
+    return dict(store.memoised(name, what, draw, _view_version(store, name)))
+
+
+def find_drawn(store: Store, name: str, view: str) -> dict[str, Any] | None:
+    """What `render_view` has drawn for a view without controls and filters; None if this is
+    outdated or not drawn yet."""
+    what = _view_key(store, name, view, Filter(), json.dumps({}))
+    found: dict[str, Any] | None = store.find_memoised(name, what, _view_version(store, name))
+    return found
+
+
+def _view_key(
+    store: Store, name: str, view: str, chosen: Filter, serialised: str
+) -> tuple[Hashable, ...]:
+    """Key of a drawn view; owners of a study are offered more actions than its readers."""
+    return ("view", view, chosen, serialised, store.owns(name))
+
+
+def _view_version(store: Store, name: str) -> Hashable:
+    """Value that changes with everything that a view of a study depends on."""
+    context = (related_studies(store, name), verification_stamp(store.read_connection, name))
+    return store.version(name), context
 
 
 def render_panels(

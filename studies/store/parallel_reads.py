@@ -25,6 +25,8 @@ ATTEMPTS: Final = 5
 """How often opening two connections to the same state is tried; a writer may commit in between."""
 OpenReader = Callable[[], sqlite3.Connection]
 Row = tuple[Any, ...]
+Block = Mapping[str, Any]
+"""Parameters of a query for one block: name of the study, first and last position."""
 
 
 def read_blocks(
@@ -37,25 +39,19 @@ def read_blocks(
     blocks are read from one state of the store.
     """
     with _transaction(connection):
-        blocks = [
-            {"study": study, "first": first, "last": last}
-            for first, last in plan_blocks(connection, study)
-        ]
+        blocks = plan_blocks(connection, study)
         if len(blocks) < MIN_PARALLEL_BLOCKS:
             yield from (connection.execute(sql, block).fetchone() for block in blocks)
             return
     with ExitStack() as stack:
         readers = _open_same_state(connection, open_reader, stack)
-        # The state may be newer than the one above.
-        blocks = [
-            {"study": study, "first": first, "last": last}
-            for first, last in plan_blocks(readers[0], study)
-        ]
+        blocks = plan_blocks(readers[0], study)  # this state may be newer than the one above
         yield from _read_in_order(readers, sql, blocks)
 
 
-def plan_blocks(connection: sqlite3.Connection, study: str) -> Iterator[tuple[int, int]]:
-    """Yield the first and last positions of blocks of ROWS_PER_BLOCK asks in a study's plan."""
+def plan_blocks(connection: sqlite3.Connection, study: str) -> list[Block]:
+    """Return the blocks of a study's plan; each has ROWS_PER_BLOCK positions."""
+    blocks: list[Block] = []
     find = (  # positions have gaps: those of imported rows may begin at 2**40
         "SELECT min(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
         "AND position>?"
@@ -63,7 +59,8 @@ def plan_blocks(connection: sqlite3.Connection, study: str) -> Iterator[tuple[in
     last = -1
     while (first := connection.execute(find, (study, last)).fetchone()[0]) is not None:
         last = first + ROWS_PER_BLOCK - 1
-        yield first, last
+        blocks.append({"study": study, "first": first, "last": last})
+    return blocks
 
 
 @contextmanager
@@ -107,7 +104,7 @@ def _data_version(connection: sqlite3.Connection) -> int:
 
 
 def _read_in_order(
-    readers: list[sqlite3.Connection], sql: str, blocks: list[Mapping[str, Any]]
+    readers: list[sqlite3.Connection], sql: str, blocks: list[Block]
 ) -> Iterator[Row]:
     """Read the blocks in threads, at most one more than there are readers at a time, to save
     memory; yield the rows in the order of the blocks."""
@@ -115,7 +112,7 @@ def _read_in_order(
     for reader in readers:
         free.put(reader)
 
-    def read(block: Mapping[str, Any]) -> Row:
+    def read(block: Block) -> Row:
         connection = free.get()
         try:
             row: Row = connection.execute(sql, block).fetchone()
@@ -123,7 +120,7 @@ def _read_in_order(
         finally:
             free.put(connection)
 
-    waiting: Iterator[Mapping[str, Any]] = iter(blocks)
+    waiting: Iterator[Block] = iter(blocks)
     pool = ThreadPoolExecutor(len(readers), thread_name_prefix="read blocks")
     running: deque[Future[Row]] = deque()
 

@@ -123,6 +123,10 @@ class StoreFile:
         current = self.version(name) if version is None else version
         return self._cache.compute_once((name, *what), current, work)
 
+    def find_memoised(self, name: str, what: tuple[Hashable, ...], version: Hashable) -> Any:
+        """Return what `memoised` has computed with the same arguments; None if it has not."""
+        return self._cache.find((name, *what), version)
+
     def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
         """Return the result of `work` as `memoised` does; also cache it on disk if it took long to
         compute.

@@ -80,6 +80,11 @@ class StoreCache:
             value: Value = entry.value
             return value
 
+    def find(self, key: CacheKey, version: Hashable) -> Any:
+        """Return the value of a key in this version; None if it is not cached."""
+        entry = self._find(key, version)
+        return entry.value if entry else None
+
     def drop(self, first: Hashable) -> None:
         """Delete all values whose key begins with `first`, the name of a study."""
         with self._lock:
