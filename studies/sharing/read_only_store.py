@@ -8,5 +8,9 @@ from studies.store.store import Store
 class ReadOnlyStore(Store):
     """A store whose studies no visitor may run or change."""
 
+    @property
+    def read_only(self) -> bool:
+        return True
+
     def owns(self, name: str) -> bool:
         return False
