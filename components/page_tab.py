@@ -27,11 +27,11 @@ from components.results.controls.mark_selection import mark_selection
 from components.results.controls.page_scripts import draw_script
 from components.results.controls.results_parts_tab import ResultsTab, parse_request, split_values
 from components.results.overview import tab as overview_tab
+from components.results.overview.preview import opens_overview, preview_html
 from components.results.overview.run_outcome import run_outcome_html
-from components.results.overview_preview import overview_preview
 from components.results.remedies import tab as remedies_tab
 from components.results.remedies.pilots import pilot_file
-from components.results.view_drawing import render_view, study_finding
+from components.results.view_drawing import find_drawn, render_view, study_finding
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
@@ -246,14 +246,14 @@ def show_preview(
 ) -> Markup | None:
     """Content of the loading screen: the overview with which the page opens, if it is already
     drawn; None otherwise, during a run, and in public mode, as in `read_ahead`."""
-    if isinstance(store, VisitorStore):
+    if isinstance(store, VisitorStore) or not opens_overview(requested):
         return None
-    run = engine.latest_run(requested.get("study", "")) if engine else None
+    name = requested["study"]
+    run = engine.latest_run(name) if engine else None
     if run is not None and not run.finished.is_set():
         return None
-    with contextlib.suppress(EvenhandError):
-        return overview_preview(store, requested)
-    return None
+    drawn = find_drawn(store, name, overview_tab.NAME)
+    return preview_html(drawn) if drawn else None
 
 
 def _report_later(work: Callable[[], object]) -> None:
@@ -277,21 +277,24 @@ def _bind_view(page: PageParts, store: Store) -> None:
         study gets its items only when its run starts."""
         return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
+    def show_last(name: str, requested: dict[str, str]) -> list[Any]:
+        """Outputs that are shown after the results, because counting the calls of a large study
+        takes a second."""
+        if name and not (interactive and is_voter_page(requested)):
+            return show_run_and_size(name)
+        size = header.show_study_size(store, name) if name else gr.skip()
+        return [*[gr.skip()] * len(run_outputs), size]
+
     def show_study(name: str, requested: dict[str, str], selection: Selection) -> list[Any]:
-        if not name:
+        if not name or (interactive and is_voter_page(requested)):
             return [gr.skip()] * len(outputs)
-        size = header.show_study_size(store, name)
-        if interactive and is_voter_page(requested):
-            return [requested, size, *[gr.skip()] * (len(outputs) - 2)]
         wanted = requested if requested.get("study", name) == name else {}
         inspected = wanted if wanted.get("tab") == "inspect" else {}
         return [
             {},
-            size,
             *results_tab.initial_controls(
                 store, name, results, {} if inspected else wanted
             ).values(),
-            *show_run(name),
             *shown_comparisons(name, selection, inspected),
         ]
 
@@ -314,7 +317,8 @@ def _bind_view(page: PageParts, store: Store) -> None:
 
     run_outputs = [*interactive.run.outputs, top.pill] if interactive else []
     inspect_outputs = inspect_tab.view_outputs(page.inspect)
-    outputs = [page.requested_view, top.note, *results.inputs, *run_outputs, *inspect_outputs]
+    outputs = [page.requested_view, *results.inputs, *inspect_outputs]
+    sized = [*run_outputs, top.note]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     settle = draw_script(results, settling=True)
     top.study.change(None, top.study, None, js="(study) => evenhand.opening(study)")
@@ -322,14 +326,13 @@ def _bind_view(page: PageParts, store: Store) -> None:
     top.study.change(show_study, chosen, outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({settle})(...v)").then(
-        None, top.study, None, js="(study) => evenhand.shown(study)"
-    )
+        show_last, [top.study, page.requested_view], sized, **QUIET
+    ).then(None, top.study, None, js="(study) => evenhand.shown(study)")
     page.on_results.select(**drawn, js=draw_script(results))
     listed = gr.Button("Show the comparisons", visible="hidden", elem_id="eh-show-inspect")
     listed.click(show_inspect, [top.study, page.inspect.selection], inspect_outputs, **QUIET)
     page.on_inspect.select(None, None, None, js="() => evenhand.listComparisons()")
     if interactive:
-        sized = [*run_outputs, top.note]
         interactive.on_run.select(show_run_and_size, top.study, sized, **QUIET)
         fresh = gr.Button("Show the run", visible="hidden", elem_id="eh-show-run")
         fresh.click(show_run_and_size, top.study, sized, **QUIET).then(
