@@ -87,7 +87,7 @@ def failure_row(
 
 
 def _retried_attempts(failures: tuple[FailureSummary, ...]) -> Markup:
-    """HTML on the failed attempts of this run, most of which succeed when retried."""
+    """HTML on the failed attempts at calls of this run; most calls succeed when retried."""
     if not failures:
         return EMPTY
     rows = join(

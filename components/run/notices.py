@@ -1,8 +1,9 @@
 """Notices of the Run tab: what happened, how often, the effect on the numbers, and at most one
 action.
 
-Levels: `calm` informs, `warn` affects numbers or speed, `bad` stops the work until the user acts. A
-click on an action is sent to components.run.tab as {"do": …}.
+Levels: `calm` is for information, `warn` for a problem that affects numbers or speed, `bad` for one
+that stops the work until the user acts. A click on an action is sent to
+components.run.tab as {"do": …}.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from studies.store.store import Store
 NOTICED_ATTEMPTS: Final = 3
 """Number of attempts at one call from which a notice on retries is shown."""
 BUDGET_HEADROOM: Final = 1.25
-"""Factor on the remaining cost in a proposed higher budget, because a call in flight counts at its
-maximum cost."""
+"""Factor by which the remaining cost is multiplied to propose a higher budget, because a call in
+flight counts at its maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (
@@ -124,7 +125,8 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_brief_wait(wait: JudgeWait) -> bool:
-    """Whether a wait (limited rate, slow calls, first retries) gets a line instead of a notice."""
+    """Whether the reason of a wait is shown in one line instead of a notice: if it is a limited
+    rate, slow calls, or retries of calls with few attempts."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )

@@ -89,8 +89,8 @@ def run_seconds(seconds: Mapping[str, float], simulated: Collection[str]) -> flo
 
 
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
-    """Estimate prompt and reply tokens without a tokenizer. Prompt: characters / 4.2. Reply: 250,
-    or the token limit if that is lower."""
+    """Estimate prompt and reply tokens without a tokenizer. Prompt: characters / 4.2, plus
+    IMAGE_TOKENS for each image. Reply: 250, or the token limit if that is lower."""
     texts, images = 0, 0
     for message in call.messages:
         content = message["content"]
