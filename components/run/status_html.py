@@ -116,7 +116,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
     )
     cost = _cost_kpi(facts) if facts.complete else _spent_kpi(facts)
     strip = kpi_strip([first, second, cost, _unusable_kpi(facts), _first_slot_kpi(facts, picture)])
-    return strip + (EMPTY if facts.complete else stopping_note(picture)) + _large_study_note(facts)
+    return strip + (stopping_note(picture) if facts.running else EMPTY) + _large_study_note(facts)
 
 
 def _large_study_note(facts: RunFacts) -> Markup:

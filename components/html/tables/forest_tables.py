@@ -10,10 +10,10 @@ from typing import Any
 from components.html.format import (
     DASH,
     NARROW_SPACE,
-    approximate_count,
     count,
     interval,
     is_known,
+    more_items_text,
     number,
     share,
 )
@@ -78,8 +78,8 @@ class LeaderRow:
     colour: int = 0
     select: Any = None
     battles_needed: int | None = None
-    """Estimated number of further battles until the gap to the next model is significant; 0 if the
-    gap is significant now."""
+    """Estimated number of further battles, on further items, until the gap to the next model is
+    significant; 0 if the gap is significant now."""
 
 
 def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
@@ -245,7 +245,7 @@ def _gap_html(row: LeaderRow) -> Markup:
     if not tied:
         return made
     needed = (
-        f"≈ {approximate_count(row.battles_needed)} more battles"
+        f"≈ {more_items_text(row.battles_needed, estimate)}"
         if row.battles_needed
         else f"a significant difference would need over {count(MAX_BATTLES)} further battles"
     )
