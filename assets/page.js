@@ -525,8 +525,8 @@
     const heads = [...block.querySelectorAll("[data-reason]")], list = block.querySelector(".eh-chks");
     const open = heads.filter(({dataset: {needsKey}}) => needsKey === undefined || !keys[needsKey]);
     heads.forEach(node => { node.hidden = node !== open[0]; });
-    list.querySelectorAll("[data-key-missing]").forEach(node => { node.hidden = Boolean(keys[node.dataset.keyMissing]); });
-    list.hidden = open.length < 2;
+    list.querySelectorAll(".no").forEach(node => { node.hidden = open.length < 2 || Boolean(keys[node.dataset.keyMissing]); });
+    list.querySelectorAll("[data-key-typed]").forEach(node => { node.hidden = !keys[node.dataset.keyTyped]; });
     block.hidden = !open.length;
     return open.length > 0;
   };
