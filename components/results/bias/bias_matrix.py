@@ -143,6 +143,21 @@ def bias_matrix_html(
         least=4 * bias.options if shown.verdicts else 0,
         aside=_chance_note(shown.key, bias.options),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
+        end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
+    )
+
+
+def _consistency_column(
+    grid: _MatrixLayout, consistency: Mapping[tuple[str, str], Estimate]
+) -> heat.EndColumn | None:
+    """The consistency of each row, named as in the key figures; None if no comparison was judged in
+    every order. An even judge may still choose at random: only the consistency shows that."""
+    values = {row: consistency[row, "All"] for row in grid.rows if (row, "All") in consistency}
+    if all(one.value is None for one in values.values()):
+        return None
+    name = "Same verdict" if grid.bias.options == 2 else "Same choice"
+    return heat.EndColumn(
+        heat.MatrixColumn(name, "in every order, %"), values, scales.CONSISTENCY_SCALE
     )
 
 
