@@ -836,7 +836,23 @@
   // The end of a run: a hidden page says so in its title until it is looked at; on the Run tab, See results has the focus.
   const ended = () => {
     document.title = document.hidden ? "Run ended · Evenhand" : "Evenhand";
+    if (wanted && document.hidden) notify();
     focusResults(20);
+  };
+  // A notification at the end, for a hidden page: the browser is asked only by a click on the button, which is hidden where notifications do not exist or are refused.
+  let wanted = false;
+  if ("Notification" in window && isSecureContext && Notification.permission !== "denied") document.documentElement.classList.add("eh-notifies");
+  const markNotify = () => document.querySelector("#eh-notify")?.setAttribute("aria-pressed", wanted);
+  evenhand.toggleNotify = async () => {
+    wanted = !wanted && await Notification.requestPermission() === "granted";
+    markNotify();
+    document.querySelector("#eh-notify")?.toggleAttribute("data-blocked", Notification.permission === "denied");
+  };
+  const notify = () => {
+    try {
+      const shown = new Notification("Run ended", {body: document.querySelector("#eh-study input")?.value ?? "", tag: "evenhand"});
+      shown.onclick = () => { window.focus(); shown.close(); };
+    } catch { /* browsers of phones allow it to service workers only: the title says so */ }
   };
   const focusResults = (tries) => {
     const button = document.querySelector("#eh-see-results"), active = document.activeElement;
@@ -849,6 +865,7 @@
     const done = /(\d+)\s?%/.exec(`${pill ?? ""}`.replace(/<[^>]*>/g, " "));
     if (following && !done) ended();
     following = Boolean(done);
+    markNotify();
     if (done || !document.hidden) document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
     const results = [...document.querySelectorAll("#eh-tabs > .tab-wrapper [role=tab]")].find(tab => tab.textContent.trim() === "Results");
     const calls = /data-done="(\d+)" data-planned="(\d+)"/.exec(`${pill ?? ""}`), many = (text) => (+text).toLocaleString("en");

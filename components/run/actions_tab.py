@@ -214,7 +214,7 @@ def render(
     it: a redraw that began before a run started can reach the page after the start, and would then
     stop the updates."""
     if not name:
-        return [gr.skip()] * 21
+        return [gr.skip()] * 22
     now = load_run_facts(store, engine, live.quotes, name)
     picture = live.for_study(name).figures()
     return [
@@ -239,8 +239,8 @@ def render(
 
 
 def show_buttons(now: RunFacts) -> list[gr.Button]:
-    """The buttons See results, Run, Retry, Pause and Stop, with prices; buttons that do not apply
-    are hidden."""
+    """The buttons See results, Run, Retry, Pause, Stop and Notify, with prices; buttons that do not
+    apply are hidden."""
     idle = not now.running and not now.recorded and now.owned
     return [
         gr.Button(visible=now.complete or now.recorded),
@@ -248,4 +248,5 @@ def show_buttons(now: RunFacts) -> list[gr.Button]:
         gr.Button(retry_button_text(now), visible=idle and now.offers_retry),
         gr.Button("Resume" if now.paused else "Pause", visible=now.running and now.owned),
         gr.Button(visible=now.running and now.owned),
+        gr.Button(visible=now.running),
     ]
