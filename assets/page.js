@@ -709,8 +709,13 @@
   // A run opens the Run tab when that shows its study, not the one before.
   let shownStudy = null, arriving = "";
   const arrive = (tab) => { arriving = ""; evenhand.starting(false); evenhand.openTab(tab); };
-  evenhand.starting = (on) => {
-    for (const button of document.querySelectorAll("#eh-run, #eh-try, #eh-again, #eh-run-bar button")) { button.disabled = on; button.classList.toggle("eh-starting", on); }
+  evenhand.starting = (on, selector = "#eh-run, #eh-try, #eh-again, #eh-run-bar button") => {
+    for (const button of document.querySelectorAll(selector)) { button.disabled = on; button.classList.toggle("eh-starting", on); }
+  };
+  // The live demo on Home: only its own button waits until the run has ended.
+  evenhand.demoDrawn = () => {
+    evenhand.starting(false);
+    evenhand.starting(Boolean(document.querySelector("#eh-first-squares [data-demo=running]")), "#eh-again");
   };
   evenhand.openWhenShown = (tab, study) => {
     arriving = tab;
