@@ -23,8 +23,9 @@ with skip_stub_files():
 
 from starlette.middleware import Middleware
 
+from components.layout.loading_screen import Preview
 from components.layout.theme import appearance_settings
-from components.page_tab import create_page, read_ahead
+from components.page_tab import create_page, read_ahead, show_preview
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
@@ -79,9 +80,9 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether it is read-only. If a frozen store (of a read-only
-    page) lies beside this file, a temporary copy is opened, so that the folder stays unchanged. If
-    a seed store (of a published Space) lies there, it is copied unless a store exists."""
+    """Open the store; return it, and whether the page is read-only. If a frozen store (of a
+    read-only page) lies in `here`, a temporary copy of it is opened. Else, if there is no store at
+    `path` yet, a seed store (of a published Space) in `here` is copied to `path`."""
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(here / FROZEN_STORE, copy)
@@ -120,7 +121,7 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
 
 def launch_settings(access: Access) -> dict[str, Any]:
     """Return the arguments of launch() that protect the server: visitors get no error traces, no
-    monitoring and no local files. Only the limits depend on the access mode."""
+    monitoring and no local files; file size and number of sessions are limited."""
     return {
         "show_error": False,
         "enable_monitoring": False,
@@ -137,10 +138,11 @@ def page_settings(
     *,
     mcp: bool = False,
     home: bool = True,
+    preview: Preview = lambda _: None,
 ) -> dict[str, Any]:
     """Return the arguments of launch() for the page's appearance and for checking the host, route
     and size of each request."""
-    settings = appearance_settings(home=home)
+    settings = appearance_settings(home=home, preview=preview)
     settings["app_kwargs"]["lifespan"] = serve_only(hosts)
     limits = Middleware(
         RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota, mcp=mcp
@@ -200,7 +202,10 @@ def main(arguments: list[str] | None = None) -> int:
         configure_queue(blocks, access)
         use_server_settings(blocks, limit_connections)
         settings |= start_settings(blocks)
-        shown = page_settings(access, quota, hosts, mcp=chosen.mcp, home=not frozen)
+        preview = partial(show_preview, page_store, engine)
+        shown = page_settings(
+            access, quota, hosts, mcp=chosen.mcp, home=not frozen, preview=preview
+        )
         requests = Middleware(PageRequests, on_request=partial(read_ahead, page_store))
         shown["app_kwargs"]["middleware"].append(requests)
         blocks.launch(**settings, **shown)

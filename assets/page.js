@@ -704,6 +704,13 @@
     document.body.classList.add("eh-following");
     document.querySelector("#eh-follow")?.click();
   };
+  // Once hidden, the loading screen must not come back, as it would when Home is opened.
+  const endLoading = () => { const screen = document.querySelector("#eh-loading"); if (screen && !screen.getClientRects().length) screen.remove(); };
+  for (const event of ["pointerdown", "keydown"]) document.addEventListener(event, endLoading, true);
+  // Home is drawn when it is opened, not while the page opens another tab.
+  evenhand.showHome = () => { if (!evenhand.blind && !document.querySelector("#eh-loading:is(.other-tab, .with-content)")) document.querySelector("#eh-show-studies")?.click(); };
+  // Inspect lists the comparisons of a study when its tab is opened.
+  evenhand.listComparisons = () => { if (!evenhand.blind) document.querySelector("#eh-show-inspect")?.click(); };
   evenhand.followed = (study) => { followedStudy = study; document.body.classList.remove("eh-following"); };
 
   // A run opens the Run tab when that shows its study, not the one before.
@@ -723,7 +730,7 @@
     setTimeout(() => { if (arriving) arrive(tab); }, 20000);
   };
   evenhand.arrived = () => { if (arriving) arrive(arriving); };
-  evenhand.shown = (study) => { document.querySelector("#eh-note")?.classList.remove("eh-stale"); shownStudy = study; evenhand.followStudy(study); evenhand.arrived(); };
+  evenhand.shown = (study) => { document.querySelector("#eh-note")?.classList.remove("eh-stale"); shownStudy = study; evenhand.followStudy(study); if (tabInView() === "inspect") evenhand.listComparisons(); evenhand.arrived(); };
 })();
 
 // ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers

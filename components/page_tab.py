@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,9 +18,9 @@ import gradio as gr
 from components import api_tab
 from components.filtering.filtered_study import FilteredStudy
 from components.home import tab as home_tab
-from components.html.markup import escape
+from components.html.markup import EMPTY, Markup, escape
 from components.inspect import tab as inspect_tab
-from components.inspect.url_selection import parse_selection
+from components.inspect.url_selection import Selection, parse_selection
 from components.layout import header
 from components.results import results_tab
 from components.results.controls.mark_selection import mark_selection
@@ -28,6 +28,7 @@ from components.results.controls.page_scripts import draw_script
 from components.results.controls.results_parts_tab import ResultsTab, parse_request, split_values
 from components.results.overview import tab as overview_tab
 from components.results.overview.run_outcome import run_outcome_html
+from components.results.overview_preview import overview_preview
 from components.results.remedies import tab as remedies_tab
 from components.results.remedies.pilots import pilot_file
 from components.results.view_drawing import render_view, study_finding
@@ -85,6 +86,7 @@ class PageParts:
     results: ResultsTab
     on_results: gr.Tab
     inspect: inspect_tab.InspectTab
+    on_inspect: gr.Tab
     share: share_tab.ShareTab
 
 
@@ -137,7 +139,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
                 run = run_tab.build()
         with gr.Tab("Results", id="results") as on_results:
             results = results_tab.build()
-        with gr.Tab("Inspect", id="inspect"):
+        with gr.Tab("Inspect", id="inspect") as on_inspect:
             inspect = inspect_tab.build()
         if engine:
             with gr.Tab("Vote", id="vote") as on_vote:
@@ -157,7 +159,9 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
     names: tuple[str, ...] = ("results", "inspect")
     if engine:
         names = ("home", "study", "run", "results", "inspect", "vote")
-    return PageParts(requested, top, tabs, names, interactive, results, on_results, inspect, share)
+    return PageParts(
+        requested, top, tabs, names, interactive, results, on_results, inspect, on_inspect, share
+    )
 
 
 def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
@@ -181,7 +185,7 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
             shown = gr.Dropdown(choices=[name], value=name, interactive=False)
             skipped = [gr.skip()] * (len(outputs) - 3)
             return [requested, shown, gr.Tabs(selected="vote"), *skipped]
-        first = []
+        first, opened = [], tab if tab in page.names else "results" if name else page.names[0]
         if interactive:
             asked = tab == "study" and name in names
             form = (
@@ -189,11 +193,15 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
                 if asked
                 else study_tab.show_initial_form(store)
             )
-            first = [*home_tab.show_home(store, interactive.engine), *form]
+            # Home is drawn when it is opened: counting the calls of large studies takes seconds.
+            home = [gr.skip()] * len(home_tab.opening_outputs(interactive.home))
+            if opened == "home":
+                home = home_tab.show_home(store, interactive.engine)
+            first = [*home, *form]
         return [
             requested,
             gr.Dropdown(choices=names, value=name if name in names else start),
-            gr.Tabs(selected=tab if tab in page.names else "results" if name else page.names[0]),
+            gr.Tabs(selected=opened),
             *first,
         ]
 
@@ -205,23 +213,47 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
 
 
 def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
-    """Start computing the results that a page with these query parameters will show.
+    """Start computing the overview of a study's results if a page with these query parameters opens
+    with it.
 
-    The computation runs in threads while the browser loads the page's code; the events that need
-    the results wait for them. Not done in public mode, because a VisitorStore needs the visitor of
-    a request.
+    This runs in two threads while the browser loads the page's code. In public mode nothing is
+    computed ahead, because the store needs the visitor of a request.
     """
     name = requested.get("study", "")
     if not name or requested.get("tab") != "results" or isinstance(store, VisitorStore):
         return
+    whole = FilteredStudy(store, name)
+
+    def opens_with_overview() -> bool:
+        return results_tab.first_view(whole, requested) == overview_tab.NAME
 
     def draw() -> None:
-        whole = FilteredStudy(store, name)
-        if results_tab.first_view(whole, requested) == overview_tab.NAME:
+        if opens_with_overview():
             render_view(store, name, overview_tab.NAME, whole.filter, {})
 
-    for work in (store.studies, draw):
+    def draw_last_cards() -> None:
+        """Compute the ranking and the agreement while `draw` still computes the position bias."""
+        if opens_with_overview():
+            overview_tab.draw_ranking(whole)
+            overview_tab.draw_people(whole)
+
+    for work in (draw, draw_last_cards):
         threading.Thread(target=_report_later, args=(work,), name="read ahead", daemon=True).start()
+
+
+def show_preview(
+    store: Store, engine: Engine | None, requested: Mapping[str, str]
+) -> Markup | None:
+    """Content of the loading screen: the overview with which the page opens, if it is already
+    drawn; None otherwise, during a run, and in public mode, as in `read_ahead`."""
+    if isinstance(store, VisitorStore):
+        return None
+    run = engine.latest_run(requested.get("study", "")) if engine else None
+    if run is not None and not run.finished.is_set():
+        return None
+    with contextlib.suppress(EvenhandError):
+        return overview_preview(store, requested)
+    return None
 
 
 def _report_later(work: Callable[[], object]) -> None:
@@ -245,7 +277,7 @@ def _bind_view(page: PageParts, store: Store) -> None:
         study gets its items only when its run starts."""
         return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
-    def show_study(name: str, requested: dict[str, str]) -> list[Any]:
+    def show_study(name: str, requested: dict[str, str], selection: Selection) -> list[Any]:
         if not name:
             return [gr.skip()] * len(outputs)
         size = header.show_study_size(store, name)
@@ -260,8 +292,25 @@ def _bind_view(page: PageParts, store: Store) -> None:
                 store, name, results, {} if inspected else wanted
             ).values(),
             *show_run(name),
-            *inspect_tab.render(store, parse_selection({**inspected, "study": name})),
+            *shown_comparisons(name, selection, inspected),
         ]
+
+    def shown_comparisons(
+        name: str, selection: Selection, address: Mapping[str, str]
+    ) -> Sequence[Any]:
+        """Outputs of Inspect for a study just chosen: the comparisons that the page address
+        names; else nothing until the tab is opened, since listing those of a large study takes a
+        second."""
+        if address:
+            return inspect_tab.render(store, parse_selection({**address, "study": name}))
+        if selection.study == name:  # a click has chosen both the study and a comparison
+            return [gr.skip()] * len(inspect_outputs)
+        return [Selection(), *[EMPTY] * (len(inspect_outputs) - 1)]
+
+    def show_inspect(name: str, selection: Selection) -> Sequence[Any]:
+        if not name or selection.study:
+            return [gr.skip()] * len(inspect_outputs)
+        return inspect_tab.render(store, parse_selection({"study": name}))
 
     run_outputs = [*interactive.run.outputs, top.pill] if interactive else []
     inspect_outputs = inspect_tab.view_outputs(page.inspect)
@@ -269,12 +318,16 @@ def _bind_view(page: PageParts, store: Store) -> None:
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     settle = draw_script(results, settling=True)
     top.study.change(None, top.study, None, js="(study) => evenhand.opening(study)")
-    top.study.change(show_study, [top.study, page.requested_view], outputs, **QUIET).then(
+    chosen = [top.study, page.requested_view, page.inspect.selection]
+    top.study.change(show_study, chosen, outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({settle})(...v)").then(
         None, top.study, None, js="(study) => evenhand.shown(study)"
     )
     page.on_results.select(**drawn, js=draw_script(results))
+    listed = gr.Button("Show the comparisons", visible="hidden", elem_id="eh-show-inspect")
+    listed.click(show_inspect, [top.study, page.inspect.selection], inspect_outputs, **QUIET)
+    page.on_inspect.select(None, None, None, js="() => evenhand.listComparisons()")
     if interactive:
         sized = [*run_outputs, top.note]
         interactive.on_run.select(show_run_and_size, top.study, sized, **QUIET)

@@ -56,8 +56,8 @@ class UnsavedStudy(FilteredStudy):
 
 @dataclass(frozen=True)
 class UnsavedRaters(Raters):
-    """Raters of a study without a store. `source` states whether better answers are known by design
-    or from people's votes; a store would contain this information."""
+    """Raters of a study without a store. `source` states how the better answers are known: by
+    design, or from people's votes."""
 
     source: TruthSource = "none"
 

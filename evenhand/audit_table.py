@@ -16,18 +16,17 @@ BY_JUDGE_AND_PROMPT: Final = frozenset(
         ("remedies", "risk"),
     }
 )  # fmt: skip
-"""Sections of the summary whose first two keys are a judge and a prompt."""
+"""Sections of the summary (paths of keys) in which the next two keys are judge and prompt."""
 BY_JUDGE: Final = frozenset({("agreement", "people")})
-"""Sections of the summary whose first key is a judge."""
+"""Sections (paths of keys) in which the next key is a judge."""
 UNNAMED: Final = ("position",)
-"""Section whose name is left out of the names of its measures: `consistency`, not
-`position.consistency`."""
+"""Section whose measures are named without it: `consistency`, not `position.consistency`."""
 
 Path = tuple[str, ...]
 
 
 def summary_table(summary: Mapping[str, Any]) -> pd.DataFrame:
-    """Flatten a summary to a table, one row per number; only estimates have intervals."""
+    """Convert a summary to a table, one row per number; only estimates have an interval."""
     rows = list(_section_rows(summary, ()))
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.astype({"value": np.float64, "low": np.float64, "high": np.float64})
@@ -75,7 +74,7 @@ def _is_estimate(part: Mapping[str, Any]) -> bool:
 
 
 def _entry_name(entry: Any, place: int) -> str:
-    """Name of an entry of a list: "measure: left − right" for a contrast, else its index."""
+    """Return the name of a list entry: "measure: left − right" for a contrast, else its index."""
     if isinstance(entry, Mapping) and {"measure", "left", "right"} <= entry.keys():
         return f"{entry['measure']}: {entry['left']} − {entry['right']}"
     return str(place)

@@ -49,8 +49,8 @@ _POINTS: Final = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 
 @metric
 def consistency() -> Metric:
-    """Compute the share of comparisons with the same verdict in both orders; nan if no comparison
-    has a verdict in both."""
+    """Compute the share of comparisons with the same verdict in both orders, among those with a
+    verdict in both; nan if there are none."""
 
     def compute(scores: list[SampleScore]) -> float:
         read = [one.score.metadata or {} for one in scores]
@@ -113,8 +113,8 @@ def _prompt(template: str, state: TaskState, other: str, order: str) -> str:
 
 
 def _recorded_verdict(scores: Mapping[str, Score], recorded: str, order: str) -> dict[str, str]:
-    """Return {order: outcome} from the score of the earlier scorer `recorded`; empty if it has no
-    verdict. `order` is the position of the evaluated answer there."""
+    """Return {order: outcome} from the score of the scorer named `recorded`; empty if it has no
+    verdict. `order` is the position in which that scorer showed the evaluated answer."""
     earlier = scores.get(recorded) if recorded else None
     if earlier is None:
         return {}
@@ -129,8 +129,8 @@ def _last_verdict(reply: str) -> str:
 
 
 def _outcome(letter: str, order: str) -> str:
-    """Return "win", "loss" or "tie" for the evaluated answer shown in position `order`; "" if
-    `letter` is empty."""
+    """Return "win", "loss" or "tie" for the evaluated answer, shown in position `order`; "" if
+    `letter`, the label of the verdict (C: tie), is empty."""
     if letter in ("", "C"):
         return "tie" if letter else ""
     return "win" if (letter == "A") == (order == "first") else "loss"

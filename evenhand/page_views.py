@@ -69,7 +69,6 @@ class ShownPage:
     height: int = PAGE_HEIGHT
 
     def close(self) -> None:
-        """Stop the page."""
         if self.process.poll() is None:
             self.process.terminate()
             self.process.wait(30)
@@ -140,7 +139,7 @@ def _free_port() -> int:
 
 
 def _save_copy(study: JudgedStudy) -> Path:
-    """Save a study's usable verdicts in a temporary store, for the page; return its path."""
+    """Save a study's usable verdicts in a new temporary store; return the path of the store."""
     from studies.exchange.recorded_studies import import_verdicts
     from studies.store.store import Store
 

@@ -27,11 +27,12 @@ def elo(
     rounds: int = 200,
     orders: int = 100,
 ) -> pd.DataFrame:
-    """Compute online Elo ratings from the rows as successive battles, with intervals from `rounds`
-    bootstrap samples of items; the highest rating is first.
+    """Compute online Elo ratings from the rows as successive battles, best first, with intervals
+    from `rounds` bootstrap samples of the items.
 
-    `order_low` to `order_high` contain 95 % of the ratings computed from the same rows in `orders`
-    shuffled orders of items. `winner`: a contestant, `first`, `second`, `left`, `right` or `tie`.
+    Online Elo depends on the order of the battles: from `order_low` to `order_high` are 95 % of the
+    ratings in `orders` random orders of the items. `winner` has contestants, or `first`, `second`,
+    `left`, `right` or `tie`.
     """
     frame = _frame(first, second, winner, item)
     rng = np.random.default_rng(SEED)
@@ -50,8 +51,8 @@ def bradley_terry(
     *,
     item: Iterable[object] | None = None,
 ) -> pd.DataFrame:
-    """Compute Bradley–Terry ratings on the Elo scale, best first, with intervals clustered by item
-    (sandwich)."""
+    """Compute Bradley–Terry ratings on the Elo scale, best first, with sandwich intervals clustered
+    by item. `winner` as in `elo`."""
     frame = _frame(first, second, winner, item)
     found = bradley_terry_ratings(frame)
     return _ratings({name: _columns(got) for name, got in found.items()}, COLUMNS)

@@ -28,13 +28,14 @@ COLUMNS: Final = [
 
 @dataclass(frozen=True, eq=False)
 class RemedyComparison:
-    """Decision rules over stored verdicts, with agreement and cost, on the same comparisons."""
+    """Remedies and the single call, compared on the same comparisons: `table` has one row for each
+    judge, prompt and decision rule."""
 
     section: dict[str, Any]
     table: pd.DataFrame
     recommendation: str
-    """Sentence for the judge and prompt whose single calls have the highest agreement: the
-    recommended rule, or that no remedy helps."""
+    """Sentence with the recommended rule, or that no remedy helps, for the judge and prompt whose
+    single calls have the highest agreement."""
 
     def __str__(self) -> str:
         return "\n".join(render_remedies(self.section))

@@ -159,8 +159,8 @@ def battle_frame(
     more: dict[str, pd.Series] | None = None,
     truth: Iterable[object] | None = None,
 ) -> pd.DataFrame:
-    """Build the judgement frame from three columns (contestant shown first, shown second, winner)
-    and optional further columns `more`."""
+    """Build the judgement frame from columns: contestant shown first, shown second, winner. `more`
+    has further columns; `truth` is the better answer, written like the winner."""
     firsts, seconds = _texts(first), _texts(second)
     winners = _texts(winner)
     if not len(firsts) == len(seconds) == len(winners):
@@ -210,7 +210,7 @@ def _text(value: object) -> str:
 def _slots(
     column: str, words: list[str], firsts: list[str], seconds: list[str]
 ) -> npt.NDArray[np.int8]:
-    """Slot of each row's winner word: 0 first, 1 second, TIE, or NO_PICK for an empty word."""
+    """Slot named by each row's word: 0 first, 1 second, TIE, or NO_PICK for an empty word."""
     found = np.empty(len(words), np.int8)
     for row, (word, first, second) in enumerate(zip(words, firsts, seconds, strict=True)):
         if word and word == first:

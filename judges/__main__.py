@@ -144,8 +144,8 @@ def run_study(options: argparse.Namespace) -> int:
 
 
 def retry_failed(options: argparse.Namespace) -> int:
-    """Repeat failed calls, including those with an empty or truncated reply. Such a reply is
-    replaced only by a new reply, never by a failure."""
+    """Make calls again that failed or got an empty or truncated reply. A stored reply is replaced
+    only by a new reply, never by a failure."""
     if options.study is not None:
         made, store = _load_plan(options.study), Store(options.store)
         confirm(made.study, store, options)

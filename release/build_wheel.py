@@ -47,8 +47,8 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "mcp": ("gradio[mcp]>=6.31,<7",),
     "inspect": ("inspect-ai>=0.3.200",),
 }  # fmt: skip
-"""Extra -> its packages with lowest versions; the measures were checked with the versions in
-requirements.txt."""
+"""Extra (optional part of the installation) -> its packages with lowest versions; the measures were
+checked with those in requirements.txt."""
 
 
 @dataclass(frozen=True, slots=True)

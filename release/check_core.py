@@ -2,8 +2,7 @@
 
     PYTHON_OF_THE_VENV release/check_core.py
 
-Run it in a folder with modules named like the checkout's packages, to check that these are not
-imported.
+The checks run in a folder whose modules `judges`, `metrics`, … raise an error if imported.
 """
 
 from __future__ import annotations

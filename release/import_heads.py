@@ -74,16 +74,16 @@ def _import_edits(source: str, name: str, tree: ast.Module) -> Iterator[_Edit]:
 
 
 def _head_edit(lines: list[str], line: int, module: str, column: int) -> _Edit:
-    """Return the edit that puts "evenhand." before the name of a module, which is searched from the
-    byte `column` of its line on."""
+    """Return the edit that puts "evenhand." before the first occurrence of `module` in a line from
+    byte `column` on."""
     start = len(lines[line - 1].encode()[:column].decode())
     place = lines[line - 1].index(module, start)
     return _Edit(line, place, place, f"{PACKAGE}.")
 
 
 def _check_binding(tree: ast.Module, alias: ast.alias, where: str) -> None:
-    """Raise CannotRewrite for `import judges.x` if the code uses `judges.x`, because the rewritten
-    import would bind the name `evenhand` instead of `judges`."""
+    """Raise CannotRewrite if the code imports `judges.x` and uses the name `judges.x`: the import
+    in the wheel would define the name `evenhand` only."""
     if alias.asname is not None:
         return
     for node in ast.walk(tree):
@@ -94,7 +94,7 @@ def _check_binding(tree: ast.Module, alias: ast.alias, where: str) -> None:
 
 
 def _string_edits(source: str, modules: set[str]) -> Iterator[_Edit]:
-    """Yield the edits of module names and commands inside strings and f-strings."""
+    """Yield the edits that change module names and commands inside strings and f-strings."""
     lines = source.splitlines(keepends=True)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if tokenize.tok_name[token.type] not in ("STRING", "FSTRING_MIDDLE"):
@@ -117,7 +117,7 @@ def _span(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> Ite
 
 
 def _line_edits(before: str, after: str, start: tuple[int, int]) -> Iterator[_Edit]:
-    """Yield one edit for each changed line of a token; a rewrite never adds or removes lines."""
+    """Yield one edit for each line that differs between `before` and `after`, texts of a token."""
     pairs = zip(before.split("\n"), after.split("\n"), strict=True)
     for number, (old, new) in enumerate(pairs):
         column = start[1] if number == 0 else 0

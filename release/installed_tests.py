@@ -53,7 +53,7 @@ _MODULE_OPTION: Final = re.compile(rf'(-m(?:", "| ))({_PACKAGES})(?=[" ])')
 _IMPORT_IN_TEXT: Final = re.compile(
     rf'((?:"|^\s*|; )(?:from|import) )({_PACKAGES})(?=[.\s,;"])', re.MULTILINE
 )
-"""Imports in programs that tests write; imports of the tests themselves are rewritten earlier."""
+"""Imports inside texts, as in programs that tests write; other imports are rewritten earlier."""
 _IMPORTED_APP: Final = re.compile(rf"^(\s*)import {PACKAGE}\.app$", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(rf'"((?:{_PACKAGES})(?:\.\w+)+)\.(\w+)"')
 
@@ -84,7 +84,7 @@ def copy_tests(folder: Path, root: Path = ROOT) -> int:
 
 
 def _is_needed(inside: Path) -> bool:
-    """Whether a file is copied: a test that is run with the wheel, or a file without tests, which
+    """Whether a file is copied: a test that is run with the wheel, or a file that is no test, which
     tests may import."""
     if inside.name in LEFT_OUT:
         return False
@@ -102,7 +102,7 @@ def _rewrite(path: Path, name: str, modules: set[str]) -> str:
 
 
 def _attribute(match: re.Match[str], modules: set[str]) -> str:
-    """Dotted name of a module's attribute, as given to monkeypatch, with "evenhand." added."""
+    """Add "evenhand." to a dotted name in quotes if it is an attribute of one of the `modules`."""
     if match[1] not in modules:
         return match[0]
     return f'"{PACKAGE}.{match[1]}.{match[2]}"'

@@ -37,8 +37,8 @@ QUESTION_META: Final = "question"
 """Key of `Item.meta` with a common id for items that share a question or a conversation; intervals
 count items with the same id as one cluster."""
 REPEATED_META: Final = "repeated_answers"
-"""Key of `Item.meta` whose value names, one per line, the contestants that give this item's answer
-to other questions too (studies/texts/repeated_answers.py)."""
+"""Key of `Item.meta` with the names, one per line, of the contestants that answer other questions
+with the same text as this one (studies/texts/repeated_answers.py)."""
 
 PASS: Final = "pass"
 FAIL: Final = "fail"
@@ -115,10 +115,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Rules and form texts of one key of the study file, declared beside the key's dataclass field.
+    """Rules for a key of the study file, and its texts in the form: `seed: Annotated[int, Key(…)]`.
 
-    Parser, JSON schema, key order and form controls are derived from the fields with a `Key`
-    (`studies/spec/keys.py`, `schema.py`); a field without a `Key` is not part of the file.
+    Parser, JSON schema, key order and form controls are derived from the dataclass fields with such
+    an annotation; a field without a `Key` is not part of the file.
     """
 
     label: str = ""
@@ -230,12 +230,12 @@ class JudgeSpec:
     simulation: Mapping[str, object] = field(default_factory=dict)
     """Parameters of a simulated judge; in the study file they are keys of the judge itself."""
     timeout_s: Annotated[float, Key("Time limit", low=1, high=3600)] = 180.0
-    """Seconds after which a call without a complete reply is given up; with `stream`, seconds until
-    the first token of the reply. This field and the fields below are not part of a call's key."""
+    """Seconds after which an attempt without a complete reply fails; with `stream`, without a first
+    token of the reply. This field and the fields below are not part of a call's key."""
     max_attempts: Annotated[int, Key("Attempts", low=1, high=20)] = 6
     """Maximum number of attempts at one call, retries included."""
     stream: Annotated[bool, Key("Stream")] = False
-    """Whether the reply is requested token by token, so that a silent call can be detected."""
+    """Whether the reply is streamed, so that a call that stalls is detected after `idle_s`."""
     idle_s: Annotated[float, Key("Silence limit", low=1, high=3600)] = 60.0
     """Seconds without any data after which a stream is given up."""
     connect_s: Annotated[float, Key("Connection limit", low=0.1, high=300)] = 10.0
@@ -267,8 +267,8 @@ class Ask:
     """One request to one judge.
 
     `shown` lists the contestants in the order shown, `labels` the label of each slot (for a verdict
-    on one answer: the options of the verdict in the order listed). The key is a hash of the whole
-    canonical request.
+    on one answer: the options of the verdict in the order listed). `noise` marks noise-floor
+    repeats. For an extraction judge, `reads` is the key of the call whose reply it reads.
     """
 
     key: str
@@ -282,13 +282,12 @@ class Ask:
     unrelated_item: str | None = None
     reads: str | None = None
     orders: int = 1
-    """Number of planned orders of this comparison. A comparison is complete when the verdicts of
-    all its orders are readable."""
+    """Number of planned orders of this comparison; 0 for a recorded verdict of unknown order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict read from a reply, in terms of the slots shown; `pick` is None if the reply
+    """The verdict read from a reply; `pick` is the index of a slot or "tie", None if the reply
     contains only scores."""
 
     pick: int | Literal["tie"] | None = None
@@ -332,7 +331,7 @@ class Judgement:
     detail: str = ""
     """Readable reason for a missing verdict (the provider's message without secrets)."""
     top_logprobs: str = ""
-    """Candidates for the reply's last token as JSON, [[token, log-probability], …]; for a rubric,
+    """Most probable last tokens of the reply as JSON, [[token, log-probability], …]; for a rubric,
     one such list per criterion. Stored so that label probabilities can be recomputed."""
 
     @property

@@ -191,7 +191,7 @@ LOGIN_SETTINGS: Final[tuple[Setting[str] | Setting[tuple[str, ...]], ...]] = (
     SPACE_HOST,
     *_LOGIN,
 )
-"""Variables that Gradio's login needs in addition to `SYSTEM`, which is not in this list."""
+"""Variables that Gradio's login needs, except `SYSTEM`."""
 
 ALL_SETTINGS: Final = (
     *(value for value in tuple(globals().values()) if isinstance(value, Setting)),

@@ -35,12 +35,13 @@ def elo_curve_figure(
     height: int = 380,
     revision: str = "elo",
 ) -> Figure:
-    """Figure of Elo ratings after each battle: lines for one order of battles (if `lines` is set),
-    bands over shuffled orders.
+    """Figure of Elo ratings after each battle: a line per model for one order of the battles (if
+    `lines` is set), and a band per model for shuffled orders.
 
-    The order of `curves` determines the models' colours. `limits` are the Bradley–Terry ratings,
-    drawn as dotted lines. With `replay` the page adds a slider under the plot that shows the
-    ratings at any number of battles. A redrawn chart with the same `revision` keeps its zoom.
+    `battles` are the numbers of battles at which `curves` (model -> ratings) and `band` (model ->
+    lower and upper edge) have values. `limits` are the Bradley–Terry ratings, drawn as dotted
+    lines. `replay` adds a slider under the plot that shows the ratings after any number of battles.
+    A redrawn chart with the same `revision` keeps its zoom.
     """
     keep = thin_indices(len(battles))
     x = [battles[i] for i in keep]

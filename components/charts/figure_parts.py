@@ -135,8 +135,8 @@ def side_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
 def add_name_labels(
     names: Sequence[str], notes: list[dict[str, Any]]
 ) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
-    """Add the names of the chart's rows to the annotations `notes`; return the left margin in
-    pixels, all annotations, and the layout changes for a narrow page."""
+    """Label the chart's rows with `names`. Returns the left margin in pixels, all annotations
+    (names and `notes`), and the layout changes for a narrow page."""
 
     def label(most: int, size: int) -> tuple[int, list[dict[str, Any]]]:
         margin = _name_width(names, most, size)

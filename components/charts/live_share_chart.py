@@ -36,8 +36,8 @@ class SharePoint:
 
 
 def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Figure:
-    """Figure of the first-position share after each verdict; its y range is fixed, so that redrawn
-    charts can be compared."""
+    """Figure of the first-position share after each verdict; its y range is one of two fixed
+    ranges, so that redrawn charts can be compared."""
     points = [points[i] for i in thin_indices(len(points))]
     last = points[-1] if points else None
     colour = _lean_colour(last, even)
@@ -96,11 +96,11 @@ def _lean_colour(last: SharePoint | None, even: float) -> str:
 
 
 def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
-    """The y range: 25 percentage points to each side of an even share, or 0 to 1.
+    """The y range: 0.25 to 0.75, or 0 to 1.
 
-    The range 0 to 1 is used if an even share is not 50 %, or if the latest share (or any share of
-    at least 20 verdicts) comes close to the limits of the narrow range. An axis fitted to the data
-    would make small and large changes look alike, so there are only these two ranges.
+    The range 0 to 1 is used if an even share is not 50 %, or if the latest share (or a share of at
+    least 20 verdicts) is below 0.28 or above 0.72. There are only two ranges because an axis fitted
+    to the data would make small and large changes look alike.
     """
     settled = [p.value for p in points if p.n >= 20 or p is points[-1]]
     if abs(even - 0.5) < 0.01 and all(0.28 < value < 0.72 for value in settled):

@@ -196,8 +196,8 @@ def _slot_share(row: SlotRow, slot: int) -> Estimate:
 def _bar_labels(
     row: SlotRow, slot: int, place: float, chance: float, *, named: bool
 ) -> list[dict[str, Any]]:
-    """Labels beside the bars of one position: its share and, with `named`, its ordinal, since bars
-    from the third position on have the same colour."""
+    """Label at the end of a bar: the share of position `slot` and, with `named`, its ordinal, since
+    bars from the third position on have the same colour. `place`: the bar's y coordinate."""
     estimate = _slot_share(row, slot)
     if estimate.value is None:
         return []

@@ -16,7 +16,7 @@ from components.html.markup import Markup, fill, join
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 16.0, 14.0, 42.0
 CHARACTER_WIDTH: Final = 7.2
-"""Mean width of a character of a name, in pixels of the drawing."""
+"""Assumed mean width of one character, in pixels, to estimate the width of a name."""
 STEPS: Final = (0.05, 0.1, 0.2)
 Scale = Callable[[float], float]
 Point = tuple[float, float]
@@ -90,7 +90,7 @@ def axes(
 
 
 def round_shares(low: float, high: float) -> list[float]:
-    """At most six equally spaced round shares, from at or below `low` to at or above `high`."""
+    """At most six equally spaced round shares that cover the range `low` to `high`."""
     for step in STEPS:
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first <= 5:

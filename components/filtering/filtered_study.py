@@ -43,18 +43,18 @@ class FilteredStudy:
 
     @cached_property
     def shared_values(self) -> dict[tuple[Any, ...], Any]:
-        """Results that all panels drawn from this object share (`memo.share_in_drawing`)."""
+        """Cache of `memo.share_in_drawing`: function and arguments -> result."""
         return {}
 
     @cached_property
     def version(self) -> StudyVersion:
-        """Version of the study, read before the judgements of this object, which may be newer."""
+        """Version of the study, read before its judgements, so never newer than they are."""
         return self.store.version(self.name)
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
-        """The result of `work`, computed once per version of the study and per key `what`. The
-        version is the one that this object read first: if a reply arrives during `work`, the study
-        has a new version, for which the result is computed again."""
+        """The result of `work`, computed once per version of the study; `what` identifies the
+        computation, with its arguments. A reply that arrives during `work` makes a new version, for
+        which the result is computed again."""
         return self.store.memoised(self.name, what, work, self.version)
 
     @cached_property
@@ -95,7 +95,7 @@ class FilteredStudy:
 
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
-        """Selected rules: for combining both orders, and for counting unreadable replies."""
+        """Counting rule in use: how the two orders are combined, and how unusable replies count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         combine = counting_rule(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need

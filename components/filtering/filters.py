@@ -46,7 +46,7 @@ def combine_text(combine: str) -> str:
 
 
 FILTER_COLUMNS: Final = ("judge", "prompt", "category", "item")
-"""Categorical columns; filtering also removes the categories that no remaining row has."""
+"""Categorical columns from which a filter also removes the categories without rows."""
 WITH_SUSPECTS: Final = "with"
 WITHOUT_SUSPECTS: Final = "without"
 
@@ -101,7 +101,7 @@ def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
-    """Frame in which all people are one judge if there are no model judges; else unchanged."""
+    """Frame with all people as one judge if it has no model judges; else the frame unchanged."""
     if frame.empty or not _human_mask(frame).all():
         return frame
     return pool_people(frame, PEOPLE)
@@ -114,7 +114,7 @@ def _human_mask(frame: pd.DataFrame) -> np.ndarray:
 
 
 def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
-    """Map each (judge, prompt) in a frame to its shortest unambiguous name."""
+    """Name each (judge, prompt) of a frame as in `short_names`."""
     judge, prompt = frame["judge"].cat, frame["prompt"].cat
     one, two = (column.codes.to_numpy().astype(np.int64) for column in (judge, prompt))
     named, prompts = (one >= 0) & (two >= 0), len(prompt.categories)
@@ -124,7 +124,8 @@ def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
 
 
 def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """Map each given pair (judge, prompt) to its shortest unambiguous name."""
+    """Name each (judge, prompt) by its prompt if there is one judge, by its judge if there is one
+    prompt, else as "judge, prompt"."""
     judges = {judge for judge, _ in cells}
     prompts = {prompt for _, prompt in cells}
     named: dict[tuple[str, ...], str] = {}

@@ -23,9 +23,9 @@ TruthSource = Literal["design", "people", "none"]
 
 @dataclass(frozen=True)
 class Raters:
-    """The filtered rows of a study, grouped by rater. The filters on judge and prompt do not apply
-    to people: people have no prompt, so a prompt filter would remove them. In `frame` the column
-    `judge` holds the rater's name; a judge with two prompts is two raters."""
+    """The filtered rows of a study, grouped by rater. People are not filtered by judge or prompt,
+    since they have no prompt. In `frame` the column `judge` holds the rater's name; a judge with
+    two prompts is two raters."""
 
     filtered_study: FilteredStudy
 
@@ -102,20 +102,20 @@ class Raters:
 
 @memoise_by_study
 def truth_source(view: FilteredStudy) -> TruthSource:
-    """Source of the better answers: "people" if they are known from votes only, else "design". The
-    page calls a verdict "correct" only if the better answer is known by design."""
+    """Source of the better answers: "people" if they are known by votes only, else "design". The
+    page calls a verdict "correct" only with "design"."""
     items = view.store.item_facts(view.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"
 
 
 def accuracy_label(view: FilteredStudy) -> str:
-    """The label of the accuracy measure, which depends on how the better answers are known. A
-    majority of people that is a tie gives no better answer."""
+    """Label of the accuracy measure: accuracy if better answers are known by design, agreement with
+    people's preference if they are known by votes."""
     return ACCURACY_LABEL if truth_source(view) == "design" else PREFERENCE_LABEL
 
 
 def rater_selection(raters: Raters, rater: str) -> dict[str, str]:
-    """Judge and prompt of a rater, as sent by a click on its point or bar in a chart."""
+    """The filters {"judge": …, "prompt": …} that a click on a rater's point or bar sends."""
     judge, prompt = raters.names.get(rater, ("", ""))
     return {"judge": judge, "prompt": prompt}

@@ -39,8 +39,8 @@ def demo_parts(store: Store) -> list[Markup]:
 
 
 def _computed_demo(store: Store) -> tuple[Markup, Markup, Markup]:
-    """HTML of the demo's headline, coloured squares (the position picked in each order) and table,
-    computed once for all visitors. People's votes on the demo are left out."""
+    """HTML of the demo's headline, squares and table, computed once for all visitors and without
+    people's votes."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> tuple[Markup, Markup, Markup]:
@@ -89,7 +89,7 @@ def squares_html(frame: pd.DataFrame) -> Markup:
 
 def grid_html(pairs: Sequence[OrderPair], told: str) -> Markup:
     """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
-    Two squares of the same colour in a column mean that the position decided, not the answer.
+    The same colour twice means that the same position was picked after the swap.
     `told`: the finding in words, also for screen readers."""
     lines = join(
         fill(

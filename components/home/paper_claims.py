@@ -1,7 +1,8 @@
-"""Questions of three papers as cards on the Home tab: the printed numbers, Evenhand's, and doubts.
+"""Questions of three papers as cards on the Home tab: the paper's printed numbers, Evenhand's
+numbers, and why the paper's answer is doubtful.
 
-Numbers are computed from the tables in assets/published and from the recorded demo; only
-statements of a paper's text are constants.
+Numbers are computed from the tables in assets/published and from the recorded demo; only statements
+of a paper's text are constants.
 """
 
 from __future__ import annotations
@@ -42,8 +43,7 @@ LARGER_JUDGE: Final = "Qwen 1.5B"
 PLAIN_PROMPT, WARNING_PROMPT = "brief-letters", "brief-warning"
 """Prompts of the recorded demo: without and with a warning against position bias."""
 MAX_REPEAT_DIFFERENCE: Final = 0.12
-"""Largest difference of a model's scores between two repeats of a run, as reported by the authors
-of Grade Score."""
+"""Largest difference of a model's scores between two repeats, as the Grade Score paper reports."""
 VISIT_COMPARISONS: Final = 700
 """Number of comparisons with which VisIT-Bench assesses a new model."""
 
@@ -67,13 +67,14 @@ class PaperClaim:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRates:
-    """Rates of recorded verdicts: single verdicts that are right; comparisons with the same winner
-    in both orders (`decided`); among these, comparisons whose winner is the better answer."""
+    """Rates of recorded verdicts. `right_when_decided`: share of right winners among the
+    comparisons with the same winner in both orders."""
 
     right: float
-    """Share of verdicts of single calls that choose the better answer, where it is known."""
+    """Share of right verdicts with one call per comparison, in a random order, where the better
+    answer is known."""
     decided: float
-    """Share of comparisons in which both orders have the same winner."""
+    """Share of comparisons with the same winner in both orders."""
     right_when_decided: float
 
 
@@ -258,8 +259,9 @@ AlignmentPair = tuple[PublishedAlignment, PublishedAlignment]
 
 
 def _alignment_pairs(by: str) -> list[AlignmentPair]:
-    """Pairs of rows of Creation-MMBench's Table 7 (rows "overall") that differ in one setting: (one
-    order, both orders) for `by` "dual", (image description, images) for `by` "sees"."""
+    """Pairs of rows of Creation-MMBench's Table 7 that differ in one setting: (one order, both
+    orders) for `by` "dual", (judge reads image descriptions, judge sees images) for `by` "sees".
+    Only rows on all models together ("overall")."""
     rows = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()
@@ -281,7 +283,7 @@ def _value(row: PublishedAlignment) -> float:
 
 
 def count_overlaps(pairs: Sequence[AlignmentPair]) -> int:
-    """Number of pairs in which the two rows' intervals of Consistency overlap."""
+    """Number of pairs whose two rows have overlapping intervals of the paper's "Consistency"."""
     bounds = [[(row.consistency.low, row.consistency.high) for row in pair] for pair in pairs]
     return sum(
         (one[0] or 0.0) <= (two[1] or 0.0) and (two[0] or 0.0) <= (one[1] or 0.0)

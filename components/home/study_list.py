@@ -56,7 +56,7 @@ Dot = Literal["ready", "running", "unfinished", "done"]
 
 @dataclass(frozen=True, slots=True)
 class StudyState:
-    """State of a study in the list, the tab that a click on it opens, and the colour of its dot."""
+    """State of a study in the list: its text, the tab that a click opens, the colour of its dot."""
 
     text: str
     tab: str
@@ -117,8 +117,8 @@ def studies_html(
 
 
 def _show_all(studies: int) -> Markup:
-    """HTML button that shows all rows of a list longer than MAX_ROWS. Until it is pressed,
-    assets/page.js hides the further rows, except those that a search finds."""
+    """HTML button that shows all rows; empty for at most MAX_ROWS rows. Until it is pressed,
+    assets/page.js shows only the first MAX_ROWS rows and those that a search finds."""
     if studies <= MAX_ROWS:
         return EMPTY
     return fill(
@@ -162,8 +162,7 @@ def _row_html(
 
 
 def _judges_text(store: Store, name: str) -> str:
-    """Name of the only judge, or the number of judges; for a study without calls, read from its
-    study file."""
+    """Name of the only judge, or the number of judges."""
     judges = {judge for judge, *_ in store.ask_counts(name) if not judge.startswith(HUMAN_PREFIX)}
     if not judges:
         with contextlib.suppress(EvenhandError):  # opening the study reports the error

@@ -47,9 +47,7 @@ from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
-REFRESH_STUDIES: Final = (
-    "() => evenhand.blind || document.querySelector('#eh-show-studies')?.click()"
-)
+SHOW_HOME: Final = "() => evenhand.showHome()"
 MARK_DRAWN: Final = "() => evenhand.demoDrawn()"
 """Script that keeps the button of the demo disabled while the run is active."""
 REMEMBER_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.rememberTab()"}
@@ -223,13 +221,16 @@ def bind(
     _bind_doors(tab, study, header, tabs, store)
     _bind_studies(tab, study, header, tabs, store, engine)
 
-    def refresh() -> Markup:
-        return studies_html(store, active_studies(store, engine))
+    def show() -> list[Any]:
+        shown = show_home(store, engine)
+        if engine.active_run(live_demo_name(store)) is None:
+            return [gr.skip(), *shown]
+        return [gr.Timer(active=True), *live_demo_parts(store, engine), *shown[2:]]
 
     # A voter's page shows no Home tab, and is sent no names of studies and judges.
     fresh = gr.Button("Show the studies", visible="hidden", elem_id="eh-show-studies")
-    fresh.click(refresh, None, tab.studies, **QUIET)
-    on_tab.select(None, None, None, js=REFRESH_STUDIES)
+    fresh.click(show, None, [tab.timer, *opening_outputs(tab)], **QUIET)
+    on_tab.select(None, None, None, js=SHOW_HOME)
 
 
 def _names(store: Store) -> list[str]:

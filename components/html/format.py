@@ -54,8 +54,8 @@ def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> st
 
 
 def even_share(options: Collection[int]) -> str:
-    """Format the share of one option if all N options are equally likely, such as "25 %"; for
-    several numbers of options, such as "25 to 50 %"."""
+    """Format 1/N as per cent, the share of each of N equally likely options: "25 %" for N = 4; for
+    several values of N the range, such as "25 to 50 %"."""
     low, high = share(1 / max(options), 0), share(1 / min(options), 0)
     return low if low == high else f"{low.removesuffix(f'{NARROW_SPACE}%')} to {high}"
 
@@ -69,7 +69,7 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
 
 
 def _bound_sign(estimate: Estimate) -> str:
-    """Sign "≥ " or "≤ " for an estimate with only a lower or only an upper bound; else empty."""
+    """Sign "≥ " if an estimate has only a lower bound, "≤ " if only an upper one; else empty."""
     if is_known(estimate.low) == is_known(estimate.high):
         return ""
     return f"≥{NARROW_SPACE}" if is_known(estimate.low) else f"≤{NARROW_SPACE}"
@@ -153,14 +153,14 @@ def approximate_count(value: int) -> str:
 
 
 def truncate(text: str, most: int) -> str:
-    """Put a text on one line of at most `most` characters; a cut is marked by an ellipsis."""
+    """Put a text on one line; after `most` characters the rest is replaced by an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[:most].rstrip() + " …"
 
 
 def lean_text(lean: Estimate | None) -> str:
-    """Text on the preference for one position (positive: the second), with its interval; empty if
-    the preference has no interval."""
+    """Text such as " (3.1 points toward first [0.4, 5.8])" for a preference for one position
+    (negative: for the first); empty without an interval."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)

@@ -27,18 +27,18 @@ from components.html.tables.table import Matrix
 from studies.domain import Estimate
 
 MIN_INK_ITEMS: Final = 10
-"""Number of items below which the number in a coloured cell is grey."""
+"""Number of items below which a coloured cell shows its number in grey."""
 _MAX_TURNED_ROWS: Final = 6
-"""Maximum rows of a matrix that is transposed on a phone; larger matrices scroll instead."""
+"""Maximum rows of a matrix that is transposed on a phone; a larger one scrolls."""
 _CROWDED_COLUMNS: Final = 7
-"""Number of columns above which narrow panels show intervals only in the hover card."""
+"""Number of columns above which a matrix in a narrow panel shows intervals only on hover."""
 _MANY_COLUMNS: Final = 12
 _SOFT_HYPHEN, _ZERO_WIDTH_SPACE = "\u00ad", "\u200b"
 _SYLLABLE_BREAK: Final = re.compile(
     r"(?<=[aeiouy][^\Waeiouy])(?=[^\Waeiouy][aeiouy]\w{2,})", re.IGNORECASE
 )
-"""Place for a line break in a word: between two consonants that stand between vowels, with at least
-four letters after it."""
+"""Place for a line break in a word: between two consonants with a vowel on each side, if at least
+four letters follow."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _UNBROKEN: Final = re.compile(rf"[^\s{_SOFT_HYPHEN}/_-]{{12}}(?=[^\s{_SOFT_HYPHEN}/_-])")
 _BREAKS: Final = re.compile(rf"[-_/]|{_ZERO_WIDTH_SPACE}")
@@ -87,14 +87,13 @@ def matrix_html(
 ) -> Markup:
     """HTML of the matrix, with its colour scale below.
 
-    `cells[row, column]` is an Estimate; a dash marks None or a missing cell. `total` separates the
-    first column from the others. A click on a cell sends {keys[0]: row, keys[1]: column}, or
-    `select[row, column]` if it is given. `turns`: swap rows and columns on a phone; by default this
-    is done for up to six rows, but never where row and column have different roles ("row beats
-    column"). `more` adds lines to the hover card. `beside` adds a small line to the cell, shown
-    even where there is no room for intervals. Cells of fewer than `least` verdicts are hatched.
-    `aside` is a text at the end of the colour scale. `strengths` are colour strengths from 0 to 1,
-    for cells whose colour does not depend on the value alone. `end` adds a column without colour.
+    A missing or unknown estimate is shown as a dash. `total`: set the first column apart. A click
+    on a cell sends {keys[0]: row, keys[1]: column}, or `select[row, column]` if given. `turns`:
+    transpose the matrix on a phone; by default if it has up to six rows and is no table of wins
+    ("row beats column"). `more`: further lines of a hover card. `beside`: a small line in the cell
+    itself. Cells with fewer than `least` verdicts are hatched. `aside`: text after the colour
+    scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
+    `end`: a last column without colour.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -144,7 +143,7 @@ class _MatrixOptions:
         return f"{self.scale.name} by {self.keys[0]} and {self.keys[1]}"
 
     def has_few(self, estimate: Estimate) -> bool:
-        """Whether an estimate is based on too few items or verdicts for its cell to be coloured."""
+        """Whether the estimate's items or verdicts are too few for a coloured cell."""
         if estimate.value is None:
             return False
         return 0 < estimate.items < MIN_COLOURED_ITEMS or 0 < estimate.n < self.min_verdicts
@@ -374,8 +373,8 @@ def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class StaticCell:
-    """One cell of a matrix without clicks: value, lines of the hover card, warning level (0: no
-    warning), and text below the value."""
+    """One cell of a matrix without clicks: value, lines of its hover card, warning level (0: none),
+    and the text below the value."""
 
     value: float
     lines: tuple[str, ...] = ()

@@ -56,14 +56,14 @@ class Kpi:
     link: str = ""
     select: Any = None
     meter: tuple[float, float] | None = None
-    """Shares of the budget, 0 to 1: spent so far, and forecast for the whole study."""
+    """Shares of the budget, from 0 to 1: spent so far, and expected for the whole study."""
 
 
 def share_kpi(
     label: str, estimate: Estimate, *, before: str = "", after: str = "", beside: str = ""
 ) -> Kpi:
-    """Key figure of a share, with its interval and n between the texts `before` and `after`.
-    `beside`: the level to compare a measured share with, such as "chance 50 %"."""
+    """Key figure of a share, with a note: `before`, interval, n, `beside` (the level to compare the
+    share with, such as "chance 50 %"), `after`."""
     if estimate.value is None:
         note = estimate.note or "not measured"
     else:
@@ -279,8 +279,8 @@ def run_pill(
     kind: Literal["running", "waiting", "bad"] = "running",
     calls: tuple[int, int] | None = None,
 ) -> Markup:
-    """HTML of the run's state in the header; a phone shows only the text after the last space ("65
-    %"). `calls`: calls done and planned, for the note "Partial" on the Results tab."""
+    """HTML of the run's state in the header. Of a text such as "Running 65 %" a phone shows only
+    the part after the last space. `calls`: number of calls done, and planned."""
     word, _, last = text.rpartition(" ")
     counts = {"data-done": calls[0], "data-planned": calls[1]} if calls else {}
     return wrap(

@@ -12,7 +12,7 @@ from components.html.pieces import empty_state, status_badge, verdict_chip, wrap
 from studies.domain import STATUSES, Status
 
 MAX_QUESTION: Final = 200
-"""Maximum characters of a question sent to the page, which shows as many as fit in one line."""
+"""Maximum characters of a question that are sent to the page; the rest is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,6 @@ class ReplyRow:
     judge: str = ""
     """The judge's name, in a run with several judges."""
     question: str = ""
-    """The question whose answers were compared."""
 
 
 def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> Markup:

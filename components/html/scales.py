@@ -13,11 +13,11 @@ COLOUR_BINS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ColourScale:
-    """A mapping of values to colours, with a fixed range that does not depend on the data.
+    """A mapping of values to colours; its range is fixed and does not depend on the data.
 
-    `blank`: the value without colour; `full`: the value with the strongest colour. On a diverging
-    scale (kinds `f` and `r`) `full` is the end for the first position or a win; the other end is as
-    far from `blank` in the other direction.
+    The value `blank` has no colour, `full` the strongest colour. Scales of kind `f` (first or
+    second position) and `r` (better or worse) have a second colour for values on the other side of
+    `blank`.
     """
 
     name: str
@@ -30,12 +30,11 @@ class ColourScale:
     unit: str = "%"
     signed: bool = False
     is_two_sided: bool = False
-    """Whether values above and below `blank` are both coloured: a slot chosen too often and one
-    chosen too seldom both show bias."""
+    """Whether values above and below `blank` get the same colour."""
 
     def css_class(self, value: float) -> str:
-        """CSS class of a value: `kind` and a step from 0 to 20, such as b7; f0 is the second
-        position, f20 the first, r0 worse, r20 better."""
+        """CSS class of a value: `kind` and a step from 0 to 20. b0 has no colour, b20 the
+        strongest; f0 is the second position, f20 the first; r0 is worse, r20 better."""
         strength = (value - self.blank) / (self.full - self.blank)
         if self.is_two_sided:
             strength = abs(strength)
@@ -78,8 +77,8 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     1,
     "of 1",
 )
-"""Colour scale for entropy: the colour shows the distance from the band expected without a position
-effect, in widths of that band."""
+"""Scale for an entropy whose colour shows how far it lies below 1, compared with the distance that
+chance explains."""
 GRADE_SCALE: Final = ColourScale(
     "Grade", "b", 1, 0.4, ("no colour: 1, even-handed", "full colour: 0.40 or less"), 2, 1, "of 1"
 )
@@ -144,8 +143,8 @@ WINS_SCALE: Final = ColourScale(
 
 
 def even_share_scale(options: int) -> ColourScale:
-    """Colour scale for a position's share among N equal options: shares above and below 1/N are
-    coloured, 1/N is not."""
+    """Colour scale for a position's share among N equal options: 1/N has no colour, larger and
+    smaller shares have the same colour."""
     even = 1 / options
     ends = (f"no colour: {number(100 * even)} %, an even share", "full colour: 100 %")
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)

@@ -86,7 +86,7 @@ def _heading(
 
 
 def _statuses(opened: ComparisonDetail) -> list[Status]:
-    """Distinct statuses of unusable replies; if all replies are usable, the status of the first."""
+    """Distinct statuses of the orders' unusable replies; if there are none, the first status."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 

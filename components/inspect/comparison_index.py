@@ -46,7 +46,8 @@ _EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
 
 @dataclass(frozen=True, slots=True)
 class OrderVerdict:
-    """Verdict in one order: the position picked most often in its repeats, or a failure status."""
+    """Verdict in one order: the position picked most often over its repeats; or, without a usable
+    reply, the status of the failure."""
 
     shown: tuple[str, ...]
     pick: Pick
@@ -66,8 +67,7 @@ class ComparisonRow:
     prompt: str
     verdicts: tuple[OrderVerdict, ...]
     failed_repeats: tuple[Status, ...] = ()
-    """Statuses of the unusable replies; of an order without a usable reply, the first is left out,
-    because `verdicts` contains its status."""
+    """Statuses of the unusable replies, except those that `verdicts` already contains."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,16 +77,15 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class ComparisonIndex:
-    """All comparisons of a frame: those of judges in plan order, then those of people; with the
-    values that filters need."""
+    """All comparisons of a frame, numbered from 0: those of judges in plan order, then people's."""
 
     frame: pd.DataFrame
     comparison_of_row: Ints
     first: Ints
-    """For each comparison, the position of its first row in the frame."""
+    """For each comparison, the number of its first row in the frame."""
     flipped: Mask
     lean: Ints
-    """For each comparison, the direction of its flip; positive: toward the answer shown first."""
+    """For each comparison, picks of the first position minus picks of the second."""
     noisy: Mask
     """For each comparison, whether repeats in the same order got different verdicts."""
 
@@ -114,8 +113,8 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
 
 
 def _sort_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
-    """For each row, the new number of its comparison: comparisons of judges come before those of
-    people."""
+    """Renumber the comparisons, those of judges before those of people; return the new number for
+    each row. `of_row`: the present numbers; `n`: how many comparisons there are."""
     human = people_mask(frame)
     theirs = np.zeros(n, bool)
     theirs[of_row[human]] = True
@@ -141,9 +140,9 @@ def filter_comparisons(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> Ints:
-    """Positions in the index of the comparisons that pass every filter. `matching`: sequence
-    numbers of the judgements that a text search found. `verified`: kind of verification -> mask,
-    made by `verification_masks`."""
+    """Numbers, in the index, of the comparisons that pass all filters. `matching`: numbers (`seq`)
+    of the judgements that the text search found; None without a search. `verified`: kind of
+    verification -> mask (`verification_masks`)."""
     mask = _base_mask(index, selection, matching, verified)
     if selection.flipped or selection.toward:
         mask &= _flip_mask(index, selection.toward)
@@ -162,8 +161,7 @@ def count_by_filter(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
-    """Number of comparisons that each filter button would select, given the choices in the menus
-    and the search text."""
+    """Filter button -> number of comparisons that it would list, given the menus and the search."""
     base = _base_mask(index, selection, matching, verified)
     found = {
         "all": base,
@@ -184,7 +182,7 @@ def count_by_verification(
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> dict[str, int]:
-    """Kind of verification -> number of comparisons, given the choices in the other menus."""
+    """Kind of verification -> number of comparisons, given all other menus and the search text."""
     if not verified:
         return {}
     base = _base_mask(index, replace(selection, verified=""), matching, verified)
@@ -192,7 +190,7 @@ def count_by_verification(
 
 
 def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
-    """Field of the filter menus -> choices that its menu offers."""
+    """Name of a filter menu ("judge", "prompt", "category", "contestant") -> its choices."""
     frame = index.frame
     fields = ("judge", "prompt", "category")
     out = {name: sorted({str(v) for v in used_categories(frame[name])} - {""}) for name in fields}
@@ -200,15 +198,15 @@ def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
 
 
 def page_number(view: Ints, selection: Selection, opened: int | None) -> int:
-    """Number of the page that contains the opened comparison; if none is open, the requested page,
-    or the nearest page that exists."""
+    """Number of the page with the opened comparison; if none is open, of the requested page or, if
+    that does not exist, the last page."""
     if opened is not None:
         return int(np.searchsorted(view, opened)) // PAGE_SIZE
     return min(max(selection.page, 0), max(len(view) - 1, 0) // PAGE_SIZE)
 
 
 def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:
-    """Rows of the list for the comparisons at the positions `wanted`, with a verdict per order."""
+    """Rows of the list for the comparisons with the numbers `wanted`."""
     at = np.asarray(wanted, np.int64)
     rows = np.flatnonzero(np.isin(index.comparison_of_row, at))
     table = index.frame.iloc[rows].assign(at=index.comparison_of_row[rows])
@@ -219,7 +217,7 @@ def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> lis
 
 
 def find_comparison(index: ComparisonIndex, seq: int | None) -> int | None:
-    """Position in the index of the comparison with judgement number `seq`; None if not found."""
+    """Number, in the index, of the comparison with the judgement `seq`; None if not found."""
     if seq is None:
         return None
     found = np.flatnonzero(index.frame["seq"].to_numpy() == seq)
@@ -309,13 +307,13 @@ def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow
 
 
 def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Rows of one order without noise-floor repeats; if there are only such repeats, all rows."""
+    """The rows of one order that are not noise-floor repeats; all rows if there are no others."""
     return [row for row in rows if not row["noise"]] or list(rows)
 
 
 def _row_of_verdict(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """First usable row of one order, else its first row; noise-floor repeats are left out unless
-    the order has only such repeats."""
+    """Row that gives one order its status: the first with a usable reply, else the first. A
+    noise-floor repeat is taken only if there are no other rows."""
     planned = _without_noise_repeats(rows)
     return next((row for row in planned if row["status"] in USABLE_STATUSES), planned[0])
 

@@ -13,9 +13,9 @@ _ASK_COLUMNS = ("item", "comparison", "shown")
 
 
 def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> Mask:
-    """Mask of the comparisons in which `rater`, in at least one order, gave another verdict than
-    the comparison's judge. A rater is a row of the results panels (a judge, a prompt, or both), or
-    the people's majority. Orders that the rater did not judge do not count."""
+    """Mask of the comparisons in which `rater` and the comparison's judge gave different verdicts
+    in at least one order that both judged. `rater`: a judge with a prompt, named as in `row_names`,
+    or "people" for their majority. `of_row`: the comparison's number for each row."""
     rows = select_picks(frame.assign(at=of_row))
     theirs = _verdicts_of(frame, rater)
     if theirs is None or rows.empty:

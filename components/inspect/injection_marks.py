@@ -54,14 +54,14 @@ def suspect_notice(opened: ComparisonDetail) -> Markup:
 
 
 def _echo_spans(order: OrderReplies, item: Item | None) -> tuple[tuple[int, int], ...]:
-    """Spans of the reply to one order that repeat words of an injection suspect."""
+    """Passages (start, end) of an order's reply that repeat suspicious lines of the texts shown."""
     if item is None:
         return ()
     return find_echoes(order.reply.judgement.reply, texts_shown(item, order.shown))
 
 
 def _verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
-    """Whether the verdict was read from a passage that repeats an injection suspect."""
+    """Whether the verdict was read from words that the reply repeats from a suspicious text."""
     read = order.reply.span
     return read is not None and any(
         start <= read[0] and read[1] <= end for start, end in _echo_spans(order, item)
@@ -69,8 +69,7 @@ def _verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
 
 
 def describe_suspect(one: InjectionSuspect) -> str:
-    """Clause such as "the answer of gpt-4 tells the judge how to decide": the suspicious text and
-    the detection rules that it matches."""
+    """Clause on a suspicious text, such as "the answer of gpt-4 tells the judge how to decide"."""
     whose = "the question" if one.where == INSTRUCTION else f"the answer of {one.where}"
     return f"{whose} {describe_rules(one.rules)}"
 
@@ -88,7 +87,8 @@ def mark_suspects(text: str) -> Markup:
 
 
 def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
-    """Escaped text with each piece (start, end, reason) in a <mark> element; "" without pieces."""
+    """Escaped text in which each piece (start, end, reason) is highlighted, with the reason on
+    hover; empty without pieces."""
     if not pieces:
         return EMPTY
     shown, out, at = truncate_text(text), [], 0

@@ -50,8 +50,8 @@ def list_html(view: InspectView) -> Markup:
 
 
 def _varying_fields(view: InspectView) -> tuple[str, ...]:
-    """The fields, among "judge" and "prompt", that have several values in the study and no filter
-    set; each row of the list shows its values of these fields."""
+    """Fields shown in each row of the list: "judge" and "prompt", if the study has several and no
+    filter selects one."""
     offered = view.choices or {}
     return tuple(
         name

@@ -48,17 +48,17 @@ MAX_IMAGE_BYTES: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SentMessages:
-    """Messages of a call as they were sent, or the reason why they cannot be shown."""
+    """Messages (role, text) of a call, rebuilt from the store; `note` says why there are none."""
 
     messages: tuple[tuple[str, str], ...] = ()
     note: str = ""
     exact: bool = False
-    """Whether the hash of the rebuilt messages equals the key of the call."""
+    """Whether the messages are certainly those that were sent: their hash equals the call's key."""
 
 
 @dataclass(frozen=True, slots=True)
 class InspectedReply:
-    """A judgement, with the span of its verdict in the raw reply."""
+    """A judgement, and where its reply states the verdict: (start, end), None if unknown."""
 
     judgement: Judgement
     span: tuple[int, int] | None = None
@@ -66,7 +66,7 @@ class InspectedReply:
 
 @dataclass(frozen=True, slots=True)
 class OrderReplies:
-    """One order of a comparison: its reply, the repeats' replies (`again`), the prompt as sent."""
+    """One order of a comparison: first reply, replies to its repeats (`again`), messages sent."""
 
     shown: tuple[str, ...]
     reply: InspectedReply
@@ -85,7 +85,7 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with all its texts; answers are in the order of the first call."""
+    """One comparison with all its texts; `answers`: (model, text), in the first call's order."""
 
     line: ComparisonRow
     item: Item | None
@@ -108,15 +108,15 @@ class InspectView:
     planned: int
     lines: tuple[ComparisonRow, ...] = ()
     keys: Mapping[int, str] | None = None
-    """Position of a comparison in the index -> key of its first judgement, for the listed
-    comparisons and the neighbours of the opened comparison."""
+    """Number of a comparison in the index -> key of its first judgement, for the listed comparisons
+    and those before and after the opened one."""
     questions: Mapping[str, str] | None = None
     total: int = 0
     place: int = 0
     """Position of the opened comparison in the filtered list, from 0."""
     counts: Mapping[str, int] | None = None
     verified: Mapping[str, int] | None = None
-    """Number of comparisons by kind of verification; empty without verifications."""
+    """Kind of verification -> number of comparisons; empty without verifications."""
     choices: Mapping[str, Sequence[str]] | None = None
     previous: str = ""
     next: str = ""
@@ -287,8 +287,8 @@ def _items_by_id(*items: Item | None) -> dict[str, Item]:
 
 
 def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
-    """Text of the answer of `who`: a model, the item's reference answer, or the unrelated option
-    (an answer to the item `other`); None if the text is not in the store."""
+    """Text of the answer named `who`: a model's, the reference answer, or, if an unrelated answer
+    was added to the options, that answer (to the item `other`); None if it is not in the store."""
     if item is None:
         return None
     if who == UNRELATED:

@@ -55,8 +55,8 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
 
 
 def _shown_order(judgement: Judgement) -> Markup:
-    """HTML of the models in the order shown; with crossed labels, also the label of each (such as A
-    shown second)."""
+    """HTML of the models in the order shown, with their labels if the labels are crossed; for a
+    single answer, of the model, the options and the criteria."""
     ask = judgement.ask
     if len(ask.shown) == 1 and len(ask.labels) > 1:
         offered = parse_arrangement(ask.labels)
@@ -94,7 +94,7 @@ def _outcome_html(judgement: Judgement) -> Markup:
 
 
 def _probabilities(judgement: Judgement) -> Markup:
-    """HTML bars of each label's probability as the next token, in the colours of the positions."""
+    """HTML bars of the probability of each label or option, in the colours of the positions."""
     verdict, ask = judgement.verdict, judgement.ask
     if verdict is None or not verdict.label_probabilities:
         return EMPTY
@@ -114,8 +114,8 @@ def _probabilities(judgement: Judgement) -> Markup:
 
 
 def _option_names(labels: tuple[str, ...]) -> list[str]:
-    """Names of the options that `labels` (the labels of an ask) encode, from the lowest to the
-    highest score; "level 1", "level 2", … if they encode no scores."""
+    """Options of a verdict on one answer, from the lowest to the highest score; `labels`: the
+    options in the order shown. If `labels` has no scores: "level 1", "level 2", …"""
     offered = parse_arrangement(labels)
     if not offered.scores:
         return [f"level {rank + 1}" for rank in range(len(offered.options))]
@@ -172,8 +172,8 @@ def _call_note(judgement: Judgement) -> Markup:
 
 
 def _split_reply(reply: InspectedReply) -> tuple[str, str]:
-    """(reasoning, answer) of a reply whose reasoning is in tags, as in older stores; ("", whole
-    reply) if the verdict was read from the reasoning."""
+    """Split a reply at reasoning tags, which older stores contain: (reasoning, rest). If the
+    verdict was read from the reasoning, ("", whole reply)."""
     tagged, text = split_reasoning(reply.judgement.reply)
     start = len(reply.judgement.reply) - len(text)
     if reply.span is not None and reply.span[0] < start:

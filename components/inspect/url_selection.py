@@ -33,23 +33,23 @@ class Selection:
     toward: str = ""
     """Direction of the flips: toward the answer shown "first" or "second"."""
     noise: bool = False
-    """Only comparisons where a repeat of the same order got another verdict."""
+    """Only comparisons in which repeats of the same order got different verdicts."""
     slot: int | None = None
-    """Slot picked in at least one order, from 0; -1 is a tie."""
+    """Position that at least one verdict of the comparison chose, from 0; -1 is a tie."""
     unlike: str = ""
-    """A rater (a judge or prompt of the results, or "people"): selects the comparisons on which
-    this rater gave another verdict than the comparison's judge, in at least one order."""
+    """Only comparisons on which this rater (a judge or prompt as named in the results, or "people")
+    and the comparison's judge disagree in at least one order."""
     suspect: str = ""
-    """Injection suspects: "only" selects comparisons with a suspect, "without" selects comparisons
-    with no suspect."""
+    """Comparisons with an injection suspect ("only"), or comparisons with none ("without")."""
     verified: str = ""
-    """Kind of verification (`verification_filter.VERIFICATION_KINDS`) that an answer must have: any
-    answer shown, or the answer of `contestant` if that is set."""
+    """Only comparisons with an answer (of `contestant`, if set) that got this kind of verification,
+    a key of `verification_filter.VERIFICATION_KINDS`."""
     rule: str = ""
-    """A remedy (`metrics.remedies.changed_comparisons.rule_key`): selects the comparisons of
-    `judge` that the remedy decides differently from a single call."""
+    """Only comparisons of `judge` that this remedy (a `rule_key`) decides with another credit
+    (right 1, undecided ½, wrong 0) than a single call."""
     checked: str = ""
-    """Verdict and label: "pass_good", "pass_bad" (false pass), "fail_good" or "fail_bad"."""
+    """Only verdicts on single answers with this outcome: "pass_good", "pass_bad" (a bad answer
+    passed), "fail_good" or "fail_bad"."""
     text: str = ""
     """Text to find in the question or in a reply."""
     page: int = 0
@@ -80,9 +80,8 @@ FILTERS: Final = tuple(name for name in _FIELDS if name not in ("study", "page",
 
 
 def parse_selection(values: Mapping[str, Any]) -> Selection:
-    """Read a selection from a URL query or from the data of a clicked point or bar of a chart;
-    unknown keys are ignored. Values that do not exist (such as a deleted judge) are kept: they
-    match nothing, and the page reports this."""
+    """Read a selection from a URL query, or from the data of a clicked point or bar. Unknown keys
+    are ignored; unknown values, such as a deleted judge, are kept and match nothing."""
     known = {
         name: _parse_value(name, values[name]) for name in _FIELDS if values.get(name) is not None
     }
@@ -90,9 +89,9 @@ def parse_selection(values: Mapping[str, Any]) -> Selection:
 
 
 def apply_click(selection: Selection, event: object) -> Selection:
-    """Return the selection changed by a click or field: {"set": {…}}, {"page": 2}, {"key": "…"} or
-    {"clear": 1}. The event comes from the browser, so it cannot change the study, and unknown
-    fields are ignored."""
+    """Return the selection after a click or an edited field, which the browser sends as {"set":
+    {…}}, {"page": 2}, {"key": "…"} or {"clear": 1}. Unknown fields, and another study, are
+    ignored."""
     if not isinstance(event, Mapping):
         return selection
     if event.get("clear"):

@@ -26,7 +26,7 @@ HARMFUL: Final = "harmful"
 ONE_FOLLOWS: Final = "apart"
 PREFERRED_FAILS: Final = "misled"
 CHECK_OUTCOMES: Final = (ANY_CHECK, FOLLOWS, FAILS, *FAULTS, NEITHER, HARMFUL)
-"""Outcomes of one verification of one answer; bit k stands for the k-th outcome."""
+"""Possible outcomes of one verification; in a bit set, bit k stands for the k-th outcome."""
 VERIFICATION_KINDS: Final = {
     ANY_CHECK: "any verification",
     FOLLOWS: "follows the instruction",
@@ -44,13 +44,12 @@ VERIFICATION_KINDS: Final = {
 def verification_masks(
     index: ComparisonIndex, checks: ChecksByItem, contestant: str = ""
 ) -> dict[str, Mask]:
-    """Masks of comparisons, by the kind of verification that at least one of their answers got.
+    """Kind of verification -> mask of the comparisons with an answer that got it; {} if there are
+    no verifications. With a `contestant`, only that model's answers count.
 
-    With a `contestant`, only verifications of that model's answer count, so that a link from a
-    number about the model lists exactly the comparisons counted. The last two kinds concern pairs
-    in which, by the majority of verifiers, one answer follows the instruction and the other does
-    not. ONE_FOLLOWS selects all these pairs. PREFERRED_FAILS selects the pairs in which a verdict,
-    in at least one order, prefers the answer that does not follow the instruction.
+    The last two kinds are about readable verdicts on mixed pairs: ONE_FOLLOWS selects comparisons
+    with such a verdict, PREFERRED_FAILS those in which one of these verdicts prefers the answer
+    that does not follow the instruction.
     """
     if not checks or not len(index):
         return {}
@@ -64,7 +63,7 @@ def verification_masks(
 
 
 def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: str) -> Ints:
-    """For each comparison, the verification outcomes of its answers (bits of CHECK_OUTCOMES)."""
+    """For each comparison, the outcomes of all its answers' verifications as one bit set."""
     firsts = index.frame.iloc[index.first]
     item, names = firsts["item"].astype("category"), contestants(firsts)
     place = {name: code for code, name in enumerate(names) if contestant in ("", name)}

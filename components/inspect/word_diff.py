@@ -10,16 +10,15 @@ from typing import Final
 from components.html.markup import Markup, escape, join
 
 MIN_SHARED_WORDS: Final = 0.25
-"""Smallest share of common words for which differences are marked; below this share nearly every
-word would be marked."""
+"""Minimum share of common words for differences to be marked; below, nearly all words would be."""
 MAX_WORDS: Final = 6000
 _SPACE: Final = re.compile(r"(\s+)")
 
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Two texts as HTML with differing words marked, and their numbers of words. `shared`: share of
-    common words, None if a text is too long to compare. `marked`: whether words are marked."""
+    """Two texts as HTML, with differing words marked if `marked`; their numbers of words; and the
+    share of common words, None if a text is too long to compare."""
 
     first: Markup
     second: Markup
@@ -29,7 +28,8 @@ class WordDifference:
 
 
 def word_difference(first: str, second: str) -> WordDifference:
-    """Mark the words that occur in only one of two texts, unless the texts share too few words."""
+    """Mark the words of two texts that are not in their longest common subsequence of words; if the
+    texts share too few words or are too long, mark none."""
     a, b = first.split(), second.split()
     words = (len(a), len(b))
     if max(words) > MAX_WORDS or not (a and b):
@@ -45,9 +45,8 @@ def word_difference(first: str, second: str) -> WordDifference:
 
 
 def common_words(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """For each word of `a`, and for each word of `b`, whether it belongs to a longest common
-    subsequence. Uses the bit-parallel algorithm of Hyyrö (2004), where each row of the dynamic
-    programming table is one integer: two answers of thousands of words take milliseconds."""
+    """For each word of `a`, and for each word of `b`, whether it is part of their longest common
+    subsequence. The algorithm of Hyyrö (2004) takes milliseconds for thousands of words."""
     rows = _lcs_rows(a, b)
     shared_a, shared_b = [False] * len(a), [False] * len(b)
     i, j = len(a), len(b)
@@ -63,8 +62,8 @@ def common_words(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[b
 
 
 def _lcs_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
-    """Rows of the bit-parallel table: row i has a 0 bit at j where b[j] lengthens the common
-    subsequence of a[:i + 1] and b."""
+    """Row i is an integer: bit j is 0 if the longest common subsequence of a[:i + 1] and b[:j + 1]
+    is longer than that of a[:i + 1] and b[:j]."""
     places: dict[str, int] = {}
     for j, word in enumerate(b):
         places[word] = places.get(word, 0) | 1 << j

@@ -24,7 +24,7 @@ UNMARKED: Final = frozenset({
     "reply", "run", "share link", "slice", "space", "store", "study", "swap", "truth", "verdict",
     "verdict on one answer", "visitor", "voter",
 })  # fmt: skip
-"""Glossary terms without a definition on hover, as the page also uses them in another sense."""
+"""Glossary terms that are not marked in labels, because the page also uses the word otherwise."""
 _ENTRY: Final = re.compile(r"\*\*(.+?)\*\*([^*]*(?:\*(?!\*)[^*]*)*)")
 _ASIDE: Final = re.compile(r"^ \((?:also \*(?P<also>[^*]+)\*|[^)]*)\)")
 _FOR_CODE: Final = re.compile(r" In code,[^.]*\.")
@@ -51,7 +51,7 @@ class Term:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Spellings of the term, in lower case: "κ (kappa)" gives κ and kappa."""
+        """Spellings of the term and its synonym in lower case: "κ (kappa)" gives κ and kappa."""
         short, _, long = self.name.partition(" (")
         return tuple(word.lower() for word in (short, long.rstrip(")"), self.also) if word)
 
@@ -81,8 +81,7 @@ def glossary() -> tuple[Term, ...]:
 
 @cache
 def _marked_words() -> tuple[Mapping[str, str], re.Pattern[str]]:
-    """Map from each spelling to be marked (singular and plural) to the key of its term, and the
-    pattern that finds these spellings."""
+    """Return spelling (singular or plural) -> key of its term, and a pattern for all spellings."""
     keys = {
         spelling: term.key
         for term in glossary()
@@ -100,9 +99,8 @@ def _plural(word: str) -> str:
 
 
 def mark_terms(html: Markup) -> Markup:
-    """Mark each term once in the labels of a panel: titles, subtitles, column heads, key figures.
-    `html` is escaped already; this function only splits and wraps it. Text inside buttons and links
-    is not marked, since a button cannot contain another button."""
+    """Mark the first occurrence of each term in the labels of a panel: titles, subtitles, column
+    heads, key figures. Text in buttons and links is not marked, since a mark is a button."""
     parts, at, seen = [], 0, set[str]()
     for label in _LABEL.finditer(html):
         start, end = label.span("text")

@@ -7,9 +7,11 @@ soon as Gradio has drawn a control.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
+from anyio import to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from components.html.markup import ASSETS, EMPTY, Markup, fill, program_file
@@ -22,22 +24,27 @@ LEAD: Final = (
 )
 OTHER_TABS: Final = ("study", "run", "results", "inspect", "vote")
 LOADING: Final = "Loading the page…"
+Preview = Callable[[Mapping[str, str]], Markup | None]
+"""Function from query parameters to the content to show while loading; None: empty cards."""
 _BODY: Final = b"<gradio-app"
 
 
 class LoadingScreen:
     """Middleware that puts the loading screen before Gradio's element in the page at "/"."""
 
-    def __init__(self, app: ASGIApp, *, home: bool = True) -> None:
+    def __init__(
+        self, app: ASGIApp, *, home: bool = True, preview: Preview = lambda _: None
+    ) -> None:
         """Create the middleware; `home`: whether the page has a Home tab."""
-        self._app, self._home = app, home
+        self._app, self._home, self._preview = app, home, preview
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != "/" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
-        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        screen = str(loading_html(query, home=self._home)).encode()
+        query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
+        content = await to_thread.run_sync(self._preview, query)
+        screen = str(loading_html(query, home=self._home, content=content)).encode()
         start: Message | None = None
         parts: list[bytes] = []
 
@@ -60,15 +67,18 @@ class LoadingScreen:
         await self._app(scope, receive, insert)
 
 
-def loading_html(query: dict[str, list[str]], *, home: bool = True) -> Markup:
-    """HTML of the loading screen for a page address with these query parameters."""
-    theme, tab = (query.get(name, [""])[0] for name in ("__theme", "tab"))
+def loading_html(
+    query: Mapping[str, str], *, home: bool = True, content: Markup | None = None
+) -> Markup:
+    """HTML of the loading screen for a page address with these query parameters; `content` replaces
+    the empty cards."""
+    theme, tab = query.get("__theme", ""), query.get("tab", "")
     # Gradio shows the first tab until the page has opened the tab of the address. The address of
     # Home may name a study too: that of the header.
     waits = home and (tab in OTHER_TABS or (tab != "home" and "study" in query))
     on_home = home and tab in ("", "home") and not waits
     names = [theme] if theme in ("light", "dark") else []
-    names += ["other-tab"] if waits else []
+    names += ["with-content"] if content else ["other-tab"] if waits else []
     return fill(
         '{}<div id="eh-loading" class="{}" role="status"><div class="top">'
         '{}</div><div class="all">{}<p class="state">{}</p>'
@@ -79,5 +89,8 @@ def loading_html(query: dict[str, list[str]], *, home: bool = True) -> Markup:
         fill('<div class="words"><h1>{}</h1><p>{}</p></div>', TITLE, LEAD) if on_home else EMPTY,
         LOADING,
         "cards" if on_home else "",
-        Markup('<div class="card"></div>') * 3,
+        # It cannot be clicked or focused: the page's script does not know it.
+        fill('<div class="content" inert>{}</div>', content)
+        if content
+        else Markup('<div class="card"></div>') * 3,
     )

@@ -10,7 +10,7 @@ from starlette.middleware import Middleware
 
 from components.html.markup import ASSETS, Markup, fill, program_file
 from components.layout.help_texts import help_script
-from components.layout.loading_screen import LoadingScreen
+from components.layout.loading_screen import LoadingScreen, Preview
 from components.server.compression import CompressionMiddleware
 from components.server.hf_login import LoginMiddleware
 
@@ -164,9 +164,9 @@ def head_html() -> Markup:
     )
 
 
-def appearance_settings(*, home: bool = True) -> dict[str, Any]:
+def appearance_settings(*, home: bool = True, preview: Preview = lambda _: None) -> dict[str, Any]:
     """Arguments of launch() for the theme, the HTML head, the loading screen and the compression of
-    responses; `home`: whether the page has a Home tab."""
+    responses; `home`: whether the page has a Home tab; `preview`: content of the loading screen."""
     return {
         "theme": evenhand_theme(),
         "head": head_html(),
@@ -177,7 +177,7 @@ def appearance_settings(*, home: bool = True) -> dict[str, Any]:
             "middleware": [
                 Middleware(CompressionMiddleware),
                 Middleware(LoginMiddleware),
-                Middleware(LoadingScreen, home=home),
+                Middleware(LoadingScreen, home=home, preview=preview),
             ]
         },
     }

@@ -43,13 +43,11 @@ def plotly_script() -> str:
 
 
 def PlotlyView(*, height: int = 380, marks: bool = False, **options: Any) -> gr.HTML:
-    """A chart component; its value is a figure from components.charts, and a new value redraws it
-    with the same zoom.
+    """A component that draws a figure of components.charts; a new figure keeps the zoom.
 
-    `.select(fn)` handles a click on a point or bar with customdata; fn takes `event: gr.EventData`,
-    and `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, the MarkEvents
-    component of the page receives the click instead. `height` reserves space until the first draw;
-    then the figure's own height applies.
+    `.select(fn)` handles a click on a point or bar: fn takes `event: gr.EventData`, and
+    `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, the click goes to the
+    page's MarkEvents component instead. `height`: pixels reserved until the figure is drawn.
     """
     view = gr.HTML(
         html_template=_PLOT_TEMPLATE.format(height=height),
@@ -75,12 +73,11 @@ def ClickableHTML(
     marks: bool = False,
     **options: Any,
 ) -> gr.HTML:
-    """A component for HTML of components.html.panel or components.html.heatmap, with click events.
+    """A component for HTML whose elements with the attribute data-select can be clicked.
 
-    `.select(fn)` handles a click on an element with data-select; fn takes `event: gr.EventData`,
-    and `click_data(event)` (components.server.gradio_private) is the object in data-select, e.g.
-    {"judge": "gpt-4", "category": "coding"}. With `marks`, the MarkEvents component of the page
-    receives the click instead. Terms of the glossary in its labels are marked.
+    `.select(fn)` handles a click: fn takes `event: gr.EventData`, and `click_data(event)` is the
+    object in data-select, e.g. {"judge": "gpt-4", "category": "coding"}. With `marks`, the click
+    goes to the page's MarkEvents component instead. Glossary terms in labels are marked.
     """
     view = gr.HTML(
         _with_terms(value),
@@ -96,7 +93,7 @@ def ClickableHTML(
 def MarkEvents() -> gr.HTML:
     """An invisible component; its `.select(fn)` handles clicks on all components with `marks=True`.
 
-    There is one event for all of them because, when a page is opened, Gradio's script compares
+    One event for all is faster than one for each: when a page is opened, Gradio's script compares
     every component with the components of every event.
     """
     return gr.HTML(
@@ -110,7 +107,7 @@ def MarkEvents() -> gr.HTML:
 
 
 def _receiver(marks: bool) -> str:
-    """Name of the JavaScript function that receives the clicks of a component."""
+    """JavaScript function to which a component sends its clicks."""
     return "evenhand.sendMark" if marks else "trigger"
 
 

@@ -147,8 +147,8 @@ def _bind_refresh(tab: ResultsTab, header: Header, store: Store, engine: Engine)
 
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
-    """Make every event with the input `request_text` send the page's filter and control values as
-    JSON, after the event's own script. Call this after all events are bound."""
+    """Add a script to every event that has the input `request_text`: it sends, as the value of this
+    input, the page's view, filters and controls as JSON. Call this after all events are bound."""
 
     def script(place: int, before: str) -> str:
         first = f"({before})(...values); " if before else ""
@@ -210,8 +210,7 @@ def first_view(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> str 
 
 
 def _asked_view(wanted: Mapping[str, str]) -> str | None:
-    """View named in the address parameters; None if there is none. Older addresses without a view
-    but with a control of Position bias were made when that view was the first, so they open
-    Position bias."""
+    """View named in the address parameters, else None; Position bias for older addresses, which
+    name a control of this view instead of the view."""
     older = any(name in wanted for name in ("measure", "columns"))
     return wanted.get("view") or (bias_tab.NAME if older else None)

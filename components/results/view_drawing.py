@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ INSTEAD: Final = {
     wins_tab.NAME: "pass rates and mean scores of the models (also in Ranking)",
     protocol_tab.NAME: "verdicts on single answers",
 }
-"""View on comparisons -> subject of the views to use instead in a study of single answers."""
+"""View on comparisons -> what a study of single answers shows in other views instead."""
 
 
 def for_comparisons(view: View) -> View:
@@ -115,14 +115,27 @@ def render_view(
     serialised = json.dumps(mine, default=str)
     if json.loads(serialised) != mine:  # a setting that JSON cannot hold: not cached
         return render_panels(FilteredStudy(store, name, chosen), view, mine)
-    context = (related_studies(store, name), verification_stamp(store.read_connection, name))
 
     def draw() -> dict[str, Any]:
         with _DRAW_SLOTS:
             return render_panels(FilteredStudy(store, name, chosen), view, mine)
 
-    version = (store.version(name), context)
-    return dict(store.memoised(name, ("view", view, chosen, serialised), draw, version))
+    what = ("view", view, chosen, serialised)
+    return dict(store.memoised(name, what, draw, _view_version(store, name)))
+
+
+def find_drawn(store: Store, name: str, view: str) -> dict[str, Any] | None:
+    """What `render_view` has drawn for a view without controls and filters; None if this is
+    outdated or not drawn yet."""
+    what = ("view", view, Filter(), json.dumps({}))
+    found: dict[str, Any] | None = store.find_memoised(name, what, _view_version(store, name))
+    return found
+
+
+def _view_version(store: Store, name: str) -> Hashable:
+    """Value that changes with everything that a view of a study depends on."""
+    context = (related_studies(store, name), verification_stamp(store.read_connection, name))
+    return store.version(name), context
 
 
 def render_panels(
@@ -142,8 +155,8 @@ def render_panels(
 
 
 def _view_kpis(one: View, filtered_study: FilteredStudy) -> Markup:
-    """HTML of the key numbers above a view; in a study of single answers, a view in SHARED_VIEWS
-    has the key numbers of the study's first view."""
+    """HTML of the key numbers above a view. In a study of single answers, views on comparisons have
+    none, and views in SHARED_VIEWS without own key numbers have those of the study's first view."""
     if one.name in POINT_VIEWS or has_comparisons(filtered_study):
         return (one.kpis or default_kpis)(filtered_study)
     if one.name not in SHARED_VIEWS or one.kpis:
@@ -159,8 +172,8 @@ def study_finding(store: Store, name: str) -> str:
 
 
 def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of a view and the sentence below it. Without a usable verdict, every view has the
-    same headline with the reason, except the agreement among people who voted."""
+    """Headline of a view and the sentence below it. If no reply is usable, the headline of every
+    view says so, except of the view People if people voted."""
     unusable = find_unusable(filtered)
     if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
         return view.finding(filtered)
@@ -174,8 +187,7 @@ def default_kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
-    """Names of the views that have data to show: views on comparisons need comparisons, views on
-    single answers need such verdicts.
+    """Names of the views that can show the study's verdicts: comparisons, single answers or both.
 
     A view named in the address (`asked`) is offered even without data; it then names the views to
     open instead. Protocol is offered only with a preset, or if the address names it.

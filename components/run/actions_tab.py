@@ -127,9 +127,8 @@ class RunActions:
             start_run(self._store, self._engine, name, budget=float(budget))
 
     def test_key_and_start(self, name: str, which: str, key: str, origin: str) -> list[Any]:
-        """Test the typed key with one call to each judge that needs it, then start the run.
-        `origin`: the host that the page named beside the key field; the key is sent to no other
-        host."""
+        """Test the typed key with one call to each judge that lacks a key; if none refuses it,
+        start the run. `origin`: the only origin to which the key may be sent."""
         known = load_run_facts(self._store, self._engine, self._live.quotes, name)
         typed = dict.fromkeys(known.judges_without_key, TypedKey(key, origin))
         if not key.strip():
@@ -149,8 +148,7 @@ class RunActions:
 
 
 def resume(run: Run) -> None:
-    """Resume a run; on a public page with too many active runs, the run stays paused and a warning
-    is shown."""
+    """Resume a paused run. If a public page has too many active runs, show a warning instead."""
     try:
         run.resume()
     except PlanError as error:
@@ -162,8 +160,7 @@ def _parse_calls(value: object) -> int:
 
 
 def find_key_refusal(store: Store, name: str, typed: TypedKeys) -> str:
-    """Test the typed keys with one call to each judge that has a typed key; return the reason of
-    the first refusal, or ""."""
+    """Make one call to each judge with a typed key; return the first error, "" if there is none."""
     plan = load_stored_plan(store, name)
     try:
         keys = keys_for(called_judges(plan.study), typed)
@@ -210,9 +207,8 @@ def show_study_pill(engine: Engine, name: str) -> Markup:
 def render(
     store: Store, engine: Engine, live: LiveStudies, name: str, which: str = REPLY_SCOPES[0]
 ) -> list[Any]:
-    """All outputs of the tab for a study. The outputs may activate the timer but never deactivate
-    it: a redraw that began before a run started can reach the page after the start, and would then
-    stop the updates."""
+    """All outputs of the tab for a study. They may activate the timer that redraws the tab, but
+    never deactivate it: outputs made before a run started may reach the page after the start."""
     if not name:
         return [gr.skip()] * 22
     now = load_run_facts(store, engine, live.quotes, name)

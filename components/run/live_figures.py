@@ -46,8 +46,8 @@ NO_VERDICT: Final = Estimate(None, note="no verdict yet")
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """Numbers and charts of a study at one moment: first-position share, Elo and win rates; `rows`
-    is the number of judgements counted."""
+    """Numbers and charts of a study at one moment, computed from `rows` judgements: first-position
+    share, Elo and win rates."""
 
     rows: int
     share: Estimate
@@ -57,20 +57,20 @@ class LiveFigures:
     elo_figure: Figure | None
     wins_figure: Figure | None
     sequence: Estimate = NO_VERDICT
-    """Share of items with more verdicts for the first position than for the others, as a confidence
-    sequence."""
+    """Share of items with more verdicts for the first position than for the second, among items
+    with unequal numbers; with a confidence sequence."""
     changed: Estimate = NO_VERDICT
     """Share of comparisons judged in all orders whose verdict changes with the order."""
     repeats: Estimate = NO_VERDICT
-    """Share of calls repeated in the same order whose verdict changes."""
+    """Changes on a repeat: how often the verdict changes when the same call is repeated."""
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
-"""Largest study, in calls, whose live figures count all verdicts; those of a larger study count
-only the verdicts after the Run tab was opened."""
+"""Maximum calls of a study whose live figures count all verdicts; in a larger study they count only
+verdicts that arrive after the Run tab was opened."""
 MAX_COMPARED_ROWS: Final = 50_000
-"""Maximum verdicts for which the Run tab computes the share that changes with the order; with more
-verdicts, only Results computes it."""
+"""Maximum verdicts for which the Run tab computes how often they change with the order or on a
+repeat; with more, only the Results tab does."""
 
 
 @dataclass(slots=True)
@@ -86,11 +86,11 @@ class LiveStudy:
     _curves: dict[str, list[float]] = field(default_factory=dict)
     _points: list[SharePoint] = field(default_factory=list)
     _plan_places: set[int] = field(default_factory=set)
-    """Positions in the plan of the calls that have a verdict."""
+    """Positions in the plan of all calls counted so far."""
     _has_judges: bool = False
     """Whether a judge has given a verdict; people's votes are then left out."""
     _start: int = 0
-    """Row number in the store after which the counted rows begin; a reset sets `cursor` to it."""
+    """Row number in the store after which counting begins, now and whenever it begins anew."""
     _figures: LiveFigures | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -156,8 +156,8 @@ class LiveStudy:
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_share_points(self, first: bool) -> None:
-        """Add to the curve of first-position shares a point computed from all rows so far. At the
-        `first` update, add up to 40 points: the share after evenly spaced numbers of rows."""
+        """Add the first-position share of all rows so far to its curve; at the `first` update, also
+        the shares after up to 40 evenly spaced numbers of rows."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]
@@ -217,10 +217,11 @@ def no_outcome(study: str) -> Markup:
 
 
 class LiveStudies:
-    """The live figures of all studies, kept by the server and shared by all sessions.
-    `study_finding` returns the headline that the Results tab shows for a study; `outcome` the HTML
-    of the panels that the Run tab shows when all calls have been made; `forecast` the calls and the
-    cost that the Study tab forecasts for the whole study.
+    """The live figures of all studies, shared by all sessions of the server.
+
+    Functions of a study's name: `study_finding` returns the headline of its Results tab, `outcome`
+    the HTML that its Run tab shows once all calls have been made, `forecast` the number and cost of
+    all its calls as forecast before the run.
     """
 
     def __init__(
@@ -235,7 +236,7 @@ class LiveStudies:
         self._store = store
 
     def for_study(self, study: str) -> LiveStudy:
-        """The live figures of a study; they start anew when the plan of the study has changed."""
+        """The live figures of a study; a new plan of the study resets them."""
         return self._store.memoised(
             study,
             ("live figures",),
@@ -269,6 +270,7 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def _start_cursor(store: Store, study: str) -> int:
-    """Row number after which a study's figures begin: 0, or the newest row of a huge study."""
+    """Row number after which a study's figures begin: 0, or the newest row if the study has more
+    than MAX_FOLLOWED_ASKS calls."""
     whole = store.counts(study, recorded=True)["planned"]
     return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

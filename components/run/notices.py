@@ -38,7 +38,7 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 NOTICED_ATTEMPTS: Final = 3
 """Number of attempts at one call from which a notice on retries is shown."""
 BUDGET_HEADROOM: Final = 1.25
-"""Factor on the remaining cost when a higher budget is proposed, because each call reserves its
+"""Factor on the remaining cost in a proposed higher budget, because a call in flight counts at its
 maximum cost."""
 
 
@@ -69,8 +69,8 @@ def show_notices(facts: RunFacts) -> Markup:
 
 
 def _key_notices(facts: RunFacts) -> Iterator[str]:
-    """Notices on environment variables that need consent, and on keys for several hosts, which
-    cannot be typed into the single key field."""
+    """Notices on keys: one for each environment variable that needs the user's consent, and one if
+    keys for several hosts are missing (the Run tab has a field for one key only)."""
     for variable, origin in facts.unconfirmed:
         allow = {"do": "allow", "variable": variable, "origin": origin}
         yield notice_html(
@@ -88,8 +88,7 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> Markup:
-    """HTML notices on the store: restored after its file was deleted, or erased at a Space's
-    restart."""
+    """HTML notices on the store: that its file was restored, and what a Space's restart erases."""
     if store.file_watch.notice:
         text = f"{_sentence(store.file_watch.notice)} Find out which program deletes the store."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
@@ -97,7 +96,7 @@ def show_store_notices(store: Store) -> Markup:
 
 
 def _disk_notice() -> Markup:
-    """HTML notice that a Space's disk is erased at a restart; empty outside a Space."""
+    """HTML notice that a Space loses its files at a restart, and whether the store has a backup."""
     if not settings.is_space():
         return EMPTY
     text = "A Hugging Face Space loses its files at every restart."
@@ -140,8 +139,7 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_brief_wait(wait: JudgeWait) -> bool:
-    """Whether a wait is short (limited rate, slow calls, first retries), so that it is shown as a
-    line instead of a notice."""
+    """Whether a wait (limited rate, slow calls, first retries) gets a line instead of a notice."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )
@@ -164,8 +162,8 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
 
 
 def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
-    """Judges that wait for a rate limit, grouped by remaining seconds and allowed calls, which are
-    the same for all judges of one endpoint; each group gets one notice."""
+    """Group the waits for a rate limit that have the same remaining seconds and number of calls
+    allowed at once, as judges of one endpoint have; each group gets one notice."""
     found: dict[tuple[int, int], list[JudgeWait]] = {}
     for wait in waits:
         if wait.kind == "cooling":
@@ -229,8 +227,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def _raise_budget_action(facts: RunFacts) -> Action | None:
-    """Button that raises this run's budget to the amount in its label; None if costs are
-    unknown."""
+    """Button that starts a run with a higher budget; None if the remaining cost is unknown."""
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)
@@ -309,9 +306,9 @@ def failure_row(
     opens: bool = True,
     all_too: bool = True,
 ) -> Markup:
-    """HTML of one kind of failure: badge, number of calls, judge and prompt, end of an example
-    reply; with `opens`, links to the example and (with `all_too`) to all these replies in
-    Inspect."""
+    """HTML of one kind of failure: badge with the number of calls; judge, prompt and end of the
+    reply of an example. `opens`: add a link to the example in Inspect and, with `all_too`, a link
+    to all replies of this kind."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
@@ -373,8 +370,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
 
 
 def tie_rule_effect(frame: pd.DataFrame) -> str:
-    """Clause that gives the consistency if unusable replies counted as ties, beside the consistency
-    now; "" if one of the two is unknown."""
+    """Clause that compares the consistency now with that if unusable replies counted as ties; "" if
+    one of them is unknown."""
     rows = machine_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:

@@ -1,5 +1,4 @@
-"""Results of an active run on the Run tab: one line on changes with the order, without a
-finding."""
+"""Results so far, on the Run tab during a run: how many comparisons change with the order."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def _partial_line(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML line on the comparisons that change with the order; screen readers do not announce
-    it."""
+    """HTML line on the comparisons that change with the order."""
     return fill(
         '<div class="eh-notice warn"><b>{}</b><span class="eh-grow">{}</span></div>',
         f"Partial: {count(facts.done)} of {count(facts.planned)}.",

@@ -96,7 +96,7 @@ def _run_time(run: PastRun) -> Markup:
 
 
 def _cost_text(spent: RunSpending, run: PastRun) -> str:
-    """Text on the dollars of a run and, after the run, on the number of calls of unknown cost."""
+    """Text on the dollars of a run and, once it has ended, on its calls of unknown cost."""
     if run.state in ("running", "paused"):  # the cost of calls in flight is unknown
         return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
     if spent.unknown == spent.calls:

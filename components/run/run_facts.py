@@ -20,7 +20,7 @@ from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import PastRun, Store
 
 ERROR_STATUSES: Final = frozenset({"error"})
-"""Statuses of calls that a run makes again, together with the missing calls."""
+"""Statuses of finished calls that a run makes again, besides the missing calls."""
 KEY_REFUSED_REASON: Final = "refused the API key"
 KEY_REASONS: Final = (KEY_REFUSED_REASON, EXPIRED_MESSAGE)
 """Reasons for the end of a run after which a key must be typed again."""
@@ -45,7 +45,7 @@ class RunFacts:
     unpriced: int = 0
     """Number of calls of unknown price, whose cost is not in `spent`."""
     missing: CostQuote = NO_ASKS
-    """Number and cost of the calls that the button Run would make; set while no run is active."""
+    """Number and cost of the calls that the button Run would make; not computed during a run."""
     failed: CostQuote = NO_ASKS
     """Number and cost of the calls that the button Retry would make."""
     judges_without_key: tuple[str, ...] = ()
@@ -56,9 +56,9 @@ class RunFacts:
     owned: bool = True
     """Whether the current visitor may run and control the study."""
     made: RunSpending = NO_CALLS
-    """Calls, dollars and tokens of all runs of the study; set while no run is active."""
+    """Calls, dollars and tokens of all runs of the study; not computed during a run."""
     forecast: CostQuote | None = None
-    """Forecast number and cost of all calls, set when all have been made; None if unknown."""
+    """Forecast number and cost of all calls; None if unknown, or while calls are missing."""
 
     @property
     def planned(self) -> int:
@@ -82,7 +82,7 @@ class RunFacts:
 
     @property
     def complete(self) -> bool:
-        """Whether every planned call has a reply and no run is active."""
+        """Whether every planned call was made and no run is active; False for recorded verdicts."""
         return bool(self.planned) and not self.pending and not self.running and not self.recorded
 
     @property
@@ -98,8 +98,7 @@ class RunFacts:
 
     @property
     def offers_retry(self) -> bool:
-        """Whether the button Retry would make calls that Run would not; Run repeats only calls that
-        ended in an error."""
+        """Whether Retry would make calls that Run, which repeats only errors, would not."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 
@@ -109,10 +108,9 @@ def no_forecast(study: str) -> CostQuote | None:
 
 
 class QuoteCache:
-    """Estimated cost of the calls left, computed once for each version of a study.
+    """Estimated cost of a study's missing calls, computed once for each version of the study.
 
-    `forecast` returns the number and the cost of all calls of a study, as the Study tab shows them
-    before the first call.
+    `forecast` returns the number and cost of all calls of a study, as if none had been made.
     """
 
     def __init__(
@@ -121,7 +119,7 @@ class QuoteCache:
         self._store, self._forecast = store, forecast
 
     def whole_study(self, study: str) -> CostQuote | None:
-        """Forecast number and cost of all calls of a study, computed once for each plan."""
+        """Number and cost of all calls of a study, as if none had been made; None if unknown."""
         return self._store.memoised(
             study, ("forecast",), lambda: self._try_forecast(study), self._store.plan_sha(study)
         )
@@ -133,7 +131,7 @@ class QuoteCache:
             return None
 
     def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
-        """Number and cost of the missing calls, and of the failed calls that Retry would make."""
+        """Number and cost of the calls that Run would make, and of those that Retry would make."""
         return self._store.memoised(
             study,
             ("cost quotes",),
@@ -147,8 +145,8 @@ class QuoteCache:
 
 
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
-    """Load the state of a study. While a run is active, the state comes from its snapshot only: the
-    page requests it twice a second, so loading must not scan the plan."""
+    """Load the state of a study. During a run it comes from the run's snapshot only, since the page
+    requests it twice a second."""
     run = engine.latest_run(name)
     snapshot = run.snapshot() if run else None
     if run is not None and snapshot is not None and not run.finished.is_set():
@@ -213,8 +211,8 @@ def called_judges(study: Study) -> list[JudgeSpec]:
 
 
 def _judges_without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[JudgeSpec]:
-    """Endpoint judges whose environment variable for the key is unset, or whose key was refused in
-    the last run."""
+    """Endpoint judges with an unset environment variable for their key, or with a key that was
+    refused or had expired in the last run."""
     refused = last is not None and any(words in last.reason for words in KEY_REASONS)
     return [
         judge

@@ -95,7 +95,7 @@ def show_progress(facts: RunFacts) -> Markup:
 
 
 def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
-    """HTML line with the reasons why calls wait; always shown, so that the page does not jump."""
+    """HTML line on why calls wait, shown during the whole run, so that the page does not jump."""
     if snapshot is None:
         return EMPTY
     told = "; ".join(snapshot.waiting) or (
@@ -133,7 +133,7 @@ def _large_study_note(facts: RunFacts) -> Markup:
 
 
 def _rate_or_changed_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
-    """Key figure: the speed of the active run; for a finished study, the share of verdicts that
+    """Key figure: the speed of the run; once all calls were made, the share of comparisons that
     change with the order."""
     snapshot = facts.snapshot
     if facts.complete and picture.changed.value is not None:
@@ -225,7 +225,7 @@ def _cost_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Text of dollars spent; "free" only if no call costs anything, "unknown" without prices."""
+    """Dollars spent; "free" if no call costs anything, "unknown" if no price is known."""
     if facts.unpriced and not facts.spent:
         return "unknown"
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget
@@ -272,9 +272,8 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
 
 
 def stopping_note(picture: LiveFigures) -> Markup:
-    """HTML note on the share of items with more verdicts for the first position, and on whether
-    this share allows the run to be stopped. The bounds are a confidence sequence, which stays valid
-    however often it is looked at."""
+    """HTML note on the share of items that favour the first position, with a confidence sequence,
+    and on whether the run may be stopped: once this interval excludes 50 %."""
     votes = picture.sequence
     if votes.value is None or votes.low is None or votes.high is None:
         return EMPTY

@@ -30,7 +30,7 @@ UPDATE_ADDRESS: Final = "(run) => evenhand.scope('run', ['run'], [''], [run])"
 class RunTab:
     timer: gr.Timer
     state: gr.Textbox
-    """Id and state of the shown run; a change of this value refreshes the list of runs."""
+    """Id and state of the shown run as text; the list of runs is redrawn when it changes."""
     finding: gr.HTML
     see: gr.Button
     """Button that opens Results; shown when every call has been made."""

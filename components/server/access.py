@@ -49,8 +49,8 @@ class Access:
     queue: int | None
     """Maximum waiting events; further events are refused with the advice to try again."""
     queue_limits: QueueLimits | None
-    """Maximum events of one session and of one network address; None: no limits, and events are
-    handled in order of arrival."""
+    """Maximum events of one session and of one network address. None: no such limits, and events
+    are handled in order of arrival."""
     sessions: int
     """Maximum stored sessions; beyond it, the oldest session is deleted."""
     rows: int

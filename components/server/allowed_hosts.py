@@ -30,8 +30,7 @@ SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 STATE_CHANGING_ROUTES: Final = re.compile(
     r"/(?:logout|queue/data|heartbeat|call|startup-events|mcp|upload_progress)(?:/|$)"
 )
-"""Routes that change state on GET: a heartbeat ends its session, a stream takes messages out of a
-queue, a logout deletes a cookie."""
+"""Routes that change something even on GET, such as a logout, which deletes a cookie."""
 
 _HOST: Final = re.compile(
     r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)\.?)(?::(?P<port>\d{0,5}))?"
@@ -40,7 +39,8 @@ _ORIGIN: Final = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#\\]+)(?:[/?#].*
 _MAX_HOST_LENGTH: Final = 300
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 _FOREIGN_SITES: Final = (b"cross-site", b"same-site")
-"""Values of Sec-Fetch-Site for pages of other origins. Another port of 127.0.0.1 is "same-site"."""
+"""Values of the header Sec-Fetch-Site in a request from a page of another origin; for another port
+of 127.0.0.1 the value is "same-site"."""
 _CHECKED_HEADERS: Final = frozenset(
     (b"host", b"origin", b"referer", b"sec-fetch-site", b"sec-fetch-mode")
 )
@@ -62,8 +62,8 @@ class Host(NamedTuple):
         return name if self.port is None else f"{name}:{self.port}"
 
     def serves_port(self, port: int | None) -> bool:
-        """Whether an origin with this port belongs to the host. TLS may end at a proxy, so a host
-        without a port has the default ports of both http and https."""
+        """Whether an origin with this host's name and the given port is this host. A host without a
+        port has both default ports, 80 and 443, since a proxy may translate https to http."""
         return port == self.port or (self.port is None and port in _DEFAULT_PORTS.values())
 
 
@@ -93,8 +93,8 @@ def parse_origin(text: str) -> Host | None:
 
 @lru_cache(512)
 def _canonical_address(text: str) -> str:
-    """Canonical form of an IP address (IPv4 if it is an IPv4-mapped IPv6 address); empty if the
-    text is no address."""
+    """Standard form of an IP address, such as "127.0.0.1" for "::ffff:127.0.0.1"; empty if the text
+    is not an IP address."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -109,20 +109,21 @@ class Hosts:
 
     names: frozenset[str]
     listed: tuple[Host, ...] = ()
-    """Hosts whose pages may use the server even if a proxy replaced the Host header."""
+    """Hosts named in SPACE_HOST and EVENHAND_HOSTS. Their pages may always send requests, even if a
+    proxy has replaced the Host header."""
     any_address: bool = False
-    """Whether every Host that is an IP address is accepted. DNS rebinding needs a name, and a
-    health check or a port forwarding may use an address that this machine does not have."""
+    """Whether requests to any IP address are accepted. This is safe against DNS rebinding, which
+    needs a name; health checks may use an address that this machine does not have."""
 
     def serves(self, host: Host, own_address: str) -> bool:
-        """Whether requests to `host` are accepted. `own_address` is the server's address in this
-        connection; it is accepted because a server on 0.0.0.0 has several addresses."""
+        """Whether requests to `host` are accepted: a known name; or an IP address, if `any_address`
+        is set or the server received this request at it (`own_address`)."""
         if host.name in self.names:
             return True
         return host.is_address and (self.any_address or host.name == own_address)
 
     def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
-        """Whether a page of this origin may send requests to the server addressed as `host`."""
+        """Whether pages of `origin` may send requests to the server addressed as `host`."""
         if host.serves_port(origin.port) and self.serves(origin, own_address):
             return True
         return any(
@@ -207,13 +208,12 @@ def find_refusal(scope: Scope, hosts: Hosts) -> RequestRefusal | None:
 def _find_foreign_page(
     scope: Scope, sent: Mapping[bytes, bytes], trusts: Callable[[Host], bool]
 ) -> RequestRefusal | None:
-    """Reason to refuse a request to an accepted host because of the page that sent it; None if it
-    is accepted.
+    """Reason to refuse a request because of the page that sent it; None if it is accepted.
 
-    If the browser sends an Origin header, that header decides; else Sec-Fetch-Site, and Referer for
-    requests that change something. Links and frames of other sites may open the page, as
-    huggingface.co does with a Space; anything else that other sites load or send is refused. A
-    client that is not a browser (curl, gradio_client) sends no such header and is accepted.
+    Pages of other sites may open this page by a link or in a frame, as huggingface.co does with a
+    Space; their other requests are refused. The sending page is found by the Origin header, else by
+    Sec-Fetch-Site, else (for requests that change something) by Referer. Requests without these
+    headers come from other clients than browsers, such as curl, and are accepted.
     """
     if b"origin" in sent:
         origin = parse_origin(sent[b"origin"].decode("latin-1"))
@@ -248,11 +248,10 @@ def _foreign_origin(origin: Host | None) -> str:
 
 
 def serve_only(hosts: Hosts) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return a lifespan handler that installs AllowedHosts before all other middleware of an app.
+    """Return a lifespan handler that puts AllowedHosts before all other middleware of an app.
 
-    Gradio puts its CORS middleware, which answers preflight requests, before the middleware given
-    to launch(), so AllowedHosts given to launch() would come too late. A lifespan handler runs
-    before the first request.
+    Middleware given to launch() comes after Gradio's CORS middleware, which would answer some
+    requests first.
     """
 
     @asynccontextmanager

@@ -56,8 +56,7 @@ def script_response(headers: Headers) -> Response:
 
 @cache
 def _compress_script(encoding: str) -> bytes:
-    """Compress plotly.js once for all visitors; brotli at quality 6 makes it a tenth smaller than
-    Gradio's compression does."""
+    """Compress plotly.js, once for all visitors."""
     plain = PLOTLY_JS.read_bytes()
     if encoding == "br":
         return bytes(brotli.compress(plain, mode=brotli.MODE_TEXT, quality=6))

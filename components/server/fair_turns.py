@@ -1,7 +1,7 @@
-"""Fair order of visitors' events, and limits on events and on unread messages of the server.
+"""Fair order of visitors' events, and limits on events and on messages that a page has not fetched.
 
-If events were handled in order of arrival, a visitor with a thousand events would delay all others.
-Turns therefore rotate first by address, then by session, then by arrival.
+In order of arrival, a visitor with a thousand events would delay all others. Therefore network
+addresses take turns, and within one address its sessions.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from starlette.requests import Request
 from studies import settings
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
-"""Maximum addresses and sessions whose last turn is stored; others count as new clients."""
+"""Maximum network addresses and sessions whose last turn is stored; the oldest are deleted and then
+count as new."""
 UNREAD_ANSWER_SECONDS: Final = 20.0
-"""Seconds for which an unread message is kept, even above the limit of unread messages."""
+"""Seconds after a session's last message during which its unread messages are not deleted."""
 IDLE_SECONDS: Final = 20.0
 """Seconds without an event after which the queue is idle."""
 IDLE_POLL_SECONDS: Final = 0.025
@@ -40,7 +41,7 @@ class QueueLimits:
     """Maximum simultaneously running events of one session."""
     running_per_address: int
     unread_per_session: int
-    """Maximum messages that one session has not read."""
+    """Maximum unread messages of one session; beyond it, its events are refused."""
     unread_total: int
     """Maximum unread messages of all sessions; above it, those of inactive sessions are deleted."""
 
@@ -54,9 +55,9 @@ class QueueClient:
 
 
 def identify_client(session: str | None, request: Request) -> QueueClient:
-    """Return the session and address of a request; requests without a session count as one session
-    per address. On a Space the address is the last entry of X-Forwarded-For, which the Hub's proxy
-    appends; a visitor can forge only the entries before it."""
+    """Return the session (without one: the address) and the network address of a request. On a
+    Space the address is the last entry of X-Forwarded-For, which the Hub's proxy adds; a visitor
+    can forge only earlier entries."""
     address = request.client.host if request.client else ""
     if settings.is_space():
         forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
@@ -75,8 +76,8 @@ class FairTurns:
     def pick_next(
         self, waiting: Iterable[QueueClient], running: Iterable[QueueClient]
     ) -> int | None:
-        """The index in `waiting` (in order of arrival) of the event to handle next; None if every
-        client has reached its limit of running events."""
+        """Index in `waiting` (in order of arrival) of the event to handle next; None if all waiting
+        clients have reached their limit of running events."""
         sessions, addresses = _count_events(running)
         best: tuple[tuple[int, ...], int] | None = None
         for index, client in enumerate(waiting):
@@ -109,8 +110,9 @@ class FairTurns:
         return self._last_turns.get(key, 0)
 
     def refusal(self, client: QueueClient, unfinished: Iterable[QueueClient], unread: int) -> str:
-        """Reason to refuse one more event of a client; "" if it is accepted. `unfinished`: the
-        client of each waiting or running event; `unread`: messages not read by the client."""
+        """Reason to refuse a further event of `client`; "" if it is accepted. `unfinished`: the
+        client of each waiting or running event. `unread`: number of messages that the client has
+        not read."""
         sessions, addresses = _count_events(unfinished)
         of_session, of_address = sessions[client.session], addresses[client.address]
         if of_session >= self._limits.waiting_per_session:
@@ -148,9 +150,9 @@ def sessions_to_drop(
     last_message_times: Mapping[str, float],
     limit: int,
 ) -> list[str]:
-    """Sessions whose unread messages are to be deleted, so that at most `limit` unread messages
-    remain. Sessions with an unfinished event, or a message younger than UNREAD_ANSWER_SECONDS, are
-    kept, even if more messages remain."""
+    """Sessions whose unread messages are to be deleted, until at most `limit` messages remain.
+    Sessions in `busy` (with an unfinished event), and those that got a message in the last
+    UNREAD_ANSWER_SECONDS, are never among them."""
     long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
     total, dropped = sum(unread.values()), []
     for session, answers in unread.items():

@@ -1,9 +1,9 @@
 """All uses of Gradio's private names; no other module uses a private name.
 
-A private name can disappear with any release. `PRIVATE_NAMES` lists each name with its use, a check
-that takes milliseconds, and the fallback if the check fails. `check_private_names` refuses public
-mode if a name that protects visitors is missing. For example, if Gradio no longer read the replaced
-`StateHolder`, sessions would keep typed keys without any error.
+A private name can disappear with any release. `PRIVATE_NAMES` lists each name with its use, a quick
+check that it still works, and the consequence if not. `check_private_names` refuses public mode if
+a name that protects visitors fails its check: if Gradio no longer used the replaced `StateHolder`,
+for example, sessions would keep typed keys without any error.
 """
 
 from __future__ import annotations
@@ -72,9 +72,8 @@ def current_blocks() -> gradio.Blocks | None:
 
 
 def disable_status_updates(blocks: gradio.Blocks) -> None:
-    """Turn off status updates (pending, complete) for events without a progress animation. At each
-    update, Gradio's page writes the status into every component that an earlier event has filled
-    and copies all their properties; this took most of the time of a filter change."""
+    """Turn off status updates (pending, complete) of events without a progress animation, because
+    each update makes Gradio's page copy the properties of many components."""
     for event in blocks.fns.values():
         if event.show_progress == "hidden":
             event.show_progress_on = []
@@ -83,8 +82,8 @@ def disable_status_updates(blocks: gradio.Blocks) -> None:
 def set_scripts(
     blocks: gradio.Blocks, component: object, make_script: Callable[[int, str], str]
 ) -> None:
-    """Set the script of every event with this component among its inputs; `make_script` takes the
-    index of the input and the event's former script, an empty text if it had none."""
+    """Set the browser script of each event that has `component` as an input to `make_script(index
+    of this input, former script or "")`."""
     for event in blocks.fns.values():
         if component in event.inputs:
             former = event.js if isinstance(event.js, str) else ""
@@ -96,9 +95,9 @@ def guard_handlers(
     added: Mapping[str, Any],
     wrap: Callable[[Callable[..., Any], Sequence[Any]], Callable[..., Any] | None],
 ) -> None:
-    """Add inputs (parameter name -> component) before the other inputs of every handler. `wrap`
-    takes a handler and its inputs. It returns a function that also takes the added values, or None
-    to leave the handler unchanged."""
+    """Replace every handler by `wrap(handler, its inputs)`, a function that takes the values of
+    `added` (parameter name -> component) before the other inputs. If `wrap` returns None, the
+    handler stays unchanged."""
     for event in blocks.fns.values():
         guarded = wrap(event.fn, list(event.inputs)) if event.fn is not None else None
         if guarded is None:
@@ -119,11 +118,8 @@ def set_postprocess(component: gradio.components.Component, convert: Callable[[A
 
 def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
     """Replace the queue made by `Blocks.queue`, before launch, by one that checks for events less
-    often while idle and, with limits, takes fair turns.
-
-    Also turns off Gradio's statistics of the last 10,000 events, which are computed after every
-    event for a monitoring page that is disabled here.
-    """
+    often while idle and, with `limits`, takes fair turns. Also turn off Gradio's statistics of
+    events."""
     if _holds("Queue", blocks) and limits is not None:
         blocks._queue = FairQueue.from_queue(blocks._queue, limits)
     elif _holds("Queue.sleep_when_free", blocks):
@@ -134,7 +130,7 @@ def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
 
 
 class QuietQueue(Queue):
-    """Gradio's queue, which here checks for events less often while there are none."""
+    """Gradio's queue, changed to check for new events less often while it is idle."""
 
     last_event_time: float
 
@@ -197,7 +193,7 @@ class FairQueue(QuietQueue):
         return [event], False, event.concurrency_id
 
     def _queues_with_capacity(self) -> Iterator[EventQueue]:
-        """Event queues of the handlers that have a waiting event and may start one more."""
+        """Queues, one per handler, that have a waiting event and may start one more now."""
         for queue in self.event_queue_per_concurrency_id.values():
             limit = queue.concurrency_limit
             if queue.queue and (limit is None or queue.current_concurrency < limit):
@@ -221,8 +217,7 @@ class FairQueue(QuietQueue):
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:
-        """If unread messages exceed the limit for all sessions, delete those of inactive sessions
-        (see `sessions_to_drop`)."""
+        """Delete the unread messages of the sessions that `sessions_to_drop` returns."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting(), *self._running())}
@@ -248,18 +243,17 @@ def _event_client(event: Event) -> QueueClient:
 
 
 def use_minimal_sessions(blocks: gradio.Blocks) -> None:
-    """Make Gradio store sessions without the page's configuration; called before launch.
+    """Make Gradio store sessions without a copy of the page's configuration; called before launch.
 
-    To support links to a state of the page, Gradio stores the page's whole configuration in each
-    session, with every value typed into it. Evenhand has no such links; the copy would take a tenth
-    of a second and a megabyte for each visitor, and would contain typed keys.
+    Gradio makes this copy for links to a state of the page, which Evenhand does not have. It takes
+    a megabyte for each visitor, and would contain typed keys.
     """
     if _holds("routes.StateHolder", blocks) and _holds("SessionState", blocks):
         gradio.routes.StateHolder = MinimalStateHolder
 
 
 class MinimalStateHolder(StateHolder):
-    """Gradio's store of sessions, which here keeps no copy of the page's configuration."""
+    """Gradio's store of sessions, changed to create a MinimalSessionState for each session."""
 
     def __getitem__(self, session_id: str) -> SessionState:
         if session_id not in self.session_data:
@@ -314,8 +308,8 @@ def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None])
 
 
 def start_settings(blocks: gradio.Blocks) -> dict[str, Any]:
-    """Arguments of launch() that turn off Gradio's request to its own page at the start. The app
-    would end if this request took longer than three seconds, as on a busy machine."""
+    """Arguments of launch() that turn off Gradio's test request to its own page, because the app
+    would end if that request took more than three seconds."""
     return {"_frontend": False} if _holds("Blocks.launch(_frontend)", blocks) else {}
 
 
@@ -343,7 +337,7 @@ def _check_queue(package: Any, blocks: Any) -> bool:
 
 
 def _check_state_holder(package: Any, blocks: Any) -> bool:
-    """Whether a new app creates its sessions with the class named `routes.StateHolder`."""
+    """Whether Gradio uses the class in `routes.StateHolder` for the sessions of a new app."""
     before = package.routes.StateHolder
     package.routes.StateHolder = probe = type("Probe", (before,), {})
     try:
@@ -353,8 +347,8 @@ def _check_state_holder(package: Any, blocks: Any) -> bool:
 
 
 def _check_session(package: Any, blocks: Any) -> bool:
-    """Whether a Gradio session has exactly the attributes of MinimalSessionState, and Gradio's
-    class defines the methods that MinimalSessionState replaces."""
+    """Whether Gradio's sessions still have the same attributes as MinimalSessionState, and the
+    methods that it replaces."""
     plain, minimal = package.state_holder.SessionState, MinimalSessionState(blocks)
     key = next(iter(blocks.blocks))
     minimal._update_config(key)

@@ -37,7 +37,8 @@ LOGIN_STATE_PREFIX: Final = "_state_huggingface_"
 RESULT_PARAMETER: Final = "login"
 """Query parameter with the result of a login."""
 MAX_ADDRESS_LENGTH: Final = 2_000
-"""Maximum characters of the stored address: a cookie holds about 4,000, for the whole session."""
+"""Maximum characters of a return address; a longer one is replaced by DEFAULT_ADDRESS, since the
+session's cookie holds only about 4,000."""
 DEFAULT_ADDRESS: Final = "/?tab=vote"
 LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -67,7 +68,7 @@ def is_account(voter: str) -> bool:
 
 
 class LoginMiddleware:
-    """Middleware for the login routes; a request without a session is passed on unchanged."""
+    """Middleware for the login routes; requests without a session are passed on unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -113,8 +114,8 @@ class LoginMiddleware:
 
 
 async def _forward_success(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> bool:
-    """Send the app's response only if it is not an error; return whether it was sent. If the app
-    raises an exception, only its type is logged, since its text may contain login secrets."""
+    """Pass a request on to the app and send its response unless that is an error; return whether it
+    was sent. Of an exception only the type is logged: its text may contain login secrets."""
     passed = False
 
     async def guarded(message: Message) -> None:
@@ -146,8 +147,7 @@ def _drop_login_states(session: MutableMapping[str, Any]) -> None:
 
 
 def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
-    """Delete everything that the provider stored in the session except the account's name and
-    expiry time; return whether there is a name."""
+    """Reduce the stored account data to name and expiry time; return whether there is a name."""
     info = session.pop(OAUTH_INFO_KEY, None) or {}
     name = (info.get("userinfo") or {}).get("preferred_username")
     if not isinstance(name, str) or not name.strip():
@@ -158,8 +158,7 @@ def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
 
 
 def _redirect(result: str, address: str) -> RedirectResponse:
-    """Redirect to an address of this page, with the result of the login; an address of another site
-    is replaced by the default address."""
+    """Redirect to `address` (of another site: to DEFAULT_ADDRESS), with the login's result."""
     query = address.removeprefix("/?") if address.startswith("/?") else ""
     values = [pair for pair in parse_qsl(query) if pair[0] != RESULT_PARAMETER]
     values = values or parse_qsl(DEFAULT_ADDRESS[2:])

@@ -25,7 +25,7 @@ class PrivateName:
     fallback: str
     """Consequence of a failed check."""
     attributes: frozenset[str]
-    """Attribute names that only the module `gradio_private` may use; a test checks this."""
+    """Its attribute names; a test checks that only the module `gradio_private` uses them."""
     check: Callable[[Any, Any], bool]
     """Function (gradio package, page) -> whether the name exists with the expected meaning."""
     protects_visitors: bool = False

@@ -1,5 +1,5 @@
-"""Skip Gradio's type stubs: at each import Gradio compares the stub of every component class with
-its source, which takes 1.7 s of CPU."""
+"""Skip Gradio's comparison of component classes with their type stubs at each import, which takes
+1.7 s of CPU."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ _COMPONENT_CLASS = "ComponentMeta"
 
 @contextmanager
 def skip_stub_files() -> Iterator[None]:
-    """In a `with` block, make `inspect.getfile` fail for component classes, so that Gradio compares
-    no stubs."""
+    """Make `inspect.getfile` fail for components in a `with` block, so that no stub is compared."""
     find = inspect.getfile
 
     def find_file(value: Any) -> str:

@@ -28,8 +28,7 @@ from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret
 
 STORAGE_KEY: Final = "evenhand-visitor"
-"""Name of the secret in the browser's storage; under another name it would not be found, and
-visitors would lose their studies."""
+"""Name of the secret in the browser's storage. If it changed, visitors would lose their studies."""
 TOKEN_PARAMETER: Final = "token"
 """Query parameter of links made by Share."""
 REFUSED_TITLE: Final = "No access"
@@ -50,13 +49,12 @@ def build(store: Path) -> VisitorInputs:
 
 
 def storage_secret(store: Path) -> str:
-    """Key that encrypts the browser's storage: EVENHAND_SECRET, or the content of a file beside the
-    store.
+    """Key that encrypts the browser's storage: EVENHAND_SECRET, else the content of a file beside
+    the store. If the file is missing: on a Space a hash of the Space's name, since its disk may be
+    erased; elsewhere a new random key, written to the file.
 
-    Without either, it is a hash of the Space's name, since a Space's disk may be erased; on other
-    machines, a random key that is written to the file. Every browser receives the key, so it
-    protects nothing on the server. It must stay the same, because with another key browsers could
-    not read the secrets that they stored.
+    Every browser receives the key, so it protects nothing on the server; but with another key,
+    browsers could not read the visitor secrets that they have stored.
     """
     if named := settings.SECRET.read():
         return named
@@ -99,8 +97,9 @@ def guard_events(
 def _as_visitor_call(
     function: Callable[..., Any], store: VisitorStore, study_inputs: list[int]
 ) -> Callable[..., Any]:
-    """Wrap a handler: the new function takes secret and token first, checks read access to the
-    studies in the inputs of these indices, and then runs the handler as this visitor."""
+    """Wrap a handler: the new function takes secret and token before the other inputs, checks that
+    this visitor may read the studies named in the inputs `study_inputs` (indices), and runs the
+    handler as this visitor."""
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"{function} cannot be guarded: handlers are plain functions here")
     special = _count_special_parameters(function)
@@ -141,8 +140,8 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
-    """Context manager that runs its `with` block as one visitor. Denied access becomes an error on
-    the page, and error messages do not contain the store's folder."""
+    """Run the `with` block as one visitor. Denied access becomes an error message on the page;
+    messages do not contain the store's folder."""
     request = current_request()
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:

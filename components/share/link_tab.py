@@ -25,7 +25,7 @@ class ShareLinks:
     voters: gr.Button
     withdraw: gr.Button
     token: gr.Textbox
-    """The token of a new link, for the page's script; the store holds only its hash."""
+    """The token of a new link, from which the page's script makes the address."""
 
 
 def build() -> ShareLinks:

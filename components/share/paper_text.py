@@ -46,13 +46,13 @@ PAIR_TABLES: Final = _tables_of(
     bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, wins_tab.VIEW, remedies_tab.VIEW
 )
 POINT_TABLES: Final = _tables_of(pass_fail_tab.VIEW, scores_tab.VIEW)
-"""PAIR_TABLES and POINT_TABLES: functions that make the tables of the views on comparisons and on
-single answers; the two together are in the order of TABLE_NAMES."""
+"""Functions that make tables: PAIR_TABLES those on comparisons, POINT_TABLES those on single
+answers; together they are in the order of TABLE_NAMES."""
 
 
 def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:
-    """Name -> table, for the tables with at least one row; without the tables on comparisons if all
-    verdicts of the study are on single answers."""
+    """Name -> table, for all tables with rows; tables on comparisons are left out if the study has
+    verdicts on single answers only."""
     makers = POINT_TABLES if has_only_points(view) else (*PAIR_TABLES, *POINT_TABLES)
     made = (make(view) for make in makers)
     return {table.name: table for table in made if table is not None and table.rows}

@@ -28,8 +28,8 @@ if __name__ == "__main__":
 """
 FROZEN_STORE: Final = "frozen.db"
 SEED_STORE: Final = "seed.db"
-"""FROZEN_STORE and SEED_STORE are files beside app.py: the page shows a frozen store read-only, and
-copies a seed store if it has no store yet."""
+"""FROZEN_STORE and SEED_STORE are files beside app.py: the page shows a frozen store read-only; a
+seed store is copied at the first start and becomes the page's store."""
 
 SHIPPED_FOLDERS: Final = ("components", "judges", "metrics", "studies", "assets")
 SHIPPED_FILES: Final = ("app.py", "docs/GLOSSARY.md")
@@ -67,8 +67,9 @@ def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bo
 
 
 def _copy_code(folder: Path) -> Path:
-    """Copy the app to a folder; return the folder in which the app looks for its store. If Evenhand
-    runs from the wheel, the package `evenhand` is copied, with a small app.py that starts it."""
+    """Copy the app to `folder`; return the folder in which the copied app looks for its store. An
+    installed Evenhand (from the wheel) is copied as the package `evenhand`, with an app.py that
+    starts it."""
     shutil.copyfile(PROJECT_ROOT / "LICENSE", folder / "LICENSE")
     if IS_INSTALLED:
         home = folder / PROJECT_ROOT.name
@@ -84,7 +85,7 @@ def _copy_code(folder: Path) -> Path:
 
 
 def copy_study(store: Store, study: str, path: Path) -> None:
-    """Copy one study to a new store, with the requests and prompts of its judgements."""
+    """Write a new store with one study, and with the requests and prompts of its judgements."""
     copy_store(store.path, path)
     copied = Store(path)
     for line in copied.studies():
@@ -102,7 +103,7 @@ def _requirements(runs: bool) -> str:
 
 
 def _readme(study: str, *, frozen: bool) -> str:
-    """Text of the folder's README: metadata of the project's README, with this study's name."""
+    """README of the folder: metadata of the project's README, with the study's name."""
     _, front, _ = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     values: dict[str, Any] = yaml.safe_load(front)
     values["title"] = study[:60]

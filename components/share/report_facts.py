@@ -39,8 +39,7 @@ def prompt_records(store: Store, study: str) -> list[PromptRecord]:
 
 
 def reply_dates(store: Store, study: str) -> tuple[str, str]:
-    """The days of the model judges' first and last reply; empty if no time was recorded. People's
-    votes are left out."""
+    """Days of the first and the last reply of model judges; "" if no time was recorded."""
     first, last = reply_times(store, study)
     return _format_day(first), _format_day(last)
 

@@ -92,14 +92,13 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
 
 
 def _points_view(view: FilteredStudy) -> View:
-    """The view (pass/fail or scores) whose headline and key figures open the report of a study of
-    single answers."""
+    """View (pass/fail or scores) with the headline and key figures of a report on single
+    answers."""
     return pass_fail_tab.VIEW if has_pass_fail(view) else scores_tab.VIEW
 
 
 def _title_kpis(view: FilteredStudy) -> Markup:
-    """HTML of the judges' key figures; empty for a study of people only, which reports their
-    agreement instead."""
+    """HTML of the judges' key figures; empty if all verdicts are people's."""
     if view.has_only_people:
         return EMPTY
     if has_only_points(view):

@@ -109,7 +109,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context, *tab.answers]
 
     def shown(went: JobResult, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
-        """Outputs that show the form with the new data version, or only the notice of a failure."""
+        """Outputs that show the form with the changed data; after a failure, the notice only."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
         fresh = replace(view, kind="", item=0, notice_html="")

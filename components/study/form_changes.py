@@ -37,8 +37,8 @@ FormChange = Mapping[str, Any]
 def apply_changes(
     text: str, view: FormState, entries: Sequence[FormChange], folder: Path
 ) -> tuple[str, FormState]:
-    """Apply, in order, the changes numbered above `view.last_change`; an invalid change is reported
-    and skipped."""
+    """Apply, in order, the changes with numbers above `view.last_change`; return study file and
+    form state. An invalid change is skipped and reported in the state's notice."""
     view = replace(view, notice_html="")
     for entry in entries:
         if int(entry.get("n", 0)) <= view.last_change:
@@ -98,8 +98,8 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Return the study file with a value written; if the value is empty, or that of the preset or
-    the default, its key is removed instead."""
+    """Return the study file with `value` at `path`; without the key if the value is empty or is the
+    default (of the preset, if there is one)."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):
@@ -143,8 +143,8 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
 
 
 def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
-    """Return the study file with a column mapped to a role: "instruction", "gold", "responses.x",
-    or "answer.2" for the second model's answers."""
+    """Return the study file with `column` mapped to a field: "instruction", "gold", "responses.x",
+    or for "answer.2" (the second model's answers) "responses." and the column's name."""
     saved = sheet.raw(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(sheet))
     made = {name: field for name, field in made.items() if field != role and name != column}
@@ -184,8 +184,8 @@ def _edit_extraction(sheet: LenientStudy, key: str, raw: Any) -> dict[str, Any] 
 
 
 def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    """Choose a preset and remove from the study file all keys that the preset sets; an empty name
-    removes the preset."""
+    """Choose a preset and remove the protocol's settings from the study file, so that the preset's
+    apply; an empty name removes the preset."""
     name = str(entry.get("preset", ""))
     if name and name not in PRESETS:
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")

@@ -136,8 +136,7 @@ def render_hidden(tab: StudyTab) -> None:
 
 
 def _form_html(elem_id: str) -> gr.HTML:
-    """A component for one part of the form; its fields and buttons send their data through `edits`
-    and `errand`."""
+    """A component for one part of the form; the page's script sends its changes and clicks."""
     return gr.HTML(
         "",
         js_on_load=_FORM_SCRIPT,

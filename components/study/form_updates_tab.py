@@ -54,8 +54,8 @@ def form_updates(
     store: Store,
     before: FormState | None = None,
 ) -> list[Any]:
-    """Outputs that show the study file, its form and its plan. The prompt editor gets a new text
-    only if, in the earlier form state `before`, it was closed or had another prompt."""
+    """Values for `form_outputs`: study file, form and plan. The text in the prompt editor is
+    replaced only if the editor was closed or had another prompt before (form state `before`)."""
     look = build_preview(text, store.folder)
     was = before or FormState()
     editing = view.panel == "prompts" and view.mode == "editor"

@@ -97,7 +97,7 @@ def test_judge(
 def judge_models(
     text: str, folder: Path, place: int, typed: TypedKeys, consents: Consents
 ) -> ModelList:
-    """Ask the endpoint of the judge at index `place` for its models; this also checks the key."""
+    """Request the models at the address of the judge at index `place`; this also tests its key."""
     judges = read_lenient_study(text, folder).judges
     if not 0 <= place < len(judges):
         return ModelList("", error="this judge is no longer in the study; reload the page")
@@ -133,8 +133,8 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
 
 
 def _keep_other_study(plan: Plan, store: Store) -> Plan:
-    """Refuse a plan if a stored study of the same name has replies that the plan does not contain.
-    If the name is the default name of a new form, the plan gets a numbered name instead."""
+    """Refuse a plan that would remove replies from a stored study of the same name; if the name is
+    the default one of a new form, take a free name instead."""
     name, lost = plan.study.name, count_lost_answers(plan, store)
     if not lost:
         return plan
@@ -148,8 +148,8 @@ def _keep_other_study(plan: Plan, store: Store) -> Plan:
 
 
 def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
-    """Import all recorded verdicts of a source as a study; return the study's name. `judge`: name
-    to give to the judge of a file that does not name its only judge."""
+    """Import all recorded verdicts of a source as a study; return the study's name. `judge`: new
+    name of the source's judge, used if the source has only one judge."""
     folder = store.folder
     spec = replace(
         read_data_spec(read_lenient_study(text, folder)),
@@ -169,7 +169,8 @@ def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
 
 
 def _recorded_name(store: Store, name: str, source: str) -> str:
-    """Name for a recorded study: that of a stored study with the same source, else a new name."""
+    """Name for a recorded study: that of the visitor's recorded study with the same source, else a
+    free name."""
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
@@ -234,7 +235,7 @@ def describe_images(
 
 def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
     """Download a private Hub dataset with the visitor's token, and store it as a file with an
-    unguessable name. A dataset in the common cache could be opened by other visitors."""
+    unguessable name, so that other visitors cannot open it."""
     folder = store.folder
     try:
         spec = read_data_spec(read_lenient_study(text, folder))
@@ -272,7 +273,8 @@ def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
 
 
 def store_upload(path: Path, folder: Path, name: str = "") -> str:
-    """Store an uploaded file beside the store under the hash of its content; return its path."""
+    """Copy an uploaded file to the uploads beside the store, with a hash of its content before its
+    name; return the new path."""
     with path.open("rb") as content:
         sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
     kept = folder / UPLOADS_FOLDER / f"{sha}-{safe_file_name(name or path.name)}"
@@ -282,7 +284,7 @@ def store_upload(path: Path, folder: Path, name: str = "") -> str:
 
 
 def safe_file_name(name: str) -> str:
-    """The file name without characters special to shells, paths and HTML; the suffix stays."""
+    """The name, shortened, with all characters but letters, digits, _ . + - replaced by "-"."""
     words = _UNSAFE_CHARACTERS.sub("-", unicodedata.normalize("NFKC", name)).strip("-.")
     stem, dot, ending = words.partition(".")
     return f"{stem[:60] or 'file'}{dot}{ending[-30:]}"
@@ -299,13 +301,14 @@ def study_name_of(text: str) -> str:
 
 
 def columns_to_name(text: str, folder: Path) -> bool:
-    """Whether the study's source is a table that needs, or has, a column mapping."""
+    """Whether the study's source is a table with a column mapping, or one that needs it."""
     return table_to_map(build_preview(text, folder)) is not None
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """Return the study file with the uploaded files as its data; of several files, one contains the
-    questions and each of the others the answers of one model."""
+    """Return the study file with the uploaded files as its data. Several files are read as a
+    folder of a known format; if none fits, one file has the questions, each other one a model's
+    answers."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)
@@ -324,11 +327,7 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 def with_guessed_columns(text: str, folder: Path) -> str:
     """Return the study file with a guessed column mapping, if its source is a table with a question
-    and the answers of two or more models; else unchanged.
-
-    The form shows the comparisons that follow from the guess, and no call is made before Run.
-    Columns with verdicts are never guessed: the user has to choose them.
-    """
+    and the answers of two or more models and without verdicts; else unchanged."""
     study = read_lenient_study(text, folder)
     if table_to_map(build_preview(text, folder)) is None:
         return text
@@ -361,8 +360,7 @@ def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
 
 
 def _question_file_rank(path: Path) -> tuple[int, int]:
-    """Sort key to find the file with the questions: the file with the most columns; among equals,
-    the larger file."""
+    """Sort key: the file of questions has the most columns and, among equals, the most bytes."""
     known = len(read_table(path).columns) if is_table_file(path) else 0
     return known, path.stat().st_size
 
@@ -372,8 +370,8 @@ def _contestant_name(path: Path) -> str:
 
 
 def stored_study_yaml(store: Store, name: str) -> str:
-    """Text of a stored study's study file; under a new name if its verdicts were recorded
-    elsewhere, since they cannot be collected again."""
+    """Study file of a stored study. A study of recorded verdicts gets the name "…, again", because
+    the form can only collect new verdicts."""
     study = store.study(name)
     line = next(line for line in store.studies() if line.name == name)
     mapping = study_to_mapping(replace(study, name=f"{name}, again") if line.recorded else study)

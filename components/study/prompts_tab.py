@@ -86,7 +86,8 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
 
 
 def _version_text(reference: str, name: str, folder: Path) -> str:
-    """Text such as "version 1" if `reference` is a prompt named `name`; else `reference` itself."""
+    """Words for a replaced prompt: "version 1" if `reference` is a version of the prompt `name`,
+    else `reference` itself."""
     found = find_prompt(reference, available_prompts(folder), folder)
     if found is None or found.prompt.name != name:
         return reference

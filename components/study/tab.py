@@ -109,8 +109,8 @@ def save_form(
     store: Store, engine: Engine, text: str, view: FormState
 ) -> tuple[str, FormState, Any]:
     """Save a changed form in its study; return study file, form state and an update of the study
-    menu. The first change of a new form saves it as a study. Another name in the form renames the
-    study; if it cannot be renamed, Run saves a copy with that name."""
+    menu. A new form is saved as a new study. Another name in the form renames the study or, if that
+    is impossible, is the name of the copy that Run will save."""
     if not view.study and text.strip() == view.opened.strip():
         return text, view, gr.skip()
     if not view.study:
@@ -149,8 +149,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
 
 
 def open_study(store: Store, name: str, text: str, view: FormState, tested: Any) -> list[Any]:
-    """Values of `form_outputs` for a stored study. Unsaved changes of the study shown before are
-    kept, and unsaved changes of this study are restored."""
+    """Values for `form_outputs` that show a stored study, with its unsaved changes if there are
+    any. Unsaved changes `text` of the study shown until now are kept in the form state."""
     unsaved = dict(view.unsaved)
     if view.study and text.strip() != view.opened.strip():
         unsaved[view.study] = text

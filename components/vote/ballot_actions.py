@@ -84,8 +84,8 @@ def _respond(
 def _write_failure(
     session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool
 ) -> Markup:
-    """HTML of the same ballot again, with the typed comment, because the store could not be
-    written. The voter can repeat the action from this screen once the disk has space."""
+    """HTML of the same ballot after the store could not be written, with a notice on whether the
+    vote is saved; if not, the typed comment is kept, so that the voter can vote again."""
     position, stamp = _ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:
@@ -102,8 +102,7 @@ def _write_failure(
 
 
 def voter_from_name(store: Store, study: str, name: str) -> str:
-    """Stored name of the voter who typed this name; names of accounts are refused, because they
-    need a login."""
+    """Stored name of the voter who typed this name; a name reserved for accounts is refused."""
     wanted = find_voter(store, study, name)
     if is_account(wanted):
         raise StudyError(
@@ -223,8 +222,8 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The next ballot without a vote; if the ballot at `position` was done before this action
-    (`stamp` is not 0), the ballot that follows it."""
+    """The ballot to show after an action on the ballot at `position`. If that ballot had been done
+    before (`stamp` is not 0), the one that follows it; else the next ballot without a vote."""
     return (session.following_ballot(position) if stamp else None) or session.next()
 
 
@@ -256,7 +255,7 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
 
 
 def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
-    """Verdict with the mean and the levels of a rubric; each criterion must have a level."""
+    """Verdict with the scores (mean level, level of each criterion); every level is required."""
     if not isinstance(levels, list) or len(levels) != len(form.rubric) or not levels:
         raise StudyError("choose a level for each criterion; nothing was saved")
     buttons = vote_buttons("score", 1, form.scale)
@@ -328,7 +327,7 @@ def _ballot_form(session: VoteSession) -> BallotForm:
 
 
 def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
-    """Stored vote on this ballot, as the data that the vote's button sends; None without a vote."""
+    """The voter's stored vote on this ballot, as its button would send it; None without a vote."""
     if ballot.state != "voted":
         return None
     if ballot.answer is not None:

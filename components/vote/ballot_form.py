@@ -101,15 +101,15 @@ class BallotView:
     voter_view: VoterView
     standing: VoterProgress
     earlier_vote: Mapping[str, Any] | None = None
-    """Stored vote of this voter on the ballot, as the data that the vote's button sends."""
+    """The voter's stored vote on this ballot, as its button would send it."""
     timed: bool = True
     name_fixed: bool = False
     """Whether the name belongs to an account and cannot be changed here."""
     notice_text: str = ""
     is_warning: bool = False
     retry_time: float = 0.0
-    """Time of a failed action, written into the HTML so that the HTML changes: without a change the
-    browser gets no update, and its buttons stay locked."""
+    """Time of a failed action. It is written into the HTML, because the browser unlocks the buttons
+    only if the HTML has changed."""
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:
@@ -119,7 +119,7 @@ def load_ballot_form(store: Store, study: str) -> BallotForm:
 
 
 def _with_scale(store: Store, study: str) -> BallotForm:
-    """The kind of ballot, with the scale and criteria of the study's prompts for single answers."""
+    """The kind of ballot, with scale and criteria of the study's prompts for single answers."""
     prompts = _load_prompts(store, study)
     form, own = _compute_form(store, study), store.study(study).criteria
     with_rubric = next((prompt for prompt in prompts if prompt.rubric), None)
@@ -131,8 +131,8 @@ def _with_scale(store: Store, study: str) -> BallotForm:
 
 
 def _rubric(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
-    """(name, description) of each criterion: from the study's `criteria`, or from the prompt if
-    those are missing or have no names."""
+    """(name, description) of each criterion, from the study's `criteria`; from the prompt if the
+    study has none or does not name them."""
     try:
         return tuple(rubric_criteria(prompt, criteria).items())
     except EvenhandError:
@@ -188,8 +188,8 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
 def build_voter_view(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
 ) -> VoterView:
-    """The content of a ballot as the voter sees it; the reference answer is hidden if it is one of
-    the answers."""
+    """The content of a ballot as the voter sees it; with the reference answer if `form.reference`
+    is set, unless the ballot is a verification or shows that answer anyway."""
     images = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
     criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
     if ballot.mode in ("pass", "score"):

@@ -169,8 +169,8 @@ def _answer_box(name: str, text: str) -> Markup:
 
 
 def _answer_switch(names: Sequence[str]) -> Markup:
-    """HTML switch between the answers for phones, where answers shown below each other would favour
-    the upper one."""
+    """HTML switch between the answers for phones, where only one answer is shown at a time: if one
+    stood below the other, the upper one would be favoured."""
     if len(names) < 2:
         return EMPTY
     buttons = join(

@@ -91,8 +91,8 @@ def controls_from(voting: VotingRules) -> VotingControls:
 
 
 def show_validity(store: Store, study: str, choose: str) -> Markup:
-    """HTML notice on the way in which comparisons are chosen for voters (`choose`): number of
-    comparisons, and the estimates that stay valid."""
+    """HTML notice on how comparisons are chosen for voters (`choose`): how many can be chosen, and
+    which estimates stay valid."""
     rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode

@@ -131,7 +131,7 @@ def _finished_text(voted: int, skipped: int, mode: BallotMode) -> tuple[str, str
 
 
 def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
-    """HTML of the screen shown when the store cannot be written and no ballot can be shown;
+    """HTML of the error screen if the store cannot be written and there is no ballot to show;
     `fixed`: whether the voter's name cannot be changed."""
     notice = notice_html("bad", "Voting cannot continue.", why)
     again = ballot_button("Try again", {"act": "show"}, ("N", "n N"))

@@ -32,8 +32,8 @@ QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "pr
 _BALLOT_SCRIPT: Final = "evenhand.ballot(element, trigger, watch); /* triggers 'select' */"
 _LINK_SCRIPT: Final = "evenhand.votersLink(element, watch);"
 READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.voterHere()]"
-"""Script that replaces the last input by the browser state: voter's name and address parameters. It
-is the last input because a public page inserts further inputs at the front."""
+"""Script that sets the last input of an event to the browser state: the voter's name and parameters
+of the page address. (A public page adds inputs at the front.)"""
 READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
 """READ_BROWSER_STATE that also focuses the ballot; a focused tab would take the arrow keys."""
 

@@ -14,7 +14,7 @@ from judges.verdicts.point_readers import option_values
 from studies.store.ballot_queries import SINGLE_MODES, Ballot, BallotMode
 
 ButtonKey = tuple[str, str]
-"""Key symbol printed on the button, and the names of the key in browser events."""
+"""(key symbol printed on the button, names of the keys in browser events separated by spaces)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,8 @@ def vote_controls(view: BallotView) -> Markup:
 
 
 def _rubric_controls(view: BallotView) -> Markup:
-    """HTML with one row of levels for each criterion, and the button that saves them together.
-    assets/page.js collects the levels; a digit key chooses the level of the first criterion that
-    has none."""
+    """HTML with one row of levels for each criterion, and the button that saves all levels. A digit
+    key chooses the level of the first criterion that has none."""
     values = option_values(tuple(view.voter_view.scale))
     given = list((view.earlier_vote or {}).get("levels", ()))
     rows = join(

@@ -1,5 +1,5 @@
-"""JSON file of a baseline, which here is a history of nights: for each stream (judge, prompt and
-kind of score), the outcomes with which the gate (`gate_check`) compares a new night's verdicts."""
+"""JSON file of a baseline, here the history of earlier nights: for each stream (judge, prompt and
+kind of score), the outcomes that `gate_check` compares a new night with."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class BaselineUnusable(EvenhandError):
 
 @dataclass(frozen=True)
 class Baseline:
-    """Stream (judge, prompt and kind of score) -> history of its nights; and judge -> model
-    versions that its endpoint reported."""
+    """`streams`: stream (judge, prompt and kind of score) -> history of its nights. `models`: judge
+    -> model versions that its endpoint reported."""
 
     study: str = ""
     streams: Mapping[Stream, StreamHistory] = field(default_factory=dict)
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_night(self, scores: NightScores, models: Mapping[str, tuple[str, ...]]) -> Baseline:
-        """Return the baseline with one more night, taken as good without comparing it."""
+        """Return the baseline with one more night, added as a good night without a test."""
         streams = dict(self.streams)
         for stream, tonight in scores.items():
             known = streams.get(stream, StreamHistory(stream.kind))

@@ -1,5 +1,5 @@
-"""The gate: a check of tonight's verdicts against a baseline, the history of earlier nights. The
-rate of false alarms is limited over all nights together."""
+"""The gate: a test of tonight's verdicts against a baseline, here the history of earlier nights.
+The probability of a false alarm is limited over all nights together."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ DROP: Final = 0.10
 """Drop of a mean score (0 to 1) that tonight's interval must exclude for the outcome "ok"."""
 MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
-"""Number of baseline nights (saved as good, without a test) from which a drop on the next night is
-detected as well as a later drop. A single such night has its own test (baseline_contrast.py)."""
+"""With this many baseline nights (saved as good, without a test), a drop is detected on the next
+night as well as on later nights. With 2 to 4 it is not; with 1 another test is used."""
 
 
 @names_missing_extra
@@ -42,10 +42,10 @@ def gate(
 ) -> GateResult:
     """Compare tonight's verdicts with the baseline in the file `against`, item by item.
 
-    With `save` the night is added to the baseline as a good night, without a test. Otherwise it is
-    tested and, with `record`, added to the history in the file, which later tests need. `drop`:
-    drop of a mean score (0 to 1) that the interval must exclude for the outcome "ok". With
-    `same_version` the outcome is "worse" if an endpoint reports another model version.
+    With `save` the night is added to the file as a good night, without a test. Otherwise it is
+    tested and, with `record`, added to the file as a tested night. The outcome is "ok" only if the
+    interval excludes a drop of the mean score (0 to 1) by `drop`. With `same_version` it is "worse"
+    if an endpoint reports another model version.
     """
     study, path = as_study(data), Path(against).expanduser()
     scores, models = score_night(study.frame), reported_models(study)
@@ -111,8 +111,8 @@ def _decide(
 
 
 def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparison) -> bool:
-    """Whether verdicts change with the order more often than between repeats in the same order;
-    True if there are no repeats."""
+    """Whether a stream's verdicts change with the order more often than between repeats in the same
+    order; True if there are no repeats."""
     rows = study.frame
     own = (rows["judge"] == stream.judge) & (rows["prompt"] == stream.prompt)
     floor: Estimate = noise_floor(rows.loc[own])

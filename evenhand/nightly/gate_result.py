@@ -24,7 +24,7 @@ KIND_WORDS: Final = {
 
 @dataclass(frozen=True)
 class StreamCheck:
-    """Result of comparing a night with a baseline, for one judge, prompt and kind of score."""
+    """Result for one stream (judge, prompt and kind of score) of a night and a baseline."""
 
     stream: Stream
     outcome: Outcome
@@ -41,12 +41,12 @@ class StreamCheck:
 
 @dataclass(frozen=True)
 class GateResult:
-    """Result of comparing a night with a baseline: a check per judge, prompt and kind of score."""
+    """Result of comparing a night with a baseline: one check for each stream."""
 
     study: str
     checks: tuple[StreamCheck, ...]
     versions: tuple[str, ...] = ()
-    """Sentences on judges whose reported model version has changed."""
+    """Sentences, one for each judge whose endpoint reports another model version than before."""
     version_fails: bool = False
 
     @property

@@ -14,7 +14,7 @@ from studies.domain import JudgeSpec
 
 
 class FunctionEngine(Engine):
-    """Engine that calls Python functions as judges; the endpoint address of a judge identifies its
+    """Engine that also calls Python functions as judges; `functions`: endpoint address ->
     function."""
 
     def __init__(self, functions: Mapping[str, FunctionJudge]) -> None:

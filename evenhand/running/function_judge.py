@@ -25,8 +25,7 @@ the page cannot call the address by mistake."""
 
 @dataclass(frozen=True)
 class FunctionJudge:
-    """A Python function as a judge. The name of the judge is part of the keys of its calls, so that
-    stored replies are reused as long as the name is the same."""
+    """A Python function as a judge; stored replies are reused as long as its name is the same."""
 
     name: str
     function: Answer
@@ -66,8 +65,8 @@ def judge(
     function: Answer | None = None, *, name: str = "", parallel: int = 8, family: str = ""
 ) -> FunctionJudge | Callable[[Answer], FunctionJudge]:
     """Make a judge of a function that takes chat messages and returns the reply; also usable as a
-    decorator. Give the judge a new `name` when the function changes, because stored replies are
-    reused as long as the name is the same. `family`: model family of the judge."""
+    decorator. If the function changes, give it a new `name`: stored replies are reused as long as
+    the name is the same. `family` is the model family of the judge."""
     if function is None:
         return lambda given: judge(given, name=name, parallel=parallel, family=family)
     found = name or getattr(function, "__name__", "")
@@ -107,8 +106,7 @@ JudgeLike = FunctionJudge | JudgeSpec | Mapping[str, Any] | Answer
 def collect_judges(
     given: Iterable[JudgeLike],
 ) -> tuple[tuple[JudgeSpec, ...], dict[str, FunctionJudge]]:
-    """Return the specifications of the judges, and a mapping endpoint address -> function for
-    judges that are functions."""
+    """Return the specifications of all judges, and the functions among them by endpoint address."""
     from studies.spec.judge_spec import parse_judge
 
     specs: list[JudgeSpec] = []

@@ -93,7 +93,8 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
 
 
 def _find_created_batches(client: openai.OpenAI) -> dict[str, str]:
-    """Return the ids of the batches created by this program, by the hash of the batch file."""
+    """Return the hash of a batch file -> id of the batch that this program created from it; batches
+    that failed or were cancelled are left out."""
     found = {}
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")
@@ -111,10 +112,10 @@ def collect_batches(
     every: float = 30.0,
     on_progress: Callable[[dict[str, SubmittedBatch]], None] = lambda batches: None,
 ) -> list[Path]:
-    """Download the results of finished batches; poll for at most `wait` seconds, or until every
-    batch has a final status.
+    """Download the results of the batch files `names`, as far as their batches have ended; check
+    every `every` seconds until all have ended, at most for `wait` seconds.
 
-    Returns the paths of all output and error files of these batches in the folder.
+    Returns the paths of all output and error files downloaded for `names`, earlier ones included.
     """
     batches = read_submitted_batches(folder)
     if not batches:

@@ -190,11 +190,11 @@ def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.
 
 
 def _header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
-    """Make a request hook that removes all headers that are not needed, such as the user's OpenAI
-    settings, and sets the API key; it changes no request to OpenAI.
+    """Make a function that changes each request before it is sent: it sets the API key and removes
+    every header that is not in NEEDED. Requests to OpenAI stay unchanged.
 
-    The client adds OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS of the environment to
-    every request, whatever its host.
+    The client would otherwise send the values of OPENAI_ORG_ID, OPENAI_PROJECT_ID and
+    OPENAI_CUSTOM_HEADERS to every host.
     """
     is_openai = origin_of(endpoint) == OPENAI
 

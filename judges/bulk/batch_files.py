@@ -39,8 +39,8 @@ from studies.store.store import Store
 COMPLETIONS_PATH: Final = "/v1/chat/completions"
 MAX_FILE_LINES: Final = 50_000
 MAX_FILE_BYTES: Final = 200 * 1000 * 1000
-"""Limits of the provider on one batch file: number of lines (MAX_FILE_LINES) and number of
-bytes."""
+"""With MAX_FILE_LINES, the provider's limits on one batch file; further calls go to another
+file."""
 BATCH_PRICE_FACTOR: Final = 0.5
 """Default price of a call in a batch, as a share of the price of a single request."""
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
@@ -66,7 +66,8 @@ def export_batch(
     most_lines: int = MAX_FILE_LINES,
     most_bytes: int = MAX_FILE_BYTES,
 ) -> list[BatchFile]:
-    """Write the pending calls of endpoint judges, one judge per file; overwrite no file."""
+    """Write the pending calls of endpoint judges to new files, one or more for each judge; raise
+    PlanError if a file of that name exists."""
     judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
     if not judges:
         raise PlanError(
@@ -191,8 +192,8 @@ def import_batch(
 
 @dataclass(frozen=True, slots=True)
 class _BatchRun:
-    """The run record under which all batch results of a study are stored, so that their cost counts
-    against the study's budget."""
+    """The run under which the store records all batch results of a study: a study's budget counts
+    the cost of its runs."""
 
     plan: Plan
     owner: str
@@ -278,8 +279,8 @@ class _BatchImporter:
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
-        """Buffer a permanent error (such as HTTP 400) as the outcome of its call; after any other
-        failure, the call stays pending."""
+        """Make an error that a repeated call would meet again (such as HTTP 400) the outcome of its
+        call; after any other failure, the call stays pending."""
         fault: CallFailure = classify_error(error, call.judge.endpoint)
         if fault.action == "settle" and not isinstance(error, BadReply):
             judgement = Judgement(
@@ -307,8 +308,8 @@ def _insert_new(
     ready: list[tuple[Judgement, Usage, float | None]],
     owner: str,
 ) -> list[tuple[Judgement, Usage, float | None]]:
-    """Insert judgements with their attempts, and return the inserted judgements. A call that
-    already has a stored judgement is skipped, unless the status of that judgement is `error`."""
+    """Insert the judgements in `ready` (judgement, token counts, dollars) with their attempts;
+    return those inserted. A call with a stored judgement other than an error is skipped."""
     stored = []
     for judgement, usage, cost in ready:
         if is_answered(connection, judgement.ask.key):

@@ -33,8 +33,7 @@ LATENCY_SIGMA: Final = 0.5
 """Standard deviation of the logarithm of the latency. Latencies are log-normal with mean
 MEAN_LATENCY."""
 CPU_PER_CALL: Final = 0.00184
-"""Seconds of one core per call, measured with 64 calls in flight against a server on the same
-machine."""
+"""CPU seconds of one call, measured with 64 calls in flight to a server on the same machine."""
 LIVE_IN_FLIGHT: Final = 256
 RAY_WORKERS, RAY_IN_FLIGHT = 16, 64
 BATCH_QUEUE_TOKENS: Final = 80_000_000
@@ -110,8 +109,8 @@ def measure_ask_tokens(prompt: str, received: int, description: str) -> AskToken
 def max_rate(
     load: AskTokens, in_flight: int, limits: AccountLimits, processes: int = 1
 ) -> tuple[float, str]:
-    """Return the highest number of calls per second that all limits allow, and a description of the
-    tightest limit."""
+    """Return the highest number of calls per second that all limits allow, and the name of the
+    tightest limit. `processes` is the number of cores that make calls."""
     return min(
         (in_flight / MEAN_LATENCY, f"{in_flight:,} calls in flight"),
         (limits.requests / 60, f"{limits.requests:,.0f} requests per minute"),

@@ -37,7 +37,8 @@ ASK_SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class RayJob:
-    """Settings of every worker: judges, prompts, reading rule and the folder for results."""
+    """Settings that every worker gets: judges, prompts, the rule for reading verdicts (`reading`)
+    and the folder for results."""
 
     judges: Mapping[str, JudgeSpec]
     prompts: Mapping[str, Prompt]

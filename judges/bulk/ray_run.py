@@ -52,7 +52,8 @@ OBJECT_STORE_BYTES: Final = 200 * 2**20
 through the object store."""
 IMPORTED_MARK_FILE: Final = "imported"
 CALLS_PER_WORKER: Final = 64
-"""Number of calls in flight per worker, from which the number of workers is computed."""
+"""The number of workers is the concurrency (calls in flight) divided by this, at least 2, unless
+the command line sets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,8 @@ def run_on_ray(
     most: int = MAX_ROUND_ASKS,
     on_progress: Callable[[ShardImport], None] = lambda totals: None,
 ) -> tuple[ShardImport, dict[str, str]]:
-    """Make all pending calls of a plan; return the imported results, and the reason for each judge
-    that was stopped."""
+    """Make all pending calls of a plan; return the totals of the imported results, and judge ->
+    reason for the judges that were stopped."""
     ray = _import_ray()
     _check_cluster_plan(plan, cluster, consents_in(store.folder))
     root = cluster.shards or default_shard_folder(store, plan.study.name)
@@ -187,7 +188,7 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _RoundRunner:
-    """Runs round after round until no ask is pending."""
+    """Runs round after round until no ask can be leased, or a round stores no result."""
 
     ray: Any
     plan: Plan
@@ -221,8 +222,8 @@ class _RoundRunner:
                 break  # no call succeeded, so the next round would fail too
 
     def _group_by_weights(self, calls: list[Any]) -> dict[str, list[Any]]:
-        """Group calls by the judge whose weights run with vLLM; the group "" contains the calls to
-        endpoints."""
+        """Return judge -> its calls, for judges whose weights the workers run with vLLM; the key ""
+        has the calls of all other judges, which are sent to endpoints."""
         found: dict[str, list[Any]] = {}
         for row in calls:
             judge = row[1].judge
@@ -280,13 +281,14 @@ class _RoundRunner:
 
 
 def _batch_size(in_flight: int, asks: int) -> int:
-    """Return the number of asks per batch: enough to keep a worker busy, and few enough to be made
-    again after a failure."""
+    """Return the number of asks per batch: enough to keep a worker busy, few enough that little is
+    repeated when a worker fails."""
     return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
 def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> ShardImport:
-    """Import shards not imported yet: those of dead drivers, and of this run with the id `mine`."""
+    """Import the shards in `root` that this study has not imported, except those of other runs that
+    are still active; `mine` is the id of this run."""
     totals = ShardImport()
     stamp = _study_stamp(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
@@ -302,8 +304,8 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> 
 
 
 def _study_stamp(store: Store, plan: Plan) -> str:
-    """Return a text that identifies this study in this store. Shards are marked as imported with
-    this text, so that the same shards can still be imported into another store."""
+    """Return the text that marks shards as imported into this study of this store; they can still
+    be imported into another store."""
     return repr(store.created(plan.study.name))
 
 

@@ -59,8 +59,8 @@ def check_weights(plan: Plan, name: str, path: str) -> None:
 def build_vllm_stage(
     processor: ProcessorFactory | None, path: str, data: Any, job: RayJob, workers: int
 ) -> Any:
-    """Build the Ray pipeline stage in which vLLM answers a dataset of asks; its output is a dataset
-    of reports on the shards written."""
+    """Build the Ray stage in which vLLM answers a dataset of asks and the verdicts are written to
+    shards; its output has one row per written shard and judge (`ShardWriter.report`)."""
     made = (processor or vllm_processor)(path, make_preprocess(job), postprocess_row, workers)
     return made(data).map_batches(
         VllmReplyReader,
@@ -117,8 +117,8 @@ def sampling_parameters(call: JudgeCall) -> Row:
 
 
 def postprocess_row(row: Mapping[str, Any]) -> Row:
-    """Convert the processor's output row to the same columns for every reply. A failed row comes
-    back with its input columns only, so every output column is optional here."""
+    """Convert an output row of the processor to a row with all columns that VllmReplyReader reads;
+    a failed row, which has only input columns, gets empty texts and zeros."""
     return {
         **{name: row[name] for name in ("key", "batch", "position", "ask")},
         "generated_text": row.get("generated_text") or "",

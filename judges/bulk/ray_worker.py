@@ -116,8 +116,8 @@ class ShardWriter:
         self._rows, self._since = [], time.monotonic()
 
     def report(self, stopped: dict[str, str]) -> pa.Table:
-        """Return the number of asks by written shard and judge, and the judges that were `stopped`
-        with the reason."""
+        """Return a table with the columns shard, judge, asks and stopped: for each written shard
+        and judge the number of asks, and for each judge in `stopped` the reason."""
         rows: list[dict[str, Any]] = [
             {"shard": name, "judge": judge, "asks": n, "stopped": ""}
             for name, asks in self.written
@@ -131,8 +131,8 @@ class ShardWriter:
 
 
 def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
-    """Return the keys of the asks whose outcomes are in the existing shards of the batches that
-    `rows` belong to; a worker that has died since wrote these shards."""
+    """Return the keys of asks that need not be made again: an earlier worker wrote their outcomes
+    to shards of the same batches as `rows`, and then died."""
     batches = sorted({row.batch for row in rows})
     return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 
@@ -198,8 +198,8 @@ class EndpointWorker:
         )
 
     def _judge_state(self, judge: JudgeSpec) -> JudgeState:
-        """Return the judge's state, and create it in the event loop if needed; a judge without an
-        API key is stopped."""
+        """Return the judge's state, created at the first request inside the event loop. A judge
+        whose API key is missing or not allowed is stopped."""
         if judge.name not in self._states:
             try:
                 key = find_api_key(judge, {}, Consents(self.job.allowed))

@@ -44,9 +44,9 @@ class AskAttempts:
     state: JudgeState
     call: JudgeCall
     previous_write: asyncio.Task[None] | None = None
-    """The pending write of this worker's previous judgement. It is committed together with the
-    start record of the next call, and the call is sent only after this commit: a crash can lose at
-    most one result per worker."""
+    """Pending write of this worker's previous judgement, committed together with the start record
+    of this call. The call is sent after that commit: a crash loses at most one result per
+    worker."""
     attempt: int | None = None
     """The id of the stored start record while an attempt is being made."""
     leased: bool = False
@@ -99,8 +99,8 @@ class AskAttempts:
         return None
 
     async def run_hedge(self) -> JudgeReply | None:
-        """Make a second attempt while the first is slow; return the reply to the second, or None
-        if that reply is missing or truncated or the first attempt was answered before."""
+        """Make a second attempt while the first is slow. Returns None if it brings no complete
+        reply, or if the first attempt is answered earlier."""
         outcome = await self._attempt_once()
         if outcome is None:
             return None
@@ -132,7 +132,7 @@ class AskAttempts:
         return missing_parameters(self.dropped_parameters)
 
     def judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
-        """Build the judgement of an outcome, with the cost of all attempts together."""
+        """Build the judgement to store for an outcome; its cost is the sum over all attempts."""
         if isinstance(outcome, CallFailure):
             settled = Judgement(ask, outcome.status, rule=outcome.reason, detail=outcome.detail)
         else:
@@ -195,12 +195,11 @@ class AskAttempts:
         )
 
     async def _wait_until_ready(self) -> tuple[float, float] | None:
-        """Wait until a call may be made; return the start time of the call and the reserved
-        dollars, or None if this run must not make the call.
+        """Wait until the call may be sent; return its start time and the reserved dollars. None if
+        the run or the judge was stopped, or the ask belongs to another run.
 
-        Four conditions must hold at the same moment: the run is neither paused nor stopped, the
-        rate limit allows a call, its maximum cost fits the budget, and this run holds the ask's
-        lease.
+        Four conditions must hold at the same moment: the run is not paused, the rate limit allows a
+        call, its maximum cost fits the budget, and this run holds the ask's lease.
         """
         while await self._wait_until_allowed():
             entered = await self._enter_limiter()
@@ -230,8 +229,8 @@ class AskAttempts:
         return await self.run_state.wait_until_allowed(self.state)
 
     async def _enter_limiter(self) -> tuple[float, float] | None:
-        """Acquire the rate limiter and reserve the call's maximum cost; return the start time and
-        the reserved dollars, or None if one of the two is impossible now."""
+        """Wait for the rate limiter and reserve the call's maximum cost; return the start time and
+        the reserved dollars. None if the run was paused or stopped, or the budget is too small."""
         run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
         started = await state.limiter.acquire(
             lambda: run_state.is_blocked(state), run=id(run_state)
@@ -250,8 +249,8 @@ class AskAttempts:
         return None
 
     async def _reserve_allowance(self) -> bool:
-        """Reserve the call's maximum cost in the store if the page host's API key pays for the
-        call; return whether the call may be made."""
+        """If this Space's key pays for the call, reserve the call's maximum cost in the store;
+        return whether the call may be made."""
         if refusal := await self.reservation.reserve_from(self.state.allowance, self.call):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
@@ -329,8 +328,8 @@ class AskAttempts:
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
     def _retry_reason(self, outcome: JudgeReply | CallFailure) -> str:
-        """Change the call for another attempt and return the reason for that attempt; return an
-        empty text if the outcome is final."""
+        """Return the reason why the call is repeated, and change its parameters if needed; an empty
+        text if `outcome` is final."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
         self.state.successes += 1
@@ -343,8 +342,8 @@ class AskAttempts:
         return "truncated"
 
     def _final_outcome(self, outcome: JudgeReply | CallFailure) -> JudgeReply | CallFailure:
-        """Return the outcome to store: that of the last call, or the truncated reply if the
-        endpoint refused the retry with twice the token limit."""
+        """Return the outcome to store. It is `outcome`, or, if the endpoint refused a retry with
+        twice the token limit, the truncated reply from before."""
         refused = isinstance(outcome, CallFailure) and outcome.action in ("settle", "without")
         return self.truncated_reply if self.truncated_reply is not None and refused else outcome
 

@@ -34,12 +34,11 @@ from studies.domain import JudgeSpec
 from studies.store.store import Store
 
 MAX_ENDED_RUNS: Final = 32
-"""Number of ended runs that stay in memory, where they are found by id; older runs are only in the
-store."""
+"""Number of ended runs kept in memory, the latest ones; older runs are only in the store."""
 
 MAX_UNUSED_LIMITERS: Final = 256
-"""Number of rate limiters that are kept, with their measured limits, for endpoints that no run uses
-at present."""
+"""Number of unused rate limiters that are kept, because they hold measured limits; beyond it the
+longest unused are deleted."""
 
 ClientKey = tuple[str, str]
 """An endpoint and a hash of the API key; each such pair has one client and one rate limiter."""
@@ -91,8 +90,7 @@ class Engine:
             return self.active_run(study) or start()
 
     def consents(self, store: Store) -> Consents:
-        """Environment variables with API keys that runs of this store may send, each with the
-        origins that may receive it."""
+        """API-key variables that runs with this store may send, each with its allowed origins."""
         return consents_in(store.folder)
 
     def run(self, run_id: str) -> Run | None:
@@ -185,7 +183,8 @@ class Engine:
 
 
 def _check_before_start(run: Run, typed: Mapping[str, str], consents: Consents) -> None:
-    """Raise the errors that would stop the run (budget, endpoint, key) before its first call."""
+    """Raise the error that would stop the run: unknown price with a budget, refused address, no
+    key."""
     check_budget(run.plan.study.budget_usd, run.judges)
     for judge in run.judges:
         if judge.kind == "endpoint":

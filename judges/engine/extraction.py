@@ -50,15 +50,15 @@ class Extractor:
         return cls(plan, study.extraction, prompts)
 
     def pending(self, store: Store, after: int, limit: int) -> list[tuple[int, Judgement]]:
-        """Return sequence number and judgement of unreadable replies for which no extraction was
-        tried: at most `limit`, with numbers above `after`."""
+        """Return the next `limit` unreadable judgements (sequence number, judgement) that no
+        extraction was tried for; their sequence numbers are above `after`."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
 
     def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
-        """Whether this plan contains the item, judge and prompt of a judgement; it may not, if the
-        study was saved with another plan during the run."""
+        """Whether the run's plan has the item, judge and prompt of a judgement. It lacks them if
+        the study was saved with another plan during the run."""
         judges = {judge.name for judge in self.plan.study.judges}
         planned = read.ask.item in items and read.ask.judge in judges
         return planned and read.ask.prompt in self.prompts
@@ -80,7 +80,7 @@ class Extractor:
         return ask, replace(call, key=key)
 
     def request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
-        """Return the request and the prompt text to store under an extraction's key."""
+        """Return what is stored about an extraction: its request, and the text of its prompt."""
         prompt, parameters = call.prompt, json.dumps(dict(call.parameters), sort_keys=True)
         identity = identity_of(self.judge)
         return (

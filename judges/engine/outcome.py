@@ -31,15 +31,15 @@ from studies.frames.arrangement import parse_arrangement
 
 @dataclass(frozen=True, slots=True)
 class ReplyOutcome:
-    """The verdict of a reply as a position shown, or status and reason if the reply is unusable."""
+    """The verdict read from a reply, as a position shown; or, if the reply is unusable, the status
+    and the reason (`detail`)."""
 
     status: Status
     verdict: Verdict | None
     rule: str
     detail: str = ""
     level_logprobs: tuple[TokenCandidates, ...] = ()
-    """Candidate tokens for the level of each criterion of a rubric, with log-probabilities; they
-    are stored with the judgement."""
+    """For a rubric: candidate tokens, with log-probabilities, at the place of each level."""
 
     def judgement(self, ask: Ask, answer: JudgeReply) -> Judgement:
         return Judgement(
@@ -105,7 +105,8 @@ def _outcome_of_text(
 def read_label_probabilities(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply
 ) -> ReplyOutcome:
-    """Read the verdict from the probabilities of the labels as the reply's last token."""
+    """Read the verdict from the probabilities that the judge gave each label at the reply's last
+    token (for a rubric: each level at the token of its criterion)."""
     if (refusal := _refusal_outcome(answer)) is not None:
         return refusal
     if not (answer.top_logprobs or answer.tokens or answer.level_logprobs):
@@ -135,8 +136,8 @@ def _outcome_of_options(prompt: Prompt, labels: Sequence[str], answer: JudgeRepl
 
 
 def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
-    """Read the levels (scores) of a rubric's criteria from the probabilities of the tokens that
-    state them in the reply."""
+    """Read a rubric: the most probable level (score) of each criterion, by the probabilities at the
+    token of the reply that states this level."""
     offered = parse_arrangement(tuple(labels))
     levels = answer.level_logprobs
     if not levels and not answer.tokens:
@@ -159,8 +160,8 @@ def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply
 
 
 def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
-    """Return a verdict with its choice and scores in the order shown instead of label order (A, B,
-    … or 1, 2, …). A verdict on one answer has no labels of slots and stays unchanged."""
+    """Convert choice and scores from label order (A, B, …) to the order shown: if the labels shown
+    are (B, A), the choice A becomes 1, the second position. Without `labels` nothing changes."""
     if not labels:
         return verdict
     order = sorted(labels, key=lambda label: (len(label), label))

@@ -32,27 +32,25 @@ from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
 MIN_COSTED_JUDGEMENTS: Final = 5
-"""The cost of an ask is estimated by the mean cost of its judge's judgements if there are at least
-this many, else from the tokens of pending asks."""
+"""If a judge has at least this many judgements, their mean cost is the estimate for an ask;
+otherwise the estimate is made from the tokens of pending asks."""
 FEW_USABLE_SHARE: Final = 0.2
-"""Share of usable replies below which a retry repeats every call without a verdict."""
+"""If all calls are done and the share of usable replies is below this, a retry repeats every call
+without a verdict."""
 MIN_BLOCK_ASKS: Final = 64
-"""Number of consecutive asks that are reordered together: this, or four times the number of asks
-requested at once if that is more."""
+"""Minimum size of the blocks of consecutive asks that are reordered for a provider's cache."""
 SAMPLE_ASKS: Final = 50
-"""Number of pending asks whose prompt tokens are counted for an estimate."""
+"""Number of pending asks whose tokens are estimated to get the mean cost of an ask."""
 
 
 class PendingPages:
     """The pending asks of one judge, read in portions in plan order.
 
-    If a provider charges less for prompts that begin like an earlier prompt, asks are reordered
-    within blocks of consecutive asks (judges/planning/prompt_cache.py). The plan lists items in a
-    random order. The replies of an unfinished run are therefore still a random sample of the items,
-    except in the last block.
+    If the provider charges less for a prompt that begins like an earlier one, asks are reordered
+    within blocks. The plan lists items in random order, so the replies of an unfinished run are
+    still a random sample of the items, except in the last block.
 
-    If the study is saved with another plan during the run, only asks that both plans contain are
-    returned.
+    If the study is saved with another plan during the run, only asks in both plans are returned.
     """
 
     def __init__(self, store: Store, plan: Plan, judge: str, journal: RunJournal, sha: str) -> None:
@@ -106,8 +104,8 @@ class PendingPages:
 def count_statuses(
     store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
-    """Count a study's asks by status. An ask that a run with these settings repeats counts as
-    pending until a new outcome, with a sequence number above `start_seq`, is stored."""
+    """Count a study's asks by status. An ask that a run with these settings makes again counts as
+    pending until its new outcome, with a sequence number above `start_seq`, is stored."""
     counts = Counter({"pending": 0} | store.counts(study))
     until = 2**62 if start_seq is None else start_seq
     repeated = repeated_by_status(store, study, settings.retry_statuses, until)
@@ -127,16 +125,16 @@ class CostQuote(NamedTuple):
 
     asks: int
     dollars: float | None
-    """Estimated cost; None if the price of a judge is unknown."""
+    """Estimated cost; None if it cannot be estimated, for example because a price is unknown."""
 
 
 def quote_cost(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Estimate the cost of repeating the asks whose status is in `again`; with `pending`, also of
-    making the asks without a judgement.
+    """Count the asks with a status in `again` and, with `pending`, the asks without a judgement;
+    estimate what it costs to make them.
 
-    Each ask counts at the mean cost of the same judge's judgements in this study.
+    Each ask counts at the mean cost of its judge's judgements (see MIN_COSTED_JUDGEMENTS).
     """
     rows = asks_to_repeat(store, study, again, pending=pending)
     if not rows:
@@ -170,7 +168,7 @@ def retry_statuses(counts: Mapping[str, int]) -> frozenset[Status]:
 def quote_or_count(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Like `quote_cost`; without a price if a prompt or an item of the study is missing."""
+    """Like `quote_cost`; only the number of asks if a prompt or item of the study is missing."""
     try:
         return quote_cost(store, study, again, pending=pending)
     except EvenhandError:

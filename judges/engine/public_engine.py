@@ -31,8 +31,8 @@ class RunLimits:
     runs_per_visitor: int
     """Maximum simultaneous runs of one visitor, including paused ones."""
     total_runs: int
-    """Maximum simultaneous runs of all visitors, not counting paused runs without calls in
-    flight."""
+    """Maximum simultaneous runs of all visitors; a paused run counts only until its last call in
+    flight has ended."""
     concurrency: int
     """Maximum calls in flight of one run."""
     paused: int = 10**9
@@ -134,8 +134,8 @@ class PublicEngine(Engine):
         run.resume_guard = self._guard_resume
 
     def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
-        """Return the reason why a judge with `api_key_env` may not be called; empty if this Space's
-        key may be used for the judge."""
+        """Return why this Space's key may not be used for a judge that names a key variable
+        (`api_key_env`); empty if it may."""
         if self._host_key is None:
             return VARIABLE_REFUSED
         return self._host_key.refusal_reason(judge, sees=run.plan.study.judge_sees == "images")
@@ -185,8 +185,7 @@ class PublicEngine(Engine):
             raise PlanError(f"{active} runs are active, the most this page allows. {advice}")
 
     def _stop_longest_paused(self) -> None:
-        """If too many runs are paused, stop the run that was paused longest, because each paused
-        run uses memory."""
+        """If the maximum number of paused runs is reached, stop the one that was paused longest."""
         paused = [run for run in self._live() if run.idle and run.paused_since is not None]
         if len(paused) >= self._limits.paused:
             oldest = min(paused, key=lambda run: run.paused_since or 0.0)

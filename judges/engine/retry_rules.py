@@ -10,17 +10,16 @@ from judges.models.failures import CallFailure
 
 MAX_BACKOFF_SECONDS: Final = 30.0
 STOP_AFTER_FAILURES: Final = 5
-"""Number of failures after which a judge is stopped: identical permanent errors while no call has
-succeeded, or consecutive asks that failed in every attempt. The judge's other asks stay pending and
-get no error."""
+"""Number of failures after which a judge is stopped: the same permanent error while no call has
+succeeded, or consecutive asks that failed in every attempt. Its other asks stay pending."""
 _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 
 
 def retry_delay(
     fault: CallFailure, run_state: RunState, state: JudgeState, attempts_made: int
 ) -> float:
-    """Return the seconds that this call waits before its next attempt. The result is 0 if a rate
-    limit makes all calls wait, because the limiter then delays this call too."""
+    """Return the seconds before the next attempt at the call. 0 if a rate limit makes all calls
+    wait, because the limiter then delays this call too."""
     if fault.rate_limited and state.limiter.holds_refused_calls:
         return 0.0
     if fault.wait:

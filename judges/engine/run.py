@@ -44,7 +44,7 @@ from studies.store.store import Store
 from studies.store.writer import WriteFunction
 
 RECOUNT_SECONDS: Final = 2.0
-"""Seconds between two counts of the judgements that other processes store for this study."""
+"""Seconds between two counts of judgements, if another process makes some of this run's asks."""
 STOPPED_BY_USER: Final = "stopped by you"
 
 
@@ -95,8 +95,8 @@ class Run:
         self.paused_since: float | None = None
         """Start of the current pause on the monotonic clock; None while not paused."""
         self.resume_guard: Callable[[Run], AbstractContextManager[object]] = contextlib.nullcontext
-        """Context manager that is entered when the run is resumed; it raises PlanError if the run
-        has to stay paused."""
+        """Makes the context manager in which the run is resumed; raises PlanError if it must stay
+        paused."""
 
     @property
     def owner(self) -> str:
@@ -133,7 +133,7 @@ class Run:
 
     @property
     def idle(self) -> bool:
-        """Whether the run is paused without a call in flight, so that it uses only memory."""
+        """Whether the run is paused and no call is in flight; it then only takes up memory."""
         return self.state == "paused" and not self._journal.attempts_in_flight
 
     def limit_in_flight(self, judge: str, in_flight: int) -> None:
@@ -214,7 +214,7 @@ class Run:
                 self._loop.call_soon_threadsafe(self._apply_controls, run_state)
 
     def _note_pause(self, paused: bool) -> None:
-        """Store the time at which a pause began; a repeated request does not change this time."""
+        """Store the start time of a pause, and delete it at the end of the pause."""
         if not paused:
             self.paused_since = None
         elif self.paused_since is None:
@@ -321,8 +321,8 @@ class Run:
                     self._tally.counts = await asyncio.to_thread(self._counts_now)
 
     def _counts_now(self) -> Counter[str]:
-        """Count the judgements in the store by status. An error of an earlier run counts as pending
-        until this run has repeated the ask."""
+        """Count the study's asks by status. An ask that this run makes again counts as pending
+        until its new outcome is stored."""
         return count_statuses(
             self.store, self.plan.study.name, self._settings, self._journal.start_seq
         )

@@ -21,8 +21,8 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class QueueBuilder:
-    """Builds the queue of each judge, with the functions that read the judge's pending asks and
-    store its judgements."""
+    """Builds the queues; each contains functions that read a judge's pending asks and store its
+    judgements."""
 
     plan: Plan
     store: Store
@@ -67,7 +67,7 @@ class ExtractionAsks:
     tally: RunTally
     items: Mapping[str, Item]
     _unreadable: dict[str, Judgement] = field(default_factory=dict)
-    """Key of an extraction ask -> the unreadable judgement whose reply is read."""
+    """Key of an extraction ask -> the judgement with the unreadable reply that this ask reads."""
     _after: int = 0
 
     def queue(self, state: JudgeState, sources: list[JudgeQueue]) -> JudgeQueue:

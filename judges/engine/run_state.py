@@ -54,8 +54,7 @@ class PendingRetry(NamedTuple):
 
 @dataclass(slots=True)
 class FailureTally:
-    """Number of failed calls with one reason, for one judge in this run, and the most recent
-    example."""
+    """Number of failed calls of one judge in this run with one reason, and the latest detail."""
 
     count: int = 0
     example: str = ""
@@ -75,7 +74,7 @@ class JudgeState:
     checked before each call, in addition to the run's budget."""
     wait_reason: str = ""
     retrying: dict[str, PendingRetry] = field(default_factory=dict)
-    """Key of an ask that waits for a retry -> attempts made so far, and the reason."""
+    """Key of an ask that waits for a retry -> attempts made, maximum attempts, reason."""
     stop_reason: str = ""
     left_out: bool = False
     """Whether the user continued the run without this judge."""
@@ -87,16 +86,15 @@ class JudgeState:
     dropped_parameters: set[str] = field(default_factory=set)
     """Parameters that are no longer sent, because the endpoint refuses them."""
     missing_parameters: set[str] = field(default_factory=set)
-    """Planned parameters that calls of this run lacked, and whose absence can change a reply."""
+    """Dropped parameters without which replies may differ from those of the planned call."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
     hedge_budget: HedgeBudget = field(default_factory=HedgeBudget)
     durations: CallDurations = field(default_factory=CallDurations)
     slow_calls: dict[str, float] = field(default_factory=dict)
-    """Name of a call (derived from its key) -> its start time, for each call that takes far longer
-    than usual and is not counted as in flight."""
+    """Name of an attempt (see SlowCallWatch) -> its start time, for the attempts that take far
+    longer than usual and are not counted as in flight."""
     blocked_event: asyncio.Event = field(default_factory=asyncio.Event)
-    """Event that is set while no call may start, because the run is paused or stopped or this judge
-    is stopped; it also ends a wait before a retry."""
+    """Event that is set while no call of this judge may start; it ends waits before retries."""
 
     def note(self, fault: CallFailure) -> None:
         tally = self.failures.setdefault(fault.reason, FailureTally())
@@ -111,8 +109,8 @@ class JudgeState:
 
 
 class AttemptJournal(Protocol):
-    """Interface for recording attempts; implemented by the store's journal, and by the log in
-    memory of a cluster worker."""
+    """Interface for recording attempts: the store's journal, or a cluster worker's log in
+    memory."""
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted: ...
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None: ...
@@ -139,7 +137,7 @@ class RunState:
     store_error: str = ""
     """Reason why the store cannot be written; the run is paused until the user resumes it."""
     shares_asks: bool = False
-    """Whether another run makes some of this run's asks; those judgements count for both runs."""
+    """Whether another run makes some of this run's asks; this run counts their judgements too."""
     on_store_error: Callable[[str], None] = print
     resumed_at: float = 0.0
     resume_event: asyncio.Event = field(default_factory=asyncio.Event)
@@ -180,10 +178,10 @@ class RunState:
                 await state.blocked_event.wait()
 
     async def wait_for_repair(self, error: Exception, submitted: float) -> bool:
-        """Pause the run after a failed write to the store; wait until the user resumes or stops the
-        run. There is no pause if the run was resumed after `submitted`, the time of the write.
+        """After a store error, pause the run until the user resumes or stops it; no pause if the
+        user has resumed it since `submitted`, the time of the failed query or write.
 
-        Returns whether to write again. While the run is paused, unwritten replies stay in memory.
+        Returns whether to try again. While the run is paused, unwritten replies stay in memory.
         """
         if self.stop:
             return False

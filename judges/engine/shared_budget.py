@@ -1,8 +1,8 @@
 """Budget shared by all runs of a study: earlier runs, and simultaneous runs of any process.
 
-Every call is recorded in a transaction before it is sent, and only one process writes at a time. A
-query in that transaction therefore sees all calls that other runs have sent, and several runs
-together stay within the budget.
+Every call is recorded in a transaction before it is sent, and only one transaction writes at a
+time. A query in it therefore sees the calls of all other runs, so that all runs together stay
+within the budget.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ from studies.store.run_owners import is_owner_alive
 from studies.store.store import Store
 
 CHECK_SECONDS: Final = 0.1
-"""Seconds between two queries of other runs' spending, while more than SCARCE_SHARE of the budget
-is left."""
+"""Seconds between two queries of other runs' spending while at least SCARCE_SHARE of the budget is
+left; with less, it is queried before every call."""
 SCARCE_SHARE: Final = 0.2
-"""If less than this share of the budget is left, other runs' spending is queried before every
-call."""
 
 
 class SiblingRuns:
@@ -49,7 +47,7 @@ class SiblingRuns:
         self._update_ledger(self._query_spending(store.read_connection))
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
-        """Whether this run's reserved dollars fit the budget if other runs' calls are counted."""
+        """Whether the budget covers all dollars spent or reserved, also those of other runs."""
         scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
         if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
             connection
@@ -73,8 +71,8 @@ class SiblingRuns:
         return sibling_spending(connection, self._study, self._owner, self._free_judges)
 
     def _update_ledger(self, rows: list[SiblingSpending]) -> None:
-        """Update the ledger with other runs' spending: a call in flight counts at its maximum
-        possible cost, a finished call without usage data at the highest cost seen so far."""
+        """Copy the other runs' spending to the ledger: dollars, calls in flight, and calls at an
+        unknown cost, among them calls lost with their process."""
         open_by = {row.owner: row.in_flight for row in rows if row.in_flight}
         alive = {owner for owner in open_by if is_owner_alive(self._owners, owner)}
         ledger = self._ledger

@@ -22,7 +22,8 @@ RATE_WINDOW_SECONDS: Final = 30.0
 
 
 class FailureSummary(NamedTuple):
-    """Failed calls of one judge in this run with the same reason, retried calls included."""
+    """Failed calls of one judge in this run that have the same reason; `times` counts each failed
+    attempt, even if its retry succeeded."""
 
     judge: str
     reason: str
@@ -45,7 +46,8 @@ class JudgeWait(NamedTuple):
     """Largest number of attempts made so far for one of the asks that wait for a retry."""
     seconds: float = 0.0
     allowed_in_flight: int = 0
-    """Maximum calls in flight after the cool-down, derived from the endpoint's refusals so far."""
+    """Current maximum of this judge's calls in flight, for kind "cooling"; without failures it
+    grows to `ceiling`."""
     ceiling: int = 0
 
 
@@ -79,11 +81,11 @@ class RunSnapshot:
     failures: tuple[FailureSummary, ...] = ()
     judges: tuple[str, ...] = ()
     missing_parameters: tuple[tuple[str, str], ...] = ()
-    """For each judge whose endpoint refuses planned parameters: the judge's name, and these
-    parameters, comma-separated."""
+    """(judge, parameters) for judges whose endpoint refuses planned parameters
+    (comma-separated)."""
     possibly_paid_twice: int = 0
-    """Number of this study's calls that were in flight when their process was killed; each may have
-    been billed, and is billed again when it is made again."""
+    """Number of this study's calls that were in flight when their process was killed: each may have
+    been billed, and costs again if it is made again."""
     longest_pause: float | None = None
     """Seconds after which a paused run is stopped; None if it is never stopped."""
 
@@ -139,8 +141,8 @@ class RunTally:
         return max(left / rate for left, rate in needed)
 
     def expected_dollars(self) -> float | None:
-        """Expected dollars of the whole run, if each judge's pending asks cost as much on average
-        as its completed asks. None while a judge has no completed ask."""
+        """Expected dollars of the whole run: each judge's number of asks times the mean cost of its
+        completed asks. None while a judge has no completed ask."""
         if any(
             planned and not self.settled[name] for name, planned in self.planned_by_judge.items()
         ):
@@ -153,8 +155,8 @@ class RunTally:
 
 
 def rate_of(times: deque[float] | tuple[()], now: float) -> float:
-    """Return the asks completed per second over the last RATE_WINDOW_SECONDS; 0 with fewer than
-    three completed asks."""
+    """Return the asks completed per second in the last RATE_WINDOW_SECONDS; 0 if fewer than three
+    were completed in this time."""
     recent = [t for t in tuple(times) if now - t <= RATE_WINDOW_SECONDS]
     if len(recent) < 3:
         return 0.0

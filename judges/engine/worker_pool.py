@@ -27,8 +27,8 @@ from studies.errors import EvenhandError, StoreUnusable
 T = TypeVar("T")
 
 MAX_PAGE_ASKS: Final = 64
-"""Number of asks read from the plan at once. Reading does not reserve them: the lease is taken
-right before a call."""
+"""Maximum number of asks read from the plan at once. Reading does not lease them: an ask is leased
+right before its call."""
 
 RECHECK_SECONDS: Final = 0.2
 """Seconds between checks of asks that another run is making."""
@@ -45,12 +45,12 @@ class JudgeQueue:
     call_for: Callable[[Ask], JudgeCall]
     settle: Callable[[Judgement, AskAttempts], Coroutine[Any, Any, None]]
     more_event: asyncio.Event | None = None
-    """Event that is set when new asks may exist; only for a queue whose asks depend on replies in
-    other queues."""
+    """Event that is set when another queue has ended; only for a queue whose asks come from replies
+    in other queues, such as extractions."""
     sources: list[JudgeQueue] = field(default_factory=list)
     """The queues whose replies add asks to this queue."""
     asked_elsewhere: deque[Ask] = field(default_factory=deque)
-    """Asks that another run is making; checked until they have an outcome."""
+    """Asks that another run is making; checked again until that run has released them."""
     hedged: set[asyncio.Task[Any]] = field(default_factory=set)
     """Tasks of attempts that continue although another attempt at their ask was answered first."""
     done: bool = False
@@ -117,8 +117,8 @@ class WorkerPool:
     async def _feed_pending(
         self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], workers: int
     ) -> None:
-        """Pass all pending asks to the workers; check the asks that other runs are making until
-        they have an outcome."""
+        """Pass all pending asks to the workers. Asks that other runs are making are checked until
+        they have an outcome, or are free again."""
         while await self.run_state.wait_until_allowed(judge_queue.state):
             # Before reading the page: an ask added in between is then found in the next round.
             last = self._sources_done(judge_queue)
@@ -184,9 +184,8 @@ class WorkerPool:
     ) -> None:
         """Make the asks of a queue one after another.
 
-        The write of a judgement and the start record of the next call share one commit, and the
-        next call is sent only after this commit. A worker that waits for a slow call is replaced by
-        another worker, and ends after that call.
+        The next call is sent only after the judgement before is stored. If a call is slow, another
+        worker takes this one's place, and this one ends after the call.
         """
 
         def start_another() -> None:
@@ -261,8 +260,8 @@ class WorkerPool:
     async def _race(
         self, judge_queue: JudgeQueue, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
-        """Make attempts at an ask, and a second one in parallel if the first is far slower than
-        usual; return the one that was answered first, and its outcome."""
+        """Run the attempts at an ask; if they are far slower than usual, also a second attempt.
+        Return whichever is answered first, and its outcome."""
 
         def make_second() -> AskAttempts:
             second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)

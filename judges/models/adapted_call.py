@@ -31,6 +31,6 @@ def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
 
 
 def missing_parameters(dropped: Collection[str]) -> list[str]:
-    """Return the dropped parameters whose absence can change the reply. A dropped max_tokens is
-    sent under its other name, and streaming does not change the reply, so neither is returned."""
+    """Return the dropped parameters whose absence can change the reply. Streaming parameters
+    cannot, and max_tokens is not missing: it is sent under its other name."""
     return sorted(set(dropped).intersection(REFUSABLE_PARAMETERS))

@@ -50,9 +50,8 @@ def build_status_error(
 ) -> openai.APIStatusError:
     """Build the error that the openai package would raise for a response.
 
-    The error's `body` is the value of "error" in the response, if there is one. With `echo=False`
-    the message quotes the response only if it has the API's error format: on a public page,
-    messages must not reveal the content of other servers.
+    Its `body` is the value of "error" in the response. With `echo=False` nothing else of the
+    response is quoted: a public page must not reveal the content of other servers.
     """
     content = response.content if content is None else content
     try:
@@ -122,11 +121,10 @@ def _find_reasoning(message: Mapping[str, Any]) -> str:
 
 
 def _raise_if_error(values: Any, echo: bool) -> None:
-    """Raise the error that a gateway reports inside a response with status 200.
+    """Raise the error that a gateway reports inside a response with HTTP status 200.
 
-    An error code 4xx has the effect of that HTTP status: a wrong key stops the judge, a rate limit
-    starts a cool-down. Other errors raise BadReply, because a response with status 200 may have
-    been billed.
+    An error with a code 4xx is raised as that HTTP status, so that a wrong key stops the judge and
+    a rate limit starts a cool-down; any other as BadReply, because the call may have been billed.
     """
     error = values.get("error") if isinstance(values, dict) else None
     if not isinstance(error, dict):
@@ -212,8 +210,8 @@ def _parse_top_logprobs(logprobs: Any) -> TokenCandidates:
 
 
 def _parse_tokens(logprobs: Any) -> tuple[ReplyToken, ...]:
-    """Return all tokens of a reply with their candidates; empty for a reply of one token, and if
-    the tokens are missing or malformed."""
+    """Return all tokens of a reply with their candidates; empty if the reply has a single token, or
+    its tokens are missing or malformed."""
     try:
         content = logprobs["content"]
         if len(content) < 2:

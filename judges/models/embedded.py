@@ -86,8 +86,8 @@ class EmbeddedServer:
 class _SharedServers:
     """The servers of this process, one for each file of weights.
 
-    Each server has a whole model in memory. If there are more than MAX_SHARED_SERVERS, the least
-    recently used server is ended; the next call of its judge starts it again.
+    If there are more than MAX_SHARED_SERVERS, the least recently used one is ended, because each
+    has a whole model in memory; the next call of its judge starts it again.
     """
 
     def __init__(self) -> None:
@@ -116,8 +116,7 @@ _shared_servers = _SharedServers()
 
 
 def shared_server(named: str = "") -> EmbeddedServer:
-    """Return this process's server for the named weights, started on first use and again if its
-    process has died. Judges with the same weights share a server."""
+    """Return this process's server for the weights that a judge names; start it if needed."""
     return _shared_servers.find_or_start(_locate_weights(named))
 
 
@@ -151,21 +150,17 @@ def _locate_weights(named: str = "") -> Path:
 
 
 def _start_process(weights: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the child process.
-
-    Its standard input is a pipe that only this process holds open, so the child ends with this
-    process. Its log goes to a file, because a full pipe without a reader would block the child. Its
-    threads sleep while waiting: busy waiting nearly halves its speed on a loaded machine.
-    """
+    """Start the child process. It ends with this process, because only this process holds its
+    standard input open."""
     module = [sys.executable, "-m", "judges.models.embedded_server"]
     options = ["--weights", str(weights.absolute()), "--threads", str(thread_count())]
     return subprocess.Popen(
         [*module, *options],
         cwd=PROJECT_FOLDER,
-        env=settings.child_environment(OMP_WAIT_POLICY="passive"),
+        env=settings.child_environment(OMP_WAIT_POLICY="passive"),  # busy waiting halves the speed
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=log,
+        stderr=log,  # a file: a full pipe without a reader would block the child
     )
 
 
@@ -185,11 +180,7 @@ def _wait_for_address(
 
 def _first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
     """Return the first line of the child's output; b"" if the child ended without output, None
-    after the timeout.
-
-    A thread reads the line, because Windows cannot read a pipe with a timeout. The thread ends with
-    the child.
-    """
+    after the timeout. A thread reads it, because Windows cannot read a pipe with a timeout."""
     assert process.stdout is not None
     lines: list[bytes] = []
     reader = threading.Thread(

@@ -71,10 +71,9 @@ def _redirect_standard_output() -> TextIO:
 def start_server(weights: Path, threads: int, context: int) -> Any:
     """Start a server whose replies do not depend on earlier calls.
 
-    If two consecutive prompts begin alike, the server reuses what it computed for their common
-    start, which makes swapped pairs and worked examples much cheaper. On some processors a prompt
-    with a reused start gets slightly different probabilities than the same prompt processed as a
-    whole. On these processors starts are not reused, so that repeats are reproducible.
+    For two consecutive prompts with the same start, such as a swapped pair, the server processes
+    this start only once. Where this changes the probabilities, which depends on the processor, it
+    is turned off, so that repeats are reproducible.
     """
     server = xllamacpp.Server(_server_parameters(weights, threads, context, keep_prefix=True))
     if not _is_prefix_reuse_exact(server):
@@ -109,11 +108,11 @@ def _server_parameters(weights: Path, threads: int, context: int, *, keep_prefix
 
 
 def _is_prefix_reuse_exact(server: Any) -> bool:
-    """Whether a prompt gets the same probabilities when it is processed as a whole and when its
-    start is reused from the prompt before.
+    """Whether a prompt gets exactly the same probabilities when its start was already processed as
+    part of the prompt before.
 
-    An exact repeat of a prompt is not tested here: only one token of it would be processed, which
-    many processors round differently. The caller sends `cache_prompt: false` with a repeat.
+    An exact repeat of a prompt is not tested: for a repeat, the caller turns the reuse off
+    (`cache_prompt: false`).
     """
     whole = _next_token_logprobs(server, _PROBE_PROMPTS[0], keep_prefix=False)
     _next_token_logprobs(server, _PROBE_PROMPTS[1], keep_prefix=True)

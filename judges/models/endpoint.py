@@ -40,12 +40,12 @@ from judges.security.key_store import KEY_MASK, SecretKey
 MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
 CONNECTION_LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
 ACCEPTED_ENCODINGS: Final = ("", "identity", "gzip", "deflate")
-"""Compression formats whose chunks grow about a thousandfold at most when unpacked, so that the
-size limit holds."""
+"""Accepted compressions of a response: when unpacked, a piece grows about a thousandfold at most,
+so that the size limit holds."""
 
 MIN_ECHOED_KEY: Final = 16
-"""Minimum length of an API key that is masked in replies; a reply may contain a shorter key
-('not-needed') by chance."""
+"""Minimum length of an API key that is masked in replies; a shorter one, such as 'not-needed', may
+be an ordinary word."""
 
 REQUEST_HEADERS: Final = (
     (b"Content-Type", b"application/json"),
@@ -159,7 +159,7 @@ class EndpointModel:
         await self._http.aclose()
 
     def replace_expired_key(self, key: SecretKey) -> None:
-        """Use the key that the user typed again after the previous key expired."""
+        """If the present key has expired, use `key`, which the user has typed since."""
         if self._key.is_expired():
             self._key = key
             self._schedule_key_expiry()
@@ -258,7 +258,7 @@ async def _read_content(response: httpx2.Response) -> bytes:
 
 
 def _strip_request(response: httpx2.Response) -> httpx2.Response:
-    """Return a copy of the response for an error message, without the request, which contains the
+    """Return a copy of the response for error messages: without its request, which has the API
     key."""
     request = httpx2.Request("POST", response.request.url)
     headers = {

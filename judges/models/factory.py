@@ -34,11 +34,11 @@ class EmbeddedModel:
         self._last_messages: list[dict[str, Any]] = []
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """Call the model; if the prompt equals that of the previous call, the server's prompt cache
-        is not used.
+        """Call the model. For a prompt equal to that of the previous call, the server's prompt
+        cache is turned off.
 
-        With the cache, the probabilities for a repeated prompt would be rounded differently, and
-        the noise floor (changes between repeats in the same order) would depend on the cache.
+        With the cache, a repeated prompt would get slightly other probabilities, which would count
+        as changes on a repeat.
         """
         endpoint = await self._start_endpoint()
         repeat = call.messages == self._last_messages
@@ -71,11 +71,11 @@ MAX_KEY_LENGTH: Final = 8192
 def find_api_key(
     judge: JudgeSpec, typed: Mapping[str, str | SecretKey], consents: Consents
 ) -> SecretKey:
-    """Return the API key of a judge.
+    """Return the API key of a judge: the key typed on the page, which expires, else the value of
+    the judge's environment variable `api_key_env`; empty if it has neither.
 
-    This is the key typed on the page, which expires; otherwise the value of the judge's environment
-    variable, if the user allowed that variable for this endpoint. Empty if no key was typed and the
-    judge names no variable.
+    Raises an error if the variable is not set, or if the user has not allowed it for the judge's
+    endpoint.
     """
     if judge.name in typed:
         value = typed[judge.name]
@@ -103,7 +103,7 @@ def build_model(
     families: Mapping[str, str],
     rules: EndpointRules | None = None,
 ) -> JudgeModel:
-    """Build a judge's client. `families` (model -> model family) is for simulated judges. `rules`
+    """Build a judge's client. `families` is model -> model family, for simulated judges. `rules`
     state which endpoints may be called; None for the rules of this process."""
     if judge.kind == "embedded":
         return EmbeddedModel(judge.weights)

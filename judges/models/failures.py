@@ -40,12 +40,12 @@ class BadReply(Exception):
 
 
 class StreamSilent(TimeoutError):
-    """A stream that sent no data for the time that the judge's settings allow."""
+    """A stream that sent no data for `idle_s` seconds, a setting of the judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """A failed call: action to take, status to store, and effect on rate limit and cost."""
+    """A failed call: action to take, status to store, and its effect on rate limit and cost."""
 
     action: FailureAction
     status: Status
@@ -79,10 +79,8 @@ def _find_quota(error: BaseException, endpoint: str) -> RequestQuota | None:
 
 
 def _is_status_error(error: BaseException) -> TypeGuard[openai.APIStatusError]:
-    """Whether a response with an error status was received.
-
-    The openai package takes a second to import and is imported by the first call of an endpoint;
-    without it no error is of its type."""
+    """Whether the error is a response with an error status. While the openai package, which takes a
+    second to import, is not imported, no such error exists."""
     if "openai" not in sys.modules:
         return False
     from openai import APIStatusError
@@ -118,8 +116,8 @@ def _system_words(error: BaseException) -> str:
 
 
 def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
-    """Classify a connection error by its underlying causes, because the client reports refused and
-    reset connections as timeouts.
+    """Classify a connection error by its causes, because the client reports refused and reset
+    connections as timeouts too.
 
     Without a connection nothing was billed; a call whose reply was lost may have been billed.
     """
@@ -147,14 +145,13 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
 
 
 def _find_bad_reply(error: BaseException) -> BadReply | None:
-    """Return the BadReply among the causes of an error, because the client wraps errors raised
-    while reading; None if there is none."""
+    """Return the BadReply that caused an error (the client wraps it); None if there is none."""
     return next((cause for cause in _error_chain(error) if isinstance(cause, BadReply)), None)
 
 
 def _find_refusal(error: BaseException) -> EndpointRefused | None:
-    """Return the EndpointRefused among the causes of an error, because addresses are checked inside
-    the client; None if there is none."""
+    """Return the EndpointRefused that caused an error (the client wraps it); None if there is
+    none."""
     return next(
         (cause for cause in _error_chain(error) if isinstance(cause, EndpointRefused)), None
     )
@@ -223,11 +220,8 @@ _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 
 
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
-    """Classify a response with status 400, 413 or 422, which ends this ask only.
-
-    The judge is stopped after five identical responses if no call has succeeded
-    (judges/engine/retry_rules.py).
-    """
+    """Classify a response with status 400, 413 or 422: only this call fails, and the judge
+    continues (but see judges/engine/retry_rules.py)."""
     text = f"{_error_codes(error)} {message}"
     if _CONTEXT_OVERFLOW.search(text) or error.status_code == 413:
         return CallFailure("settle", "too_long", "too long", message)
@@ -253,8 +247,8 @@ def _find_parameter(error: openai.APIStatusError, message: str) -> str:
 def parse_retry_after(
     headers: Mapping[str, str], wall: Callable[[], float] = time.time
 ) -> float | None:
-    """Return the seconds to wait that a response demands, given in milliseconds, in seconds or as
-    an HTTP date.
+    """Return the seconds that the headers of a response demand before the next call; None if they
+    demand nothing.
 
     A date is compared with the server's own Date header, so that a wrong local clock has no effect.
     """

@@ -64,8 +64,8 @@ def parse_hub_weights(text: str) -> HubWeights:
 
 
 def locate_weights(named: str) -> Path:
-    """Return the path of the file that a judge's `weights` names; if `weights` is empty, of the
-    weights that find_weights returns."""
+    """Return the path of the weights that a judge names in its setting `weights`; without a name,
+    the path of the default weights (`find_weights`)."""
     if not named:
         return find_weights()
     if is_public():

@@ -70,8 +70,8 @@ class JudgeReply:
     tokens: tuple[ReplyToken, ...] = ()
     """All tokens of the reply with log-probabilities, if the reply has several tokens."""
     level_logprobs: tuple[TokenCandidates, ...] = ()
-    """The candidate tokens for the level of each criterion of a rubric, in the order of the
-    request; read from the store, or found in `tokens`."""
+    """For a rubric: the candidate tokens at the place of each criterion's level, in the order in
+    which the request lists the criteria. Empty in a reply just received."""
     quota: RequestQuota | None = None
     """Number of requests left, if the endpoint reports it."""
 
@@ -90,20 +90,21 @@ def candidate_probabilities(candidates: TokenCandidates) -> dict[str, float]:
 
 
 def dump_logprobs(top: TokenCandidates | tuple[TokenCandidates, ...]) -> str:
-    """Return log-probabilities as JSON text with all digits, as stored with a judgement: those at
-    one position of the reply, or for a rubric those at several positions."""
+    """Return log-probabilities as the JSON text that is stored with a judgement: a list [[token,
+    logprob], …], for a rubric one such list for each criterion."""
     return json.dumps(top, separators=(",", ":")) if top else ""
 
 
 def parse_logprobs(text: str) -> TokenCandidates:
-    """Return the stored candidate tokens of a reply's last position; empty for a rubric."""
+    """Return the candidate tokens from a stored JSON text; empty for a rubric, see
+    `parse_level_logprobs`."""
     values = json.loads(text) if text else []
     return () if _has_positions(values) else tuple((token, value) for token, value in values)
 
 
 def parse_level_logprobs(text: str) -> tuple[TokenCandidates, ...]:
-    """Return the stored candidate tokens for the level of each criterion; empty if the reply is no
-    rubric."""
+    """Return the candidate tokens of each criterion from the stored JSON text of a rubric; empty
+    for other verdicts."""
     values = json.loads(text) if text else []
     if not _has_positions(values):
         return ()
@@ -111,7 +112,7 @@ def parse_level_logprobs(text: str) -> tuple[TokenCandidates, ...]:
 
 
 def _has_positions(values: list[Any]) -> bool:
-    """Whether stored log-probabilities are those of several positions, as for a rubric."""
+    """Whether decoded log-probabilities are those of a rubric: one list for each criterion."""
     return bool(values) and bool(values[0]) and isinstance(values[0][0], list)
 
 

@@ -29,8 +29,8 @@ _DURATIONS: Final = re.compile(rf"(?:{_DURATION.pattern})+")
 """Pattern of one or more numbers with units. The length of each number is bounded, because the
 header comes from a foreign server."""
 FIRST_TIMESTAMP: Final = 1e9
-"""Numbers from this value on are read as seconds since 1970, from a thousand times this value on as
-milliseconds since 1970."""
+"""A number of at least this value is a time in seconds since 1970, not a duration; a thousand times
+as large, a time in milliseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class RequestQuota:
 
     @property
     def refill_rate(self) -> float:
-        """Requests per second that become available again; infinite while no request is used up."""
+        """Requests per second that become available again; infinite if none is used up."""
         used = self.limit - self.remaining
         return used / self.reset if used > 0 and self.reset > 0 else math.inf
 
 
 def rate_headers_of(endpoint: str) -> RateHeaders:
-    """Return which rate-limit headers the provider at an address sends; an unknown provider is
-    assumed to send the same headers as OpenAI."""
+    """Return the kind of rate-limit headers that the provider at an address sends; for an unknown
+    provider, the kind that OpenAI sends."""
     preset = preset_for_url(endpoint)
     return "requests" if preset is None else preset.rate_headers
 

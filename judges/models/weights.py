@@ -116,20 +116,14 @@ def hub_cached_weights() -> Path | None:
 
 
 def model_name(path: Path) -> str:
-    """Return the model's name in replies and records: the file's name without folder and
-    quantisation.
-
-    Copies with different quantisation are distinguished by the sha256 in the judge's identity.
-    """
+    """Return the model's name for replies and records: the file name without quantisation, such as
+    `smollm2-135m-instruct`. Files that differ only in quantisation have the same name."""
     return _QUANTISATION.sub("", path.stem).lower()
 
 
 def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file; cached by file size and time, because hashing 145 MB takes
-    longer than starting the server.
-
-    The hashes are cached in the cache folder, because the weights' folder may be read-only.
-    """
+    """Return the sha256 of a file. It is stored in the cache folder, and computed again only if
+    size or time of the file has changed."""
     stat = path.stat()
     stamp = [stat.st_size, stat.st_mtime_ns]
     key = str(path.resolve())
@@ -198,11 +192,8 @@ def _write_atomically(source: Path, target: Path) -> None:
 
 
 def requantise(source: Path, target: Path) -> None:
-    """Convert a model to Q8_0; the result has the same bytes on every machine.
-
-    Metadata and tokenizer are copied in order. Every quantised weight is decoded exactly and
-    rounded to eight bits; norms are unchanged. No step depends on the order of a sum.
-    """
+    """Convert a model to Q8_0; the result has the same bytes on every machine. Every quantised
+    weight is decoded exactly and rounded to eight bits; all else is copied."""
     from gguf import GGUFReader, GGUFWriter, LlamaFileType
 
     reader = GGUFReader(source)

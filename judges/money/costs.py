@@ -20,8 +20,8 @@ from studies.domain import JudgeSpec, Price, Usage
 PRICES_FILE: Final = Path(__file__).parents[1] / "prices.yaml"
 MILLION: Final = 1_000_000
 WORST_TOKENS_PER_BYTE: Final = 0.5
-"""Initial estimate of the maximum tokens per byte: English has about 0.25, other scripts up to 0.5.
-The estimate is raised when a reply reports more tokens per byte."""
+"""Tokens per byte assumed for a call's maximum cost (English has about 0.25, other scripts up to
+0.5); raised when a reply reports more."""
 WORST_TOKENS_PER_MESSAGE: Final = 16
 WORST_TOKENS_PER_IMAGE: Final = 2000
 CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
@@ -29,8 +29,8 @@ CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
 
 
 def price_of(judge: JudgeSpec) -> Price | None:
-    """Return a judge's price: the one in the study file, else the listed price; 0 for embedded and
-    simulated judges, None if unknown."""
+    """Return a judge's price: the one in the study file, else the one in prices.yaml; 0 for
+    embedded and simulated judges, None if unknown."""
     if judge.kind != "endpoint":
         return Price(0.0, 0.0)
     return judge.price or listed_prices().get(judge.model)
@@ -86,8 +86,8 @@ class Ledger:
     spent_by_others: float = 0.0
     """Dollars of the budget spent by other runs of the study."""
     unknown_by_others: int = 0
-    """Number of calls of other runs that may have been billed at an unknown cost: without token
-    counts, or lost with their process."""
+    """Number of calls of other runs that may have been billed at an unknown cost: they returned no
+    token counts, or their process ended."""
     max_cost_by_others: float = 0.0
     """The highest cost of one call of another run."""
     in_flight_by_others: int = 0
@@ -111,13 +111,13 @@ class Ledger:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no call with a reserved cost is in flight, so that no dollars can become free."""
+        """Whether no call with a reserved cost is in flight: then waiting frees no dollars."""
         return self._open_calls == 0
 
     @property
     def remaining(self) -> float:
-        """Return the dollars of the budget left: neither spent, nor possibly spent, nor reserved by
-        any run of the study."""
+        """Dollars of the budget that are left: neither spent, nor possibly spent, nor reserved, by
+        this or any other run of the study; infinite without a budget."""
         if self.budget is None:
             return math.inf
         worst = self._max_worst_case
@@ -147,8 +147,8 @@ class Ledger:
         *,
         maybe_billed: bool = True,
     ) -> float | None:
-        """Release a reservation and record the call's actual cost; a cost that is unknown is
-        counted separately."""
+        """Release a reservation and record the call's cost. Returns the cost; None if it is
+        unknown: the reserved dollars then count as possibly spent, if `maybe_billed`."""
         self._open_calls -= reserved > 0
         self._reserved = max(0.0, self._reserved - reserved) if self._open_calls else 0.0
         cost = cost_of(usage, price)
@@ -173,8 +173,8 @@ class Ledger:
                 future.set_result(None)
 
     def calibrate(self, call: JudgeCall, usage: Usage) -> None:
-        """Raise the estimate of tokens per byte to 110 % of this call's tokens per byte, if that is
-        higher than the estimate."""
+        """If 110 % of this call's tokens per byte are more than assumed, assume that from now
+        on."""
         size, images = _measure_content(call)
         if usage.prompt and size and not images:
             tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)

@@ -32,8 +32,8 @@ from studies.store.queries.allowance_queries import (
 from studies.store.writer import WriteFunction
 
 MAX_TOKENS_PER_BYTE: Final = 1.0
-"""Maximum tokens per byte of every byte-level tokenizer: visitors may send text that needs
-unusually many tokens."""
+"""Tokens per byte assumed for a call's maximum cost: no byte-level tokenizer needs more, whatever
+text a visitor sends."""
 
 CommitWork = Callable[[WriteFunction], Awaitable[Any]]
 """Function that runs a write in a transaction and returns the result of the write."""
@@ -135,8 +135,7 @@ class RunAllowance:
         write: CommitWork,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`write` is the run's write function, so that a failed write of a reservation pauses the
-        run."""
+        """`write` is the run's write function, which pauses the run if a write fails."""
         self.price = host_key.prices[model]
         self._store, self._host_key, self._visitor, self._run = store, host_key, visitor, run
         self._write, self._wall_clock = write, wall
@@ -145,7 +144,7 @@ class RunAllowance:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no call of this run is in flight, so that no reserved dollars can become free."""
+        """Whether no call of this run is in flight: then waiting frees no dollars."""
         return self._open_calls == 0
 
     async def wait_for_settlement(self) -> None:
@@ -214,10 +213,10 @@ class CallReservation:
 
     async def reserve_from(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
         """Reserve the maximum cost of a call; return the reason why the judge must stop, or an
-        empty text if it need not stop.
+        empty text.
 
-        A refused reservation does not stop the judge while another call is in flight, because that
-        call may cost less than its reservation.
+        If the reservation is refused while another call is in flight, the judge need not stop: that
+        call may cost less than was reserved for it.
         """
         if allowance is None:
             return ""
@@ -229,8 +228,8 @@ class CallReservation:
         return reserved if alone and allowance.has_no_open_calls else ""
 
     async def release_unused(self, allowance: RunAllowance | None) -> None:
-        """Release the reservation of a call that was not made. If the reservation had been refused,
-        wait until the cost of a call in flight is known, because dollars may then be free again."""
+        """Delete the reservation of a call that was not made. If the reservation was refused, wait
+        instead until a call in flight has ended, because dollars may then be free."""
         if allowance is None:
             return
         if self._number is None:

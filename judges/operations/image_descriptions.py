@@ -32,8 +32,8 @@ ASPECTS_PROMPT: Final = "creation-aspects"
 """The prompt that derives, from the question alone, the aspects that a description should cover."""
 
 DESCRIBED_BY_KEY: Final = "context_by"
-"""Name of the entry in an item's `meta` that records the describing judge and prompt. An existing
-output file is overwritten only if its items have this entry."""
+"""Name of the entry in an item's `meta` that names the describing judge and prompt. An existing
+output file without this entry is not overwritten."""
 
 _OPENED: Final = "<think>"
 _CLOSED: Final = "</think>"
@@ -70,9 +70,9 @@ def write_descriptions(
     """Describe the images in a study's slice, and write the items with the descriptions as
     `context`.
 
-    `watch` is called with each run as it starts and returns when the run has ended; there are two
-    runs if the prompt needs a list of aspects to describe, else one. `aspects_judge` makes this
-    list and needs no vision; without an `aspects_judge`, `judge` makes the list.
+    If the prompt needs a list of aspects to describe, a first run of `aspects_judge` (default:
+    `judge`), which needs no vision, makes this list. `watch` is called with each run as it starts,
+    and returns when the run has ended.
     """
     _check_output_file(out, study)
     items = load_items(study.data, study.folder)
@@ -113,8 +113,8 @@ def build_describe_plan(
     aspects: Mapping[str, str] | None = None,
     spent: float = 0.0,
 ) -> Plan:
-    """Build the plan that runs one describing prompt on the items with images. `spent` dollars are
-    subtracted from the study's budget."""
+    """Build the plan of one prompt for the items with images; `spent` is deducted from the
+    budget."""
     budget = None if study.budget_usd is None else max(0.0, study.budget_usd - spent)
     describe_study = Study(
         name=f"{study.name}: {prompt.name}",
@@ -134,7 +134,7 @@ def build_describe_plan(
 
 
 class _DescribeRuns:
-    """The consecutive runs of one description task, with their total cost and failures."""
+    """The one or two runs of a description task, with their total cost and failures."""
 
     def __init__(
         self,
@@ -155,7 +155,8 @@ class _DescribeRuns:
     def collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Run one prompt and return the replies by item; record the reason for each failed item."""
+        """Run one prompt; return item -> reply. The reasons for missing replies are kept for
+        `failed`."""
         plan = build_describe_plan(self._study, judge, prompt, self._items, aspects, self.spent)
         if not plan.items:
             return {}
@@ -186,11 +187,7 @@ class _DescribeRuns:
 
 
 def without_thoughts(reply: str) -> str:
-    """Return a reply without its closed <think> blocks and the white space around them.
-
-    The blocks are found with `str.find`, which takes linear time; a regular expression with white
-    space on both sides takes time quadratic in the number of consecutive spaces.
-    """
+    """Return a reply without its closed <think> blocks and the white space around them."""
     parts, end = [], 0
     while (start := reply.find(_OPENED, end)) >= 0 and (close := reply.find(_CLOSED, start)) >= 0:
         parts.append(reply[end:start])
@@ -250,8 +247,8 @@ def _described_row(
 
 
 def _relocate_image(image: str, folder: Path, beside: Path) -> str:
-    """Convert an image's path relative to `folder` into one relative to `beside`, the folder of the
-    new file, or into a data URL if the image is outside `beside`. A URL is returned unchanged."""
+    """Convert an image's path, relative to `folder`, for a file in the folder `beside`: to a path
+    relative to `beside`, or to a data URL if the image is outside it. A URL stays unchanged."""
     if image.startswith(("https://", "data:")):
         return image
     path = (folder / image).resolve()

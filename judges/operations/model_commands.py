@@ -61,8 +61,8 @@ def print_models(options: argparse.Namespace) -> int:
 
 
 def _judge_at(provider: str, key_env: str | None) -> JudgeSpec:
-    """Build a judge for a known provider's name or for a URL, so that the rules on API keys and
-    consent apply to the request."""
+    """Build a judge for a provider's name or a URL, because the rules for API keys and consent
+    apply to judges."""
     preset = provider_presets().get(provider)
     if preset is None and not provider.startswith(("http://", "https://")):
         known = ", ".join(provider_presets())

@@ -18,25 +18,24 @@ from studies.store.rows import put_judgement
 from studies.store.store import Store
 
 REREADABLE_STATUSES: Final = frozenset({"ok", "extracted", "unreadable", "truncated"})
-"""Statuses that result from parsing a reply; judgements with other statuses have no reply to
-parse."""
+"""Statuses that result from parsing a reply's text; only judgements with these are parsed again."""
 WRITE_BATCH_SIZE: Final = 500
 WITHOUT_PREFIX: Final = "asked without "
-"""Prefix of the part of a judgement's detail that lists refused parameters; this part is kept when
-the reply is parsed again."""
+"""Start of the note on refused parameters in a judgement's detail; this note is kept when the reply
+is parsed again."""
 
 
 @dataclass(slots=True)
 class RereadResult:
-    """Number of replies parsed again, and of judgements that changed."""
+    """Number of replies parsed again (`read`), and what changed."""
 
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
     """Number of judgements by change; a change is a text such as "unreadable -> ok" or "ok, another
     verdict"."""
     unchanged_count: int = 0
-    """Number of judgements read from label probabilities that are not parsed again, because the
-    store lacks their log-probabilities."""
+    """Number of judgements not parsed again: their verdict was read from label probabilities, which
+    the store lacks."""
 
 
 class StoredRequest(NamedTuple):
@@ -123,7 +122,8 @@ def _difference(before: Judgement, now: Judgement) -> str | None:
 
 
 def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:
-    """Store changed judgements, except those whose stored reply was replaced in the meantime."""
+    """Store the changed judgements, given as (before, after), except those whose reply was replaced
+    in the meantime."""
 
     def work(connection: sqlite3.Connection) -> None:
         for before, now in changed:

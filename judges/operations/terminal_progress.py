@@ -16,7 +16,7 @@ BAR_WIDTH: Final = 30
 PRINT_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 2.0
 GIVE_UP_SECONDS: Final = 60.0
-"""A run paused by failed writes is resumed again and again for this many seconds, then stopped."""
+"""Seconds for which a run paused by failed writes is resumed repeatedly; then it is stopped."""
 
 
 def follow_run(run: Run, out: TextIO = sys.stderr) -> RunSnapshot:

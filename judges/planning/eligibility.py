@@ -1,7 +1,5 @@
-"""Eligibility of items for prompts: a prompt that scores by criteria needs items with criteria.
-
-A prompt skips items without the fields it needs; such items are counted as skipped, not as failed.
-"""
+"""Eligibility of items for prompts: a prompt skips items without the fields it needs, such as
+criteria; they are counted as skipped, not as failed."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ _REQUIRED_FIELDS: Final[Mapping[str, tuple[str, Callable[[Item], str]]]] = {
     "ground_truth": ("ground truth", lambda item: item.ground_truth),
     "reference": ("reference", lambda item: item.reference),
 }
-"""Prompt variable for which an item must have a value -> name of the variable in the reason for
-skipping an item, and the function that reads the value from an item."""
+"""Variable of a prompt -> (name of the field for messages, function that reads the field of an
+item); a prompt with this variable skips items in which the field is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +32,8 @@ class SkippedItems:
 def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
     """Return the reason why a prompt skips an item; empty if the prompt uses the item.
 
-    If a protocol has two prompts, one with and one without the ground truth, the prompt without
-    ground truth skips the items that have a ground truth, as in Creation-MMBench.
+    If one of `prompts` shows the ground truth and another of the same protocol does not, the latter
+    skips the items that have a ground truth, as in Creation-MMBench.
     """
     if prompt.protocol == "describe":
         return "" if item.images or "images" not in prompt.variables else "no images"

@@ -19,7 +19,7 @@ REPLY_TOKENS: Final = 250
 """Number of tokens of a reply that the forecast assumes."""
 
 IMAGE_TOKENS: Final = 765
-"""Tokens that a provider counts for an image of about a megapixel."""
+"""Prompt tokens assumed for one image (of about a megapixel)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Forecast:
 def make_forecast(
     plan: Plan, pending: set[str] | None = None, store: Store | None = None
 ) -> Forecast:
-    """Forecast the calls of a plan from its rendered prompts; with `pending`, only the asks with
-    these keys."""
+    """Forecast the calls of a plan; with `pending`, only the asks with these keys. See
+    `forecast_asks`."""
     asks = (one for one in asks_of(plan) if pending is None or one.ask.key in pending)
     return forecast_asks(plan.study, asks, store)
 
@@ -47,8 +47,8 @@ def make_forecast(
 def forecast_asks(
     study: Study, planned_asks: Iterable[PlannedAsk], store: Store | None = None
 ) -> Forecast:
-    """Forecast calls, tokens, dollars and seconds of rendered asks. If the store has judgements
-    from the same endpoint, the measured speed of this endpoint is used."""
+    """Forecast calls, tokens, dollars and seconds of asks from their rendered prompts. The seconds
+    use the speed at which the same endpoints answered before, if `store` has such judgements."""
     asks = noise = sent = received = cached = 0
     dollars: float | None = 0.0
     seconds = {judge.name: 0.0 for judge in study.judges}
@@ -97,11 +97,10 @@ def _add_cost(
 def _estimate_seconds(
     judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
 ) -> float:
-    """Return the seconds that one call adds to a run. `rate` is measured for one connection: prompt
-    tokens/s, used for the embedded judge, and calls/s, used for endpoints.
+    """Return the seconds that one call adds to a run. `rate` is (prompt tokens/s, calls/s) measured
+    on one connection; the embedded judge uses the first number, endpoints the second.
 
-    Without a measurement: 85 prompt tokens/s for the embedded judge (two cores of a small server; a
-    desktop is four times as fast), 3 s per call for endpoints.
+    Without a measurement: 85 prompt tokens/s for the embedded judge, 3 s per call for endpoints.
     """
     if judge.kind == "simulated":
         return 0.0005

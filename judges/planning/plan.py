@@ -32,8 +32,8 @@ from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
 PLAN_VERSION: Final = 2
-"""Version of the planning rules. It is increased when sampling or rendering changes; plans of older
-versions are then made again."""
+"""Version of the planning rules, increased when they change; stored plans of older versions are
+then made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class Plan:
     recorded: tuple[Judgement, ...] = ()
     """Verdicts contained in the data, stored in addition to those of the asks."""
     ignored_verdicts: int = 0
-    """Number of verdicts in the data that the study does not use: those in a folder of result files
-    (shards), which can only be imported as a separate study."""
+    """Number of verdicts in the data that the study does not use, because the data is a folder of
+    shards; these can only be imported as a separate study."""
     salt: str = ""
-    """Text of the owner (Store.salt) that is hashed into the keys of calls to endpoints. Where
-    visitors share a store, it prevents that replies one visitor paid for are reused for another. If
-    empty, equal calls have equal keys for all visitors."""
+    """Text, different for each visitor, that is hashed into the keys of calls to endpoints, so that
+    replies paid for by one visitor are not reused for another. If empty, equal calls have equal
+    keys."""
     stored_sha: str = ""
     """Hash of the stored plan from which this plan was read; empty for a new plan."""
 
@@ -69,7 +69,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask, its rendered request (`call`), and the record of this request to be stored."""
+    """An ask, its rendered request (`call`), and what the store records of this request."""
 
     ask: Ask
     request: RequestRecord
@@ -86,9 +86,8 @@ def make_plan(
     """Load data and prompts of a study and check its plan; raise PlanError for a study that cannot
     run.
 
-    Command line, page and API all use this function. The function `load` loads the data, for
-    example with a cache. The function `check_size` raises an error for too many calls, before they
-    are planned.
+    `load` is the function that loads the data. `check_size` is called before the checks and raises
+    an error if there are too many calls.
     """
     loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
@@ -107,12 +106,8 @@ def make_plan(
 
 
 def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
-    """Yield all asks in plan order: items in a seeded random order, each for all judges and
-    prompts.
-
-    The judgements of an unfinished run are therefore a random sample of the items, with all judges
-    and prompts mixed.
-    """
+    """Yield all asks in plan order: items in a seeded random order, for each item all judges and
+    prompts. The judgements of an unfinished run are therefore a random sample of the items."""
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
     kinds = dict.fromkeys(showings_for(prompt) for prompt in plan.prompts)
@@ -139,7 +134,8 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
 
 
 class _LabelledShowing(NamedTuple):
-    """Answers in the order shown, with the labels of their slots or the options of the verdict."""
+    """Answers in the order shown, with their labels, or for a verdict on one answer with its
+    options and criteria (`Arrangement.labels`)."""
 
     showing: Presentation
     labels: tuple[str, ...]
@@ -147,8 +143,8 @@ class _LabelledShowing(NamedTuple):
 
 
 def _with_labels(study: Study, prompt: Prompt, showing: Presentation) -> list[_LabelledShowing]:
-    """Add labels to answers in the order shown. If the verdict has options, return one entry for
-    each order of the options and of the criteria."""
+    """Add the labels to answers in the order shown. A verdict on one answer gets one entry for each
+    arrangement of options and criteria that the study asks for."""
     if not prompt.options:
         labels = slot_labels(prompt, len(showing.shown), showing.crossed)
         return [_LabelledShowing(showing, labels, showing.orders)]
@@ -175,9 +171,8 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     """Whether this plan would send the same request for a stored ask, byte for byte.
 
-    A study may be saved with another plan during a run. If the run rendered an ask of the new plan
-    with the texts of the old plan, the reply to a different request would be stored under the ask's
-    key.
+    If a study is saved with another plan during a run, the run must not make asks of the new plan
+    with texts of the old one: the reply would be stored under a wrong key.
     """
     judges = {judge.name for judge in plan.study.judges}
     if ask.item not in items or ask.judge not in judges:
@@ -205,7 +200,7 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def count_lost_answers(plan: Plan, store: Store) -> int:
-    """Count the answered calls of the study stored under this name that are not in the new plan."""
+    """Count the answered calls of the stored study of this name that the new plan lacks."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0
@@ -221,11 +216,8 @@ def free_name(store: Store, name: str) -> str:
 
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
-    """Return the plan with the study name and the salt of the current visitor.
-
-    The name is the one under which the visitor saves the study; the salt makes the keys of its
-    calls differ from those of other visitors.
-    """
+    """Return the plan for the current visitor: with the name under which the visitor saves the
+    study, and the salt that makes the keys of its calls differ from other visitors'."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
@@ -247,8 +239,8 @@ def plan_sha(plan: Plan) -> str:
 
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
-    """Return the text that identifies a judge in the keys of its calls: its endpoint, the settings
-    of a simulation, or for the embedded judge the hash of its weights."""
+    """Return the text that identifies a judge in the keys of its calls: an endpoint's address, the
+    settings of a simulated judge, or the hash of the embedded judge's weights."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(locate_weights(judge.weights))}"
     if judge.kind == "simulated":
@@ -262,8 +254,8 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
 def parameters_of(
     judge: JudgeSpec, prompt: Prompt, n_options: int, labels: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the request parameters other than model and messages; `labels` are the ask's labels,
-    needed for a verdict on one answer."""
+    """Return the request parameters other than model and messages. `labels`, the ask's labels, are
+    needed only for a verdict on one answer."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens

@@ -29,8 +29,8 @@ ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
-    """Return the function that lists the answers a prompt shows together: two answers, all answers,
-    one answer, or none."""
+    """Return the function that lists what a prompt shows, according to its protocol: pairs of
+    answers, all answers, single answers, or no answer (image descriptions)."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return pair_presentations
     if prompt.protocol == "describe":
@@ -90,8 +90,8 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
 
 
 def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError if no prompt has an eligible item (one with the fields that the prompt
-    needs), or if a prompt has eligible items but no answers to show."""
+    """Raise PlanError if every prompt skips every item, or no item has the answers that a prompt
+    shows."""
     eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
     for prompt in prompts:
         shows = showings_for(prompt)
@@ -111,11 +111,11 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
 
 
 def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError if `judge_sees` is `images` but no judge has vision, or no prompt shows
-    images.
+    """Raise PlanError if the study sets `judge_sees: images` but no judge has vision or no prompt
+    shows images.
 
-    If a preset sets this value, no prompt has to show images; and if all judges are embedded or
-    simulated, none needs vision, because they get the image description instead.
+    If a preset sets it, prompts without images are accepted, and so are judges without vision if
+    all are embedded or simulated: they get the image description.
     """
     if study.judge_sees != "images":
         return

@@ -1,10 +1,9 @@
 """Provider discounts for prompts with the same start: the best order of calls, and the expected
 number of cached tokens.
 
-A provider caches the start of a prompt once the first call with this start has been processed. The
-calls for one item and prompt share their start (instructions, question, context) and are
-consecutive in the plan. If all of them were sent at the same moment, all would be charged at the
-full price.
+A provider caches the start of a prompt only when the first call with it has been processed. The
+calls for one item and prompt have the same start (instructions, question, context) and are
+consecutive in the plan: sent at the same moment, all of them would cost the full price.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from studies.domain import Ask, JudgeSpec
 from studies.spec.provider_presets import preset_for_url
 
 DEFAULT_MINIMUM: Final = 1024
-"""Minimum number of tokens of a prompt's start that a provider is assumed to cache if
-provider_presets.yaml states no number."""
+"""Number of tokens from which a provider is assumed to cache the start of a prompt, if
+provider_presets.yaml states none."""
 
 
 def cached_from(judge: JudgeSpec) -> int | None:
-    """Return the number of tokens that a repeated prompt start must have to cost less; None without
-    a discount. Discounts are read from provider_presets.yaml or from a price for cached tokens."""
+    """Return the number of tokens from which the repeated start of a prompt costs less; None if it
+    never does, by provider_presets.yaml and the price of cached tokens."""
     if judge.kind != "endpoint":
         return None
     preset, price = preset_for_url(judge.endpoint), price_of(judge)
@@ -59,8 +58,8 @@ class CacheForecast:
     _last_texts: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def cached_tokens(self, call: JudgeCall, minimum: int | None) -> int:
-        """Return the number of tokens at the start of a call that equal those of the previous call
-        of the same judge and prompt; 0 if fewer than `minimum`, or if `minimum` is None."""
+        """Return how many tokens at the start of a call equal those of the previous call of the
+        same judge and prompt; 0 if fewer than `minimum`, or if `minimum` is None (no discount)."""
         if minimum is None:
             return 0
         text = "\x00".join(_texts(call.messages))

@@ -10,8 +10,8 @@ DESCRIPTION_NOTE: Final = "Only descriptions of the images are given, not the im
 """Sentence before the image description in the text-only variant."""
 
 QUERY_PARTS: Final = ("role", "background", "requirements")
-"""Entries of an item's `meta` that the query is built from. For an item without them, the
-instruction is the query."""
+"""Entries of an item's `meta` from which, with its instruction, the query is built. If an item has
+none of them, its instruction is the query."""
 
 
 def query_text(item: Item) -> str:

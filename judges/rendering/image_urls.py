@@ -15,8 +15,8 @@ from studies.errors import SourceError
 from studies.files.image_files import read_image
 
 MAX_CACHED_IMAGES: Final = 8
-"""Maximum number of images kept in memory as data URLs. A few suffice, because the calls of one
-item follow each other in a plan."""
+"""Maximum number of images kept in memory as data URLs; older ones are read again. Few are enough,
+because the calls of one item follow each other."""
 
 
 def image_url(path: str, folder: Path) -> str:

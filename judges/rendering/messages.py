@@ -34,10 +34,10 @@ class PromptInputs:
     reply: str = ""
     aspects: str = ""
     criteria: str = ""
-    """Criteria of the study for verdicts on one answer."""
+    """The study's criteria for a verdict on one answer, without a rubric; empty: the item's are
+    used."""
     rubric: tuple[tuple[str, str], ...] = ()
-    """Names and descriptions of a rubric's criteria that the study sets; empty if those of the
-    prompt are used."""
+    """The study's criteria for a rubric, as (name, description); empty if the prompt's are used."""
 
 
 def render_prompt(
@@ -59,14 +59,13 @@ def render_prompt(
 
 
 def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return a delimiter to put around answers. It is a hash, so that an answer cannot contain it
-    on purpose, and equal requests have equal delimiters."""
+    """Return a delimiter to put around answers: a hash of prompt, item and models, so that no
+    answer contains it on purpose and equal requests have equal delimiters."""
     return hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 
 
 def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """Return the label of each slot; with `crossed` in reverse order, so that the first slot has
-    label B.
+    """Return the label of each slot: ("A", "B"), with `crossed` ("B", "A").
 
     For a verdict on one answer: the options from the lowest to the highest, then the criteria.
     """
@@ -97,13 +96,12 @@ def _render_message(
 
 
 def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Sort labels as A, B, … or 1, 2, … 10, whatever slots they belong to."""
+    """Sort labels: A, B, … or 1, 2, … 10."""
     return tuple(sorted(labels, key=lambda label: (len(label), label)))
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer with the first label (`index` 0: A) or the second (1: B), whatever slot the
-    answer is shown in."""
+    """Return the answer with label A (`index` 0) or B (1), whatever slot it is shown in."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict
@@ -147,8 +145,8 @@ def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str
 
 
 def _criteria_lines(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return the criteria as text: those of a rubric in the order of the labels; without a rubric,
-    those of the study or, if the study has none, of the item."""
+    """Return the criteria as text. For a rubric: in the order of the labels. Otherwise: those of
+    the study, else those of the item."""
     if not prompt.rubric:
         return inputs.criteria or _criteria_text(inputs.item)
     order = parse_arrangement(inputs.labels).criteria

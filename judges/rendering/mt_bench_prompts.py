@@ -28,8 +28,8 @@ _TURN_VARIABLE: Final = re.compile(r"(question|answer|answer_a|answer_b)_[12]|re
 
 @dataclass(frozen=True, slots=True)
 class PromptImport:
-    """The imported prompts (the attribute `yaml` of each is the text of its prompt file), and the
-    rejected lines."""
+    """The imported prompts, and the rejected lines; a prompt's attribute `yaml` is the text to save
+    as its prompt file."""
 
     prompts: tuple[Prompt, ...]
     rejected: tuple[tuple[str, str], ...]
@@ -106,8 +106,7 @@ def _text_field(values: dict[str, Any], field: str) -> str:
 
 
 def _translate_template(text: str, *, placeholders: bool = False) -> str:
-    """Convert a template for Python's str.format to one of Evenhand; with `placeholders` false,
-    return the text unchanged."""
+    """Convert a template for Python's str.format to one of Evenhand, if it has `placeholders`."""
     if not placeholders:
         return text
     try:

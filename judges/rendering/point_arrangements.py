@@ -17,9 +17,9 @@ _CRITERION_LINE: Final = re.compile(r"(?:[-*] ?)?([A-Za-z][A-Za-z0-9 -]{0,39}?) 
 def point_arrangements(
     prompt: Prompt, options: str, criteria_order: str = "given", criteria: str = ""
 ) -> list[tuple[str, ...]]:
-    """Return the labels of each arrangement (order of options and criteria) that a study asks for:
-    `options` and `criteria_order` are its settings for the orders, such as `rotations`. `criteria`
-    are the study's own criteria of a rubric, which replace those of the prompt."""
+    """Return the labels of each arrangement that a study asks for. `options` and `criteria_order`
+    are the study's settings for the two orders, such as `rotations`. `criteria` are the study's own
+    criteria for a rubric, in place of the prompt's."""
     names = tuple(rubric_criteria(prompt, criteria))
     listed = rotations(names) if criteria_order == "rotations" and names else [names]
     offered = _option_arrangements(prompt.options, options)
@@ -31,9 +31,8 @@ def point_arrangements(
 def _option_arrangements(options: tuple[str, ...], order: str) -> list[Arrangement]:
     """Return the orders in which the options are offered.
 
-    `rotations`: each option at each place once. `crossed`: the same rotations with letters, once
-    with A at the first place and once with A at the last, so that the effects of place and letter
-    can be separated.
+    `rotations`: each option at each place once. `crossed`: the same, each once with the letters A,
+    B, … and once with … B, A, so that the effects of place and letter can be separated.
     """
     if order == "crossed":
         letters = tuple(string.ascii_uppercase[: len(options)])
@@ -48,8 +47,8 @@ def _option_arrangements(options: tuple[str, ...], order: str) -> list[Arrangeme
 
 
 def rubric_criteria(prompt: Prompt, criteria: str = "") -> dict[str, str]:
-    """Return name -> description of a rubric's criteria; empty for a prompt without a rubric. The
-    study's criteria have one line for each criterion, `Name: description`."""
+    """Return name -> description of a rubric's criteria: those in `criteria` (lines `Name:
+    description`), else the prompt's; empty for a prompt without a rubric."""
     if not prompt.rubric or not criteria.strip():
         return dict(prompt.rubric)
     found: dict[str, str] = {}

@@ -53,8 +53,8 @@ that fit it, the usual format first."""
 
 
 IMAGE_VARIABLES: Final = frozenset({"images", "query"})
-"""Variables for the images: for a judge with vision the images themselves, otherwise their
-description. Images come first in the message that contains one of these variables."""
+"""Variables at which a prompt shows an item's images, or for a judge without vision their
+description. The images are put at the start of the message that contains the variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class Prompt:
         return PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
 
     def gbnf(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
-        """Return a llama.cpp grammar that forces a readable verdict; None if the format has no
-        grammar. `labels` are the ask's labels, needed for a verdict on one answer."""
+        """Return a llama.cpp grammar that forces a readable verdict; None if the format has none.
+        `labels`, the ask's labels, are needed only for a verdict on one answer."""
         if not self.options:
             return self.format.gbnf(n_options)
         offered = parse_arrangement(labels)
@@ -92,8 +92,8 @@ class Prompt:
         return (self.format.grammar or "").replace("$labels", quoted).replace("$lines", lines)
 
     def prefill_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
-        """Return the start of the reply up to the label; None if some label takes more than one
-        token. `labels` are the ask's labels, needed for a verdict on one answer."""
+        """Return the start of the reply up to the label; None if a label may have several tokens.
+        `labels`, the ask's labels, are needed only for a verdict on one answer."""
         prefill = self.format.prefill_for(n_options)
         if not self.options or prefill is None:
             return prefill
@@ -104,8 +104,8 @@ class Prompt:
         return f"{prefill} " if all(name.isdigit() for name in names) else prefill
 
     def has_level_tokens(self, labels: tuple[str, ...] = ()) -> bool:
-        """Whether the prompt is a rubric whose levels have names of one character, so that their
-        probabilities can be read from the tokens of a reply. `labels` are the ask's labels."""
+        """Whether the prompt is a rubric and every level has a name of one character, so that one
+        token of the reply states it. `labels` are the ask's labels."""
         names = parse_arrangement(labels or self.options).names
         return self.verdict == RUBRIC_FORMAT and all(len(name) == 1 for name in names)
 
@@ -129,8 +129,8 @@ class Prompt:
 
     @property
     def supports_crossed_labels(self) -> bool:
-        """Whether labels can be assigned to positions in both ways, because the prompt has separate
-        variables for position and label."""
+        """Whether the first answer can be labelled B as well as A: the prompt has separate
+        variables for position and label, or lists options."""
         return {"first", "second", "label_first", "label_second"} <= self.variables or (
             self.protocol == "choice"
         )
@@ -144,8 +144,8 @@ def built_in_prompts() -> dict[str, Path]:
 
 
 def name_versions(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
-    """Add "@" and the version to the names of prompts that occur in several versions, so that a
-    study can compare them. A prompt's hash, and so the keys of its calls, stay the same."""
+    """Rename prompts that occur in several versions: `careful` becomes `careful@2`. The hash of a
+    prompt, and so the keys of its calls, stay the same."""
     names = Counter(prompt.name for prompt in prompts)
     return tuple(
         replace(one, name=f"{one.name}@{one.version}") if names[one.name] > 1 else one

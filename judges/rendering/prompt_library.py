@@ -35,7 +35,7 @@ _REQUIRED_VARIABLES: Final = {
     "single": ({"first"}, {"response_a"}),
     "extraction": ({"reply"},),
 }
-"""Sets of variables by protocol: a prompt must contain all variables of at least one set."""
+"""Protocol -> sets of variables; a prompt must contain all variables of at least one set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def preview_prompt(
 ) -> list[dict[str, Any]]:
     """Render a prompt's messages for an item; `images` are data URLs, for a judge with vision.
 
-    Without `contestants`, the first models with an answer are used, as many as the protocol shows.
+    `contestants` are the models whose answers are shown, by default the first that have an answer.
     """
     shown = _choose_contestants(prompt, item, contestants)
     labels = slot_labels(prompt, len(shown), crossed and prompt.supports_crossed_labels)
@@ -124,10 +124,10 @@ def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[
 
 
 def save_prompt(text: str, folder: Path) -> Prompt:
-    """Save a new version of a prompt; its number follows the last version of the same name
-    (built-in prompts included).
+    """Save the next version of a prompt in `folder`; its number follows the last version of the
+    same name, built-in prompts included.
 
-    No file is overwritten. If the text is identical to the last version, that version is returned.
+    If the text is identical to the last version, nothing is saved and that version is returned.
     """
     checked = check_prompt(text)
     if checked.prompt is None or not checked.usable:
@@ -213,7 +213,8 @@ def _last_version(name: str, folder: Path) -> Prompt | None:
 
 
 def _set_version(text: str, version: int) -> Prompt:
-    """Return the prompt with another version number; comments and layout are kept if possible."""
+    """Return the prompt with another version number; comments and layout of its text are kept,
+    unless the text must be written anew."""
     line = f"version: {version}"
     if _VERSION_LINE.search(text):
         changed = _VERSION_LINE.sub(line, text, count=1)

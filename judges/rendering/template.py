@@ -68,8 +68,8 @@ def unknown_variables(text: str) -> list[str]:
 
 
 def misspelt_braces(text: str) -> list[tuple[str, str]]:
-    """Return unknown words in braces that resemble a known variable, as pairs (word, probable
-    variable). Other unknown words are not reported, because braces also occur in JSON and code."""
+    """Return the words in braces that are probably misspelt variables, each with the variable
+    meant. Words that resemble no variable are left out, because JSON and code have braces too."""
     found = []
     for match in _PLACEHOLDER.finditer(text):
         name = match["double"] or match["single"]

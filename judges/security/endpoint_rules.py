@@ -43,8 +43,8 @@ _URL: Final = re.compile(
 _HOST_NAME: Final = re.compile(
     r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])", re.ASCII
 )
-"""Pattern of a host name of two or more parts separated by dots. The last part must start with a
-letter, which excludes numeric addresses in any base."""
+"""Pattern of a host name with at least one dot. Its last part starts with a letter, so that no
+numeric address matches."""
 
 _INTERNAL_SUFFIXES: Final = (
     "localhost",
@@ -62,8 +62,8 @@ class EndpointRules:
     """Conditions that a base URL and the addresses of its host must meet."""
 
     strict: bool
-    """Whether to require https, a host name (no IP address) and public addresses, to use no proxy,
-    and to quote no response body in error messages."""
+    """Whether https, a host name (no IP address) and public addresses are required, no proxy is
+    used, and error messages quote no response."""
     hosts: tuple[str, ...] = ()
     """Allowed hosts; empty if every host with a public address is allowed."""
     ports: tuple[int, ...] = (443, 8443)
@@ -180,8 +180,8 @@ _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 
 
 def why_not_public(text: str) -> str:
-    """Return the reason an address is not public; an empty text if it is public. If an IPv6 address
-    embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked instead."""
+    """Return why an address is not public; an empty text if it is public. For an IPv6 address that
+    contains IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -37,8 +37,8 @@ class Pair(NamedTuple):
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a URL in normal form; an empty text if the URL has no host.
-    Uses the parser that builds the request, so that consent and request refer to the same host."""
+    """Return scheme, host and port of a URL in normal form; empty if it has no host. The same
+    parser builds the request, so that consent and request refer to the same host."""
     try:
         parts = httpx2.URL(url.strip())
         host = parts.raw_host.decode("ascii").lower().rstrip(".")
@@ -52,7 +52,7 @@ def origin_of(url: str) -> str:
 
 @cache
 def listed_pairs(path: Path = PROVIDERS_FILE) -> frozenset[Pair]:
-    """Read the pairs of known providers: a variable and the provider's own host, over https."""
+    """Read the pairs of known providers: API-key variable, and the provider's own https origin."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     named = values.get("variables") if isinstance(values, dict) else None
     if not isinstance(named, dict):
@@ -62,11 +62,12 @@ def listed_pairs(path: Path = PROVIDERS_FILE) -> frozenset[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class Consents:
-    """Allowed pairs of variable and origin: built-in pairs, and those in the file `path`."""
+    """Variables that may be sent, each with the origin that may receive it: the pairs `given`, and
+    those that the user confirmed (file `path`)."""
 
     given: frozenset[Pair] = frozenset()
     path: Path | None = None
-    """File of confirmed pairs; None if no further pair can be confirmed."""
+    """File of the pairs that the user confirmed; None if none can be confirmed (public page)."""
 
     def allow(self, pair: Pair) -> None:
         """Add a pair to the file of confirmed pairs."""

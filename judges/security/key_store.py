@@ -22,8 +22,8 @@ from judges.judge_errors import KeyExpired, KeyRefused
 from studies import settings
 
 EXPIRED_MESSAGE: Final = "its key expired"
-"""Start of the reason with which a judge stops because its key expired; the page recognises this
-text and requests the key again."""
+"""Start of the stop reason of a judge whose key expired; the page recognises it and asks for the
+key."""
 
 KEY_MASK: Final = "[key]"
 MIN_KEY_LENGTH: Final = 4
@@ -31,8 +31,8 @@ MIN_KEY_LENGTH: Final = 4
 PIECE_LENGTH: Final = 8
 """Any part of an API key with at least this many characters is masked too."""
 LONGEST: Final = 512
-"""Maximum number of characters of a typed key. The number is limited because every printed line is
-searched for every active key."""
+"""Maximum length of a typed key; longer ones are refused, because all output is searched for each
+key."""
 
 
 def idle_seconds() -> float:
@@ -116,8 +116,8 @@ class SecretKey:
 
 _ACTIVE_KEYS: Final[weakref.WeakSet[SecretKey]] = weakref.WeakSet()
 _ACTIVE_KEYS_LOCK: Final = threading.Lock()
-"""Lock of _ACTIVE_KEYS, the set of all keys in use in this process, which are masked in all output.
-The set holds weak references, so that a key is freed with the run that uses it."""
+"""Lock of _ACTIVE_KEYS, the keys in use in this process, which are masked in all output. The set
+holds weak references, so that a key is freed with its run."""
 
 
 def active_keys() -> list[SecretKey]:
@@ -157,7 +157,7 @@ def make_typed_keys(typed: Mapping[str, str]) -> dict[str, SecretKey]:
 
 @contextmanager
 def register_keys(values: Iterable[str]) -> Iterator[None]:
-    """Mask these keys in all output within a `with` block."""
+    """Mask these keys in all output while the `with` block runs."""
     keys = [SecretKey(value) for value in values]
     try:
         yield
@@ -167,12 +167,8 @@ def register_keys(values: Iterable[str]) -> Iterator[None]:
 
 
 def key_forms(value: str) -> tuple[str, ...]:
-    """Return the forms in which a text may contain a key: plain, percent-encoded, base64 and hex;
-    longest first.
-
-    Inside a longer base64 text, the form of a key depends on its offset modulo 3; so there are
-    three base64 forms.
-    """
+    """Return the forms in which a text may contain a key, longest first: plain, percent-encoded,
+    hex, and three base64 forms, one for each offset modulo 3 at which the key may start."""
     if len(value) < MIN_KEY_LENGTH:
         return ()
     raw = value.encode("utf-8", "replace")
@@ -188,8 +184,7 @@ def key_forms(value: str) -> tuple[str, ...]:
 
 
 def key_pieces(forms: Iterable[str]) -> frozenset[str]:
-    """Return every part of PIECE_LENGTH consecutive characters of the forms; a shorter form is
-    returned whole."""
+    """Return all parts of the forms with PIECE_LENGTH characters; a shorter form is one piece."""
     return frozenset(
         form[start : start + PIECE_LENGTH]
         for form in forms
@@ -198,8 +193,7 @@ def key_pieces(forms: Iterable[str]) -> frozenset[str]:
 
 
 def _pieces_in(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
-    """Return the pieces that occur in a text. The function either searches the text for each piece,
-    or looks up every part of the text in the set of pieces, whichever takes fewer steps."""
+    """Return the pieces that occur in a text; `sizes` are the lengths of the pieces."""
     if len(pieces) <= len(text):
         return [piece for piece in pieces if piece in text]
     windows = {

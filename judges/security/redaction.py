@@ -46,8 +46,8 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def _redact_value(value: Any) -> Any:
-    """Return the value as text with keys masked, or the value itself if its text contains no key.
-    Numbers are returned unchanged, because `%d` needs them."""
+    """Return the value if its text contains no key, else its text with the keys masked. Numbers
+    stay numbers, because `%d` needs them."""
     if value is None or isinstance(value, (int, float)):
         return value
     text = str(value)

@@ -6,12 +6,13 @@ import re
 from typing import Final
 
 _MAX_LENGTH: Final = 160
-"""Longest text between two labels that is read as a comparison, in characters."""
+"""Longest text between two labels, in characters, that is read as a comparison; after a longer one,
+the second label counts."""
 
 _NO_CHOICE: Final = re.compile(r" ?(?:/|&|=|,|,? ?(?:or|and|nor|vs\.?|versus)) ?")
 _CONDITION: Final = re.compile(r" (?:if|when) ")
-"""Pattern of an instruction copied from the prompt, which is no comparison: "[[A]] if assistant A
-is better, [[B]] if …"."""
+"""Pattern of an instruction copied from the prompt ("[[A]] if assistant A is better, [[B]] if …"),
+which chooses neither label."""
 
 _FIRST_PREFERRED: Final = re.compile(
     r"[ ,;(]{0,3}(?:and |but )?"
@@ -34,10 +35,10 @@ _LOWER: Final = re.compile(r"(?<!\w)(?:worse|less|weaker|lower|inferior|poorer|f
 
 
 def compared_side(between: str) -> int | None:
-    """Return which of two labels is preferred by the text between them (in lower case): 0 for the
-    first, 1 for the second, None for neither.
+    """Return which of two labels the text between them (in lower case) prefers: 0 the first
+    (`beats`), 1 the second (`loses to`), None neither (`or`).
 
-    Text that is no comparison gives 1, since the last label in a reply counts as its verdict.
+    Any other text gives 1, since the last label in a reply counts as its verdict.
     """
     if len(between) > _MAX_LENGTH:
         return 1

@@ -80,15 +80,15 @@ class MarkerMatch:
 def last_match(
     pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
 ) -> re.Match[str] | None:
-    """Return the last match of a pattern in linear time, unlike a search for `.*marker`."""
+    """Return the last match of a pattern, in time linear in the length of the text."""
     return next(
         iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
     )
 
 
 def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
-    """Return the single label at a position, and the position where it ends; None for "A or B" or
-    "a tie"."""
+    """Return the label at a position, and the position where it ends. None if the text chooses no
+    single label there: "A or B", "a tie", "A is worse"."""
     match = _LABEL_LETTER.match(text.lower, position)
     if match is None or _ALTERNATIVE_WORD.match(text.lower, match.end()):
         return None
@@ -117,8 +117,8 @@ class Brackets:
 
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
-    """Return the last `[[…]]` of a reply; if a sentence compares the last two, return the preferred
-    of the two."""
+    """Return the last `[[…]]` of a reply, or the one before if a sentence prefers it to the
+    last."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None
@@ -133,8 +133,8 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
 
 
 def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
-    """Return the score at a position, and the position where it ends; `/top` may follow the number.
-    None for a range, another denominator, or another kind of number (80 %, 8th)."""
+    """Return the score at a position, and the position where it ends: "8" or, if `top` is 10,
+    "8/10". None for a range, another denominator, or another kind of number (80 %, 8th)."""
     number = _NUMBER.match(text, position)
     if number is None:
         return None
@@ -149,11 +149,10 @@ def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
 
 
 def find_json_values(text: str, key: str) -> list[list[object]]:
-    """Return, for each JSON object that has this key (in upper or lower case), all values of the
-    key, as an object may contain it twice; objects are in the order in which they end.
+    """Return, for each JSON object with this key (in upper or lower case), the list of the key's
+    values (several if the object repeats the key); objects in the order in which they end.
 
-    Nested objects count, even inside an outer object that is malformed further on. Text that only
-    resembles JSON does not count.
+    Nested objects count, even inside an outer object that is malformed further on.
     """
     found: list[list[object]] = []
 
@@ -176,18 +175,12 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
 _OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
 _MAX_OBJECT_LENGTH: Final = 65_536
 _SHORT_PART_LENGTH: Final = 500
-"""Number of characters of a possible JSON object that are parsed first. If parsing fails within
-these characters, the next brace is tried; if it fails later, the search continues at the position
-of the failure."""
+"""Number of characters of a possible JSON object that are parsed first: after an early failure a
+long part need not be copied and parsed."""
 
 
 def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
-    """Try to parse a JSON object at a position; return how many characters to advance.
-
-    The parser gets only a part of the text, because after an error it counts all lines before the
-    failure, which takes long. A short part is tried first, because in a reply full of braces a long
-    part would be copied at each brace.
-    """
+    """Try to parse a JSON object at a position; return how many characters to advance."""
     try:
         return decoder.raw_decode(text[start : start + 2 * _SHORT_PART_LENGTH])[1]
     except json.JSONDecodeError as failure:

@@ -30,8 +30,8 @@ _WORSE_OPTION: Final = re.compile(
 
 
 def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the first option after the last `Selection:`, on the same line or, if nothing follows
-    there, on the next line."""
+    """Read the option after the last `Selection:`, on the same line or, if that is empty, the
+    next."""
     marker = last_match(_SELECTION, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -57,8 +57,8 @@ def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def _value_end(text: str, position: int) -> int:
-    """Return the end of the line at a position; if nothing follows on that line, the end of the
-    next line. Blank lines were removed when the reply was cleaned."""
+    """Return the end of the line at a position, or of the next line if nothing follows on this
+    one."""
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1
@@ -86,8 +86,8 @@ _GRADE_OF: Final = re.compile(
 
 
 def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
-    """Read the grades 0-5 that prompt 4 of Grade Score requests; empty unless every option has a
-    grade."""
+    """Read the grades 0-5 of the lines after `Grading:`, which prompt 4 of Grade Score requests;
+    empty unless every option has one."""
     selection = last_match(_SELECTION, text)
     end = selection.start() if selection else len(text)
     grading = last_match(_GRADING, text, 0, end)

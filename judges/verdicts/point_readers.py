@@ -48,8 +48,8 @@ def read_point_verdict(
 ) -> MarkerMatch:
     """Read a verdict on one answer.
 
-    `options` are those of the prompt, from the lowest to the highest; `arrangement` has their order
-    and letters in the request, and the order of the criteria.
+    `options` are the prompt's, from the lowest to the highest; `arrangement` has the order and
+    letters in which the request offered them, and the order of the criteria.
     """
     if format == PASS_FAIL_FORMAT and not arrangement.letters:
         return read_pass_fail(text, 1)
@@ -90,8 +90,8 @@ def _read_rubric(
 def level_spans(
     text: CleanedReply, options: Sequence[str], arrangement: Arrangement
 ) -> list[tuple[int, int]] | None:
-    """Return the span of each criterion's level in the cleaned reply, in the order of the request;
-    None if a level is missing."""
+    """Return the span of each criterion's level in the cleaned reply, in the order in which the
+    request listed the criteria; None if a level is missing."""
     values = _values_by_name(tuple(options), arrangement)
     spans = []
     for name in arrangement.criteria:
@@ -108,7 +108,7 @@ def level_spans(
 
 
 def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
-    """Return the start of the last `<name>:` in which the name is a whole word, and the position
+    """Find the last `<name>:` in which the name is a whole word; return its start and the position
     after the colon."""
     at = len(text)
     while (at := text.rfind(name, 0, at)) >= 0:
@@ -121,8 +121,8 @@ def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
 
 
 def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[str, float]:
-    """Return the name of each option in a reply -> its score; an option is named by its text and,
-    if the request assigns letters, by its letter."""
+    """Return text -> score, for every text by which a reply can name an option: the option itself,
+    and its letter if the request assigns letters."""
     values = option_values(options)
     letters = zip(arrangement.letters, arrangement.options, strict=False)
     return {letter: values[option] for letter, option in letters if option in values} | values
@@ -130,8 +130,8 @@ def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[
 
 @lru_cache(maxsize=256)
 def option_values(options: tuple[str, ...]) -> dict[str, float]:
-    """Return option -> score: 1 for pass and 0 for fail, or the number that the option states. If
-    not all options are numbers, the score is the rank of the option, from 1."""
+    """Return option -> score: its number if all options are numbers; 1 for pass, 0 for fail;
+    otherwise its rank, 1 for the lowest."""
     if set(options) == set(PASS_FAIL_OPTIONS):
         return {option: float(PASS_FAIL_OPTIONS.index(option)) for option in options}
     try:
@@ -143,8 +143,8 @@ def option_values(options: tuple[str, ...]) -> dict[str, float]:
 def _match_option(
     text: CleanedReply, start: int, values: Mapping[str, float]
 ) -> tuple[float, int] | None:
-    """Return the score of the option at a position, and the position where it ends; None if no
-    option or two options are named."""
+    """Return the score of the option named at a position, and the position where the name ends;
+    None if no option is named, or a second one follows ("PASS or FAIL")."""
     opening = _OPENING_MARKS.match(text.lower, start)
     start = opening.end() if opening else start
     if named := _option_at(text.lower, start, values):
@@ -159,8 +159,8 @@ def _match_option(
 
 
 def _option_at(text: str, start: int, values: Mapping[str, float]) -> str:
-    """Return the longest option at a position; "" if there is none. An option does not count if the
-    word or number continues: "4.5" is not 4, and "4/5" is read by `score_at`."""
+    """Return the longest option at a position; "" if there is none, or if the word or number goes
+    on after it: "4.5" is not the option 4."""
     found = [name for name in values if text.startswith(lower_ascii(name), start)]
     longest = max(found, key=len, default="")
     return longest if longest and _OPTION_END.match(text, start + len(longest)) else ""

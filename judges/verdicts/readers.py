@@ -45,8 +45,8 @@ _NOT_STATED_LENGTH: Final = 40
 
 
 def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read "Response X is better". If a reply states this of two responses, the reply is
-    unreadable, as one statement may be a quotation."""
+    """Read "Response X is better". The reply is unreadable if it states this of two responses,
+    because one of the statements may be a quotation."""
     sentences = _find_sentences(text, n_options)
     if len({match[1] for match in sentences}) > 1:
         return MarkerMatch(reason="more than one response is called better", rule="exactly-one")
@@ -66,8 +66,8 @@ def _find_sentences(text: CleanedReply, n_options: int) -> list[re.Match[str]]:
 
 
 def _is_stated(text: str, start: int) -> bool:
-    """Whether the sentence at `start` is a plain statement, neither negated nor conditional ("I
-    doubt whether …")."""
+    """Whether the sentence at `start` is plainly stated, not negated or doubted ("I doubt whether
+    …")."""
     return not _NOT_STATED.search(text[max(0, start - _NOT_STATED_LENGTH) : start])
 
 
@@ -117,8 +117,8 @@ _LEVELS: Final[Mapping[str, Verdict]] = {
 
 
 def _read_five_level(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the brackets after `Final Verdict is:`; if none follow, the brackets before these words
-    on the same line."""
+    """Read the brackets after (or, if none, before) the last `Final Verdict is:`, on the same
+    line."""
     marker = last_match(_FINAL_VERDICT, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -184,8 +184,7 @@ _FACTUALITY: Final = re.compile(
 
 
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read one score per response. A later line for the same response replaces an earlier line,
-    even if the later one is unreadable."""
+    """Read one score per response; the last line for each response counts, even if unreadable."""
     scores: dict[int, float | None] = {}
     spans: dict[int, tuple[int, int]] = {}
     for marker in _FACTUALITY.finditer(text.lower):
@@ -287,8 +286,8 @@ _WORD_BEFORE_LABEL: Final = re.compile("(?:response|assistant)(?=[a-z](?![a-z]))
 
 
 def _strip_label_word(content: str | None) -> str:
-    """Return bracket content without spaces, and without "Response" or "Assistant" before the
-    label."""
+    """Return the content of brackets without spaces and the word "Response" or "Assistant":
+    "Response A" -> "A"."""
     return _WORD_BEFORE_LABEL.sub("", (content or "").replace(" ", ""))
 
 

@@ -24,11 +24,10 @@ MARKED_FORMATS: Final = (
     "result-n",
     "grade-letter",
 )
-"""Formats whose markers occur in no other format, the strictest first; of formats that read equally
-many replies, the first is chosen. A bare label can occur in any reply, so the format `label` is
-used only if the study names it."""
+"""Formats that can be detected from replies, because no other format has their markers; if two read
+equally many replies, the first is chosen. `label` is left out: any reply may contain a label."""
 MIN_DETECTED_SHARE: Final = 0.8
-"""Share of replies that must be readable in a format for the format to be detected."""
+"""Minimum share of replies that a format must read to be detected; otherwise none is detected."""
 
 
 class RecordedReplyReader:

@@ -1,9 +1,5 @@
-"""Cleaning of a reply before its verdict is read, and mapping of spans back to the original text.
-
-Each cleaning step replaces the matches of one pattern in linear time. The same steps are used
-twice: to read a verdict, without recording the edits, and to highlight the verdict on the page,
-with the edits recorded.
-"""
+"""Cleaning of a reply before its verdict is read, and mapping of spans back to the original text,
+to highlight the verdict on the page. Each cleaning step replaces the matches of one pattern."""
 
 from __future__ import annotations
 
@@ -21,8 +17,7 @@ TextEdit = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class CleanedReply:
-    """A cleaned reply. `lower` is `text` with only A-Z in lower case, so that both have the same
-    offsets."""
+    """A cleaned reply. `lower` is `text` with A-Z in lower case; equal offsets belong together."""
 
     text: str
     lower: str
@@ -45,10 +40,11 @@ def clean_reply(reply: str, *, emphasis: bool = True) -> CleanedReply:
 
 
 def split_reasoning(reply: str, *, cut_off: bool = False) -> tuple[str, str]:
-    """Split a reply that begins with a reasoning block into the reasoning and the answer.
+    """Split a reply that begins with a reasoning block into (reasoning, answer); ("", reply) if it
+    does not.
 
-    A closing tag without an opening one ends a block that the chat template opened. A block without
-    a closing tag stays part of the reply, unless the reply was `cut_off` inside it.
+    The opening tag may be missing, because some chat templates write it. Without a closing tag all
+    of the reply counts as answer, or, if the reply was `cut_off`, as reasoning.
     """
     tags = _REASONING_TAG.finditer(reply)
     first = next(tags, None)
@@ -93,7 +89,7 @@ def _find_edits(
 
 
 def _span_before_edits(position: int, edits: list[TextEdit]) -> tuple[int, int]:
-    """Map one character of the edited text to its span in the text before the edits."""
+    """Return the span, before the edits, of the character at `position` in the edited text."""
     starts, shift = [], 0
     for start, end, replacement in edits:
         starts.append(start - shift)

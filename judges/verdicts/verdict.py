@@ -22,8 +22,8 @@ from studies.frames.arrangement import Arrangement, parse_arrangement
 
 READING_RULES: Final = ("default", "last", "gradelab")
 MIN_LABEL_MASS: Final = 0.5
-"""Minimum total probability of the labels. Below this value the judge would most likely have
-written something else, so no verdict is read."""
+"""Minimum total probability of the labels; with less, the judge was about to write something else,
+and no verdict is read."""
 
 
 _TOKEN_MARGIN: Final = " \t\r\n\u2581\u0120"
@@ -110,11 +110,11 @@ def read_option_probabilities(
     arrangement: Arrangement,
     token_probabilities: Mapping[str, float],
 ) -> ParsedVerdict:
-    """Take the most probable option as the score of one answer; no score if two options are equally
+    """Take the most probable option as the score of one answer; no score if two are equally
     probable.
 
-    `options` is option -> score, from the lowest to the highest. The probabilities of the verdict
-    are in the same order, so that an expected score can be computed from them.
+    `options` is option -> score, from the lowest to the highest; the verdict's probabilities have
+    the same order.
     """
     named = dict(zip(arrangement.options, arrangement.names, strict=True))
     if arrangement.is_pass_fail and not arrangement.letters:
@@ -132,12 +132,12 @@ def read_level_probabilities(
     arrangement: Arrangement,
     by_criterion: Sequence[Mapping[str, float]],
 ) -> ParsedVerdict:
-    """Take the most probable level of each criterion of a rubric; no verdict if the level of one
-    criterion cannot be read (two levels equally probable, or all levels improbable).
+    """Take the most probable level of each criterion of a rubric; no verdict if one criterion has
+    no clear level (two equally probable, or all improbable).
 
-    `by_criterion` has the token probabilities at the level of each criterion, in the order listed.
-    The probabilities of the verdict are those of all levels, from the lowest to the highest,
-    criterion by criterion.
+    `by_criterion` has, for each criterion in the order of the request, token -> probability at the
+    place of its level. The verdict's scores are the mean and the levels; its probabilities are
+    those of all levels of the first criterion, from the lowest to the highest, then of the next.
     """
     read = [read_option_probabilities(options, arrangement, one) for one in by_criterion]
     masses = [one.mass for one in read if one.mass is not None]

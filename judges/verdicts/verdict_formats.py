@@ -25,10 +25,9 @@ POINT_FORMATS: Final = (PASS_FAIL_FORMAT, SCALE_FORMAT, RUBRIC_FORMAT)
 class Format:
     """A way in which a prompt asks for a verdict and a reply states it.
 
-    `closing` and `closing_prefilled` may contain `$labels` ("A or B"), and for a rubric `$criteria`
-    (one line for each criterion). `closing_prefilled` is for a judge whose reply is pre-filled up
-    to the label. It names the labels and contains no placeholder, because small models copy
-    placeholders.
+    `closing` is the prompt's instruction on how to state the verdict, `closing_prefilled` the one
+    for a judge whose reply is pre-filled up to the label. In both, `$labels` becomes "A or B", and
+    in a rubric `$criteria` one line for each criterion.
     """
 
     name: str
@@ -38,16 +37,17 @@ class Format:
     closing: str = ""
     closing_prefilled: str = ""
     prefill: str | None = None
-    """Reply text up to the label; None if labels are not single tokens."""
+    """Start of the reply, up to the label, that is written for the judge; None if a label may have
+    several tokens."""
     low: float = 0.0
     high: float = 0.0
     """Highest score, for formats with scores (`low` is the lowest)."""
     grammar: str | None = None
     """GBNF grammar that forces a readable verdict; `$labels` becomes `"A" | "B"`."""
     single_tokens: int = 26
-    """Largest number of options for which labels are single tokens."""
+    """Largest number of options at which every label is a single token."""
     option_texts: Mapping[str, str] = field(default_factory=dict)
-    """Words of the closing instruction for each option of a verdict on one answer."""
+    """Option of a verdict on one answer -> the words for it in the closing instruction."""
 
     def labels_for(self, n_options: int = 2) -> tuple[str, ...]:
         """Return the labels of the options in order: ("A", "B", …) or ("1", "2", …)."""
@@ -67,8 +67,8 @@ class Format:
         return self.prefill if n_options <= self.single_tokens else None
 
     def gbnf(self, n_options: int = 2) -> str | None:
-        """Return a llama.cpp grammar; None if the format has no grammar, or if the verdict can be a
-        single token after a pre-filled start."""
+        """Return a llama.cpp grammar that forces a readable verdict; None if the format has none,
+        or needs none because the reply is pre-filled up to the label."""
         if self.grammar is None or self.prefill_for(n_options) is not None:
             return None
         quoted = " | ".join(f'"{label}"' for label in self.labels_for(n_options))

@@ -39,11 +39,12 @@ NO_COMMON_CASES_NOTE: Final = "no case judged by this judge and at least two peo
 
 @dataclass(frozen=True, slots=True)
 class JudgeAsAnnotator:
-    """Agreement with the remaining people: of a judge, and of the person whom the judge replaces.
+    """Agreement with people of one judge (`with_judge`), and of the person whom the judge replaces
+    (`with_person`); both are shares of the remaining people who made the same choice.
 
-    `advantage` is `with_judge` − `with_person` on the same cases: above 0 the judge agrees more
-    than a person does. `best` is the share of item bootstrap rounds in which no other judge has a
-    larger advantage, on the cases that all judges have; None if there are no such cases.
+    `advantage` is `with_judge` − `with_person`, on the same cases. `best` is the share of bootstrap
+    rounds in which no other judge has a larger advantage, on the cases that all judges have; None
+    if there are no such cases.
     """
 
     judge: str
@@ -56,11 +57,10 @@ class JudgeAsAnnotator:
 def judges_as_annotators(
     frame: pd.DataFrame, rng: np.random.Generator, rounds: int = BOOTSTRAP_ROUNDS
 ) -> list[JudgeAsAnnotator]:
-    """Estimate, for each judge, the agreement with people if the judge replaces one person; the
-    largest advantage first.
+    """Compare each judge with the person it would replace, by their agreement with the other
+    people; the judge with the largest advantage comes first.
 
-    All readable verdicts of a judge on a case count, in all orders, with equal weight. A verdict's
-    agreement is the share of people with the same choice, ties included.
+    All readable verdicts of a judge on a case count equally, in all orders; a tie is a choice.
     """
     rows = row_selection.select_picks(frame)
     if len(rows) == 0:
@@ -98,11 +98,10 @@ def _people_agreement_share(counts: Ints) -> Floats:
 
 
 def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
-    """Return, for each case, the share of the remaining voters who agree with the judge if one
-    voter is left out, averaged over the voters left out.
+    """Return, for each case, the share of voters who agree with the judge, averaged over the
+    judge's verdicts; nan for cases with fewer than two votes or no verdict.
 
-    As each voter is left out equally often, this mean equals the share of all voters who agree with
-    the judge.
+    Leaving out each voter in turn and averaging gives the same share.
     """
     n = counts.sum(axis=1)
     agreeing = safe_divide(counts[case, choice + 1], np.where(n > 1, n, 0)[case])

@@ -158,8 +158,8 @@ def judge_agreement_matrix(
     """Compute, for every two judges, the share of equal verdicts on the same case with the same
     prompt and order.
 
-    Repeats are reduced to the most frequent verdict. With `people`, the people's majority is added
-    as a further judge; the majority's choice is compared with a judge's verdicts in every order.
+    A judge's repeats are reduced to the most frequent verdict. With `people`, the people's majority
+    is added as the judge "people"; all verdicts of a judge are compared with it, in every order.
     """
     machine = frame.loc[~row_selection.people_mask(frame)]
     data = build_case_verdicts(machine)

@@ -103,8 +103,8 @@ def _agreement_coefficients(
 
 
 def _equal_share(sums: Floats, size: int, n: int, note: str) -> Estimate:
-    """Estimate the share of equal verdicts from the raters' contingency table of each item, with
-    `size` categories."""
+    """Estimate the share of equal verdicts from the contingency tables of `_item_tables`, [item,
+    cell]; `size` is the number of categories (the slots and the tie)."""
     one = np.zeros(len(sums), np.int64)
     equal, counts = sums[:, :: size + 1].sum(axis=1), sums.sum(axis=1)
     return replace(proportions(equal, counts, one, 1, note=note)[0], n=n)
@@ -129,7 +129,8 @@ def _chance_corrected(sums: Floats, statistic: Statistic, n: int, unit: str, not
 
 
 def _disagreement_effect(totals: Floats) -> float:
-    """Change of κ or α from full agreement to full disagreement: 1/(1 − expected agreement)."""
+    """Difference of κ or α between raters who always agree and raters who never agree: 1/(1 −
+    expected agreement)."""
     table = _as_square(totals, math.isqrt(len(totals)))
     given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
     return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
@@ -150,12 +151,8 @@ def _kappa_statistic(size: int) -> Statistic:
 
 
 def _alpha_statistic(size: int) -> Statistic:
-    """Return the function that computes Krippendorff's α from summed contingency tables of `size`
-    categories.
-
-    α = 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k, with o_ck the number of coincidences of the
-    verdicts c and k, n_c the number of verdicts c, and n the number of all verdicts.
-    """
+    """Return the function that computes Krippendorff's nominal α from the two raters' contingency
+    table, which is flattened and has `size` categories."""
 
     def statistic(totals: Floats) -> Floats:
         table = _as_square(totals, size)
@@ -251,8 +248,8 @@ class PeopleAgreement:
 
 @dataclass(frozen=True, eq=False)
 class PeopleVotes:
-    """People's votes as arrays: case, item, voter and choice of each vote. `choice` is the index of
-    the chosen model in the sorted model names of the case, or TIE."""
+    """People's votes as arrays: case, item, voter and choice of each vote. `choice` is the chosen
+    model, numbered from 0 among the alphabetically sorted models of the case, or TIE."""
 
     case: Ints
     cases: int
@@ -262,11 +259,8 @@ class PeopleVotes:
 
 
 def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
-    """Extract people's votes, coded by the sorted model names of their case, independent of the
-    slots.
-
-    Only the first vote of a person on a case counts: a repeated vote is not a second person.
-    """
+    """Extract people's votes from a frame; of a person's repeated votes on a case only the
+    first."""
     rows = row_selection.select_picks(
         row_selection.select_rows(frame, row_selection.people_mask(frame))
     )
@@ -332,11 +326,10 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
 
 
 def _coincidence_weights(votes: Ints) -> Floats:
-    """Return the weight ½·1/(m − 1) of each pair of votes, with m the number of votes on its case.
+    """Return the weight ½·1/(m − 1) of each pair of votes, for a case with m votes.
 
-    `votes` is the row number of the first vote of each pair; each pair occurs in both directions,
-    hence the ½. With Krippendorff's weight 1/(m − 1) every vote has weight 1 in total, however many
-    votes its case has. Unweighted, a case with 12 votes would count as 66 pairs.
+    A vote belongs to m − 1 pairs, so every vote has the same total weight (Krippendorff); the ½ is
+    there because each pair is listed in both directions. `votes` is the first vote of each pair.
     """
     return np.asarray(0.5 / np.bincount(votes)[votes], np.float64)
 
@@ -379,8 +372,9 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
 
 
 def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:
-    """Count the votes in each case: column 0 for ties, then a column for each model, sorted.
-    `width` is the number of columns (default: as many as needed)."""
+    """Count the votes for each choice, as [case, choice]: column 0 counts ties, the next columns
+    the models of the case in alphabetical order. `width` is the number of columns (default: as
+    needed)."""
     wide = int(votes.choice.max(initial=0)) + 2 if width is None else width
     flat = np.bincount(votes.case * wide + votes.choice + 1, minlength=votes.cases * wide)
     return flat.reshape(votes.cases, wide).astype(np.int64)

@@ -1,12 +1,12 @@
-"""Exact test of a single baseline night against all nights since, for a change right after the
-baseline. A night is a nightly run of a study; baseline nights were saved as good.
+"""Exact test of a single baseline night against all later nights. A night is a nightly run of a
+study; the baseline night was saved as good.
 
 The test in exchangeable_tail.py compares the latest night with all other nights. It finds little if
-the judge changed right after the baseline: after a few nights most of the other nights have changed
-too. The test in this module compares the baseline night instead. The weight of an item is largest
-if only the baseline night differs from its other nights, and near 0 if its outcome varies from
-night to night. If nothing changed, each of an item's nights is equally likely to be the baseline,
-so the sum of weights over items has a known distribution.
+the judge changed right after the baseline, because soon most of the other nights have changed too.
+This test compares the baseline night instead. Each item has a weight: large if only its baseline
+night differs from its other nights, near 0 if its outcome varies from night to night. If nothing
+changed, each of an item's nights is equally likely to be the baseline, so the sum of the weights
+over all items has a known distribution.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Final
 from metrics.drift.exchangeable_tail import Bag, lower_tail
 
 LOOKS: Final = (3, 5, 7)
-"""Numbers of nights after the baseline at which the baseline night is tested. Together these tests
-use the part `SHARE` of the allowed rate of false alarms."""
+"""Numbers of nights after the baseline at which the test is made. All three tests together raise a
+false alarm with at most the part `SHARE` of the allowed probability."""
 SHARE: Final = 1 / 3
 """Part of the allowed rate of false alarms that the tests of the baseline night use; the test of
 each night against all others uses the remaining part."""
@@ -31,16 +31,16 @@ _CHANGED: Final = 0.5
 """Prior probability that an item whose nights differ has changed once, instead of varying from
 night to night."""
 _STEPS: Final = 20
-"""Number of integer steps for one unit of log-likelihood. Weights are rounded to whole steps, so
-that their sums can be counted."""
+"""Factor by which log-likelihood ratios are multiplied before rounding to integer weights, so that
+the distribution of their sums can be computed exactly."""
 
 
 def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
-    """Return the p-value of the baseline night against the nights since.
+    """Return the p-value of "the baseline night does not differ from the later nights".
 
-    The p-value is the probability, if no night differs, that a night drawn at random for each item
-    gives a sum of weights at least as large as that of the baseline. `bags[i]` has the scores of
-    all nights of an item, `baseline[i]` the item's score on the baseline night.
+    It is the probability that the sum of the items' weights is at least as large as observed if,
+    for each item, a night drawn at random is taken as the baseline. `bags[i]` has the scores of
+    item i on all nights, `baseline[i]` its score on the baseline night.
     """
     weighted, observed = [], []
     for bag, score in zip(bags, baseline, strict=True):
@@ -57,11 +57,11 @@ def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
 
 @cache
 def item_weights(high: int, nights: int) -> tuple[int, int]:
-    """Return the two possible weights of an item with `high` high scores in `nights` nights: the
-    weight if its score on the baseline night is high, and the weight if that score is low.
+    """Return the weight of an item if its score on the baseline night is high, and its weight if
+    that score is low; the item has `high` high scores in `nights` nights.
 
-    A weight is the log-likelihood ratio of "the item changed after the baseline" to "the item
-    varies from night to night", in steps.
+    A weight is the log-likelihood ratio of "the item may have changed after the baseline" to "its
+    outcome varies from night to night", times `_STEPS`.
     """
     chance = high / nights
     odds = ((1 - _SLIP) / _SLIP) ** 2 * high / (nights - high)
@@ -87,8 +87,8 @@ def _binomial(high: int, nights: int) -> float:
 
 
 def contrast_strength(night: int, p: float) -> float:
-    """Convert the p-value after `night` nights to the scale of the e-value, on which an alarm is
-    raised at 1/α. The result is 0 on nights that are not in `LOOKS`."""
+    """Convert the p-value on the given night after the baseline to a strength that raises an alarm
+    at 1/α, like an e-value; 0 on nights that are not in `LOOKS`."""
     if night not in LOOKS:
         return 0.0
     return SHARE / len(LOOKS) / max(p, 1e-300)

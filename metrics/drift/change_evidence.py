@@ -20,9 +20,8 @@ from typing import Final
 from scipy.special import ndtri
 
 HORIZON: Final = 365
-"""Number of nights on which a change may start: the test's betting capital is divided among them. A
-change that starts later is not detected (there is no false alarm either), so the reference results
-should be measured anew after that many nights."""
+"""Number of nights on which a change may start: the betting capital is divided among them. A change
+that starts later is not detected, so a new baseline should be saved after that many nights."""
 SHIFTS: Final = (1.0, 2.0, 3.0, 4.5, 6.5)
 """Assumed sizes of a change, in standard deviations of one night. Equal parts of the betting
 capital are bet on each size."""
@@ -50,7 +49,7 @@ def _reserved_share(nights: int) -> float:
 class ChangeEvidence:
     """Betting capital (evidence for a change) after a number of nights.
 
-    `started` has, for each assumed size of a change, the capital bet on starts up to this night.
+    `started` has, for each size in SHIFTS, the present value of the capital that was bet so far.
     """
 
     nights: int = 0
@@ -74,11 +73,11 @@ class ChangeEvidence:
 
 
 def _bets(p: float) -> Sequence[float]:
-    """Return, for each assumed size of a change, the factor by which a night multiplies the betting
-    capital for that size.
+    """Return, for each assumed size of a change (SHIFTS), the factor by which a night with this
+    p-value multiplies the capital bet on that size.
 
-    The part that is bet, 1 − UNSPENT, is multiplied by the likelihood ratio of the night's z-score:
-    normal with a mean shifted by this size, against no shift.
+    The factor is UNSPENT + (1 − UNSPENT)·(likelihood ratio of "changed by this size" to "no change"
+    for the night's z-score).
     """
     z = -float(ndtri(min(max(p, _SMALLEST_P), 1 - 1e-16)))
     ratios = (math.exp(min(shift * z - shift * shift / 2, 400.0)) for shift in SHIFTS)

@@ -42,8 +42,8 @@ def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
 def _add_draw(
     weights: npt.NDArray[np.float64], bag: Bag, low: int, unit: int
 ) -> npt.NDArray[np.float64]:
-    """Add a random score from `bag` to a sum of scores with the distribution `weights`; return the
-    new distribution. Entry i is the probability of a sum i·`unit` above the lowest possible sum."""
+    """Return the distribution of a sum of scores after adding a random score from `bag`; `weights`
+    is the distribution before. Entry i is the probability of the lowest possible sum + i·`unit`."""
     nights = sum(bag.values())
     longest = (max(bag) - low) // unit
     found = np.zeros(len(weights) + longest)

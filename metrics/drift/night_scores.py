@@ -31,16 +31,16 @@ class Stream(NamedTuple):
 
 
 NightScores = Mapping[Stream, Mapping[str, str]]
-"""Stream -> item -> outcome. An outcome is a score written as text or, for the stream of agreement,
-the verdicts of all calls on the item."""
+"""Stream -> item -> outcome: a score in sixtieths written as text ("45") or, for the kind
+"agreement", the verdicts of all calls on the item as one text."""
 
 
 def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
-    """Return the outcomes of one night by stream and item.
+    """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`).
 
-    Quality is accuracy where better answers are known, else agreement with the other nights.
-    Coverage is the share of usable replies. Consistency is computed only for comparisons in several
-    orders.
+    Each judge with each prompt has a stream of accuracy (if no better answers are known: of
+    agreement with the other nights), one of coverage (share of usable replies) and, if comparisons
+    were made in several orders, one of consistency.
     """
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     found: dict[Stream, dict[str, str]] = {}
@@ -88,10 +88,12 @@ def _verdict(shown: str, pick: int) -> str:
 
 
 def outcome_scores(kind: Kind, bag: Mapping[str, int]) -> dict[str, int]:
-    """Return outcome -> score, for all outcomes of one item.
+    """Return outcome -> score in sixtieths, for all outcomes (`bag`: outcome -> nights) of one
+    item.
 
-    For agreement, the score of a night's outcome is the mean share of equal verdicts with all
-    nights of the item, that night included, so that all nights are treated alike.
+    For agreement, a night's score is the share of verdicts equal to those of another night,
+    averaged over all nights of the item; the night itself is included, so that all nights are
+    treated alike.
     """
     if kind != "agreement":
         return {outcome: int(outcome) for outcome in bag}

@@ -37,8 +37,8 @@ MAX_BOOTSTRAP_FAMILY = 400
 """Largest family (pairs of cells times measures) whose critical value is estimated by bootstrap;
 larger families use Bonferroni's critical value."""
 MIN_DISCORDANT = 10
-"""The t interval of a difference of shares is reliable if at least this many units (verdicts or
-comparisons) differ between the two cells."""
+"""Number of units (verdicts or comparisons) that must differ between the two cells for the t
+interval of a difference of shares to be reliable; with fewer it is widened (`_widen_to_score`)."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class PairedTotals:
     sums: Floats
     side: Statistic
     step: float = 1.0
-    """Size of the difference in a unit (verdict or comparison) that differs between the two cells:
-    1 if units are right or wrong, less for fractional credits."""
+    """Typical difference between the two cells in a unit (verdict or comparison) on which they
+    differ: 1 if a unit is right or wrong, less if it has a fractional credit."""
 
     def statistic(self, totals: Floats) -> Floats:
         """Compute the measure in the left cell minus the measure in the right cell; the first half
@@ -107,9 +107,9 @@ def paired_contrasts(
     """Estimate the differences of every measure between cells of `by`, on the items both cells
     have.
 
-    `pairs` lists the cells to compare (default: all pairs); all pairs times all measures form the
-    family of the adjustment. Differences are paired, and resampled, by item. If the pairs were
-    chosen from a larger family, `critical` is that family's normal quantile (`max_t_of_all_pairs`).
+    `pairs` lists the cells to compare (default: all pairs). All differences, of every pair and
+    every measure, form one family. If the pairs were selected from a larger family because of their
+    values, `critical` is the quantile of that family (`max_t_of_all_pairs`).
     """
     evidence = GroupedFrame(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
@@ -124,11 +124,12 @@ def max_t_of_all_pairs(
     cells: Sequence[CellKey] | None = None,
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> float:
-    """Estimate the 95 % quantile of the largest |z| over all pairs of cells and all measures.
+    """Estimate the 95 % quantile of the largest |z| over all pairs of `cells` (default: all cells)
+    and all measures.
 
-    This quantile widens the interval of two cells that were chosen because of their values, such as
-    the highest and the lowest. `cells` limits the cells (default: all). Families of more than
-    MAX_BOOTSTRAP_FAMILY members use Bonferroni's quantile instead.
+    With this critical value, the interval stays valid for two cells that were selected because of
+    their values, such as the highest and the lowest. Families of more than MAX_BOOTSTRAP_FAMILY
+    differences use Bonferroni's quantile.
     """
     evidence = GroupedFrame(frame, by)
     known = [cell for cell in evidence.cells if cells is None or cell in cells]
@@ -225,8 +226,9 @@ def _raw_difference(one: PairedTotals) -> Estimate:
 
 
 def _side_effect(one: PairedTotals) -> float:
-    """Largest change of the difference left − right if all verdicts (or other units) of one of the
-    two cells had another outcome; it sets the width of the interval when nothing varies."""
+    """Return how much the difference left − right would change if every verdict (or other unit) in
+    one cell had the opposite outcome: the larger change of the two cells. It sets the width of the
+    interval if leaving out items changes nothing."""
     width = one.sums.shape[1] // 2
     totals = one.sums.sum(axis=0)
     sides = totals[:width], totals[width:]
@@ -259,8 +261,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
 
 def _discordant_share(one: PairedTotals) -> float:
-    """Mean over items of the absolute difference between the two compared cells' means on the item;
-    items are weighted by their number of values."""
+    """Return the mean over items of |mean in the left cell − mean in the right cell|; items count
+    by their number of values."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])
@@ -269,9 +271,9 @@ def _discordant_share(one: PairedTotals) -> float:
 
 
 def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
-    """Return the number of independent units (such as verdicts), each in both cells, that would
-    give the observed standard error, at most the number of units. If nothing varies, or if each
-    item has one unit, this is the number of items."""
+    """Return the sample size for Tango's interval: the number of independent units (such as
+    verdicts) that would give the observed standard error. It is the number of items if the items do
+    not differ, or if each item has one unit."""
     error = jackknife_error(one.sums, one.statistic)
     variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:

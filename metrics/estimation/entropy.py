@@ -34,12 +34,12 @@ def normalised_entropy(counts: ArrayLike) -> Floats:
 
 
 def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Split the entropy of the verdict, in bits, into H(V) = E[H(V | order)] + I(V; order).
+    """Split the entropy of the outcomes of a comparison, in bits: "total" = "noise" + "order".
 
-    V is the winner of one comparison over its orders and repeats (a tie is an outcome); I(V; order)
-    is the part due to the order. Only comparisons read in all orders, with at least two repeats in
-    each, are counted; the result is their mean, clustered by item. The estimates are of maximum
-    likelihood: with few repeats the part due to the order is biased upward.
+    "total" is the entropy over all orders and repeats, "noise" the mean entropy within one order,
+    "order" their difference, which is due to the order. An outcome is the winner or a tie. The
+    values are means over the comparisons with at least two repeats in each order; with few repeats,
+    "order" is biased upward.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)

@@ -27,12 +27,8 @@ def categories_and_codes(column: pd.Series) -> tuple[list[Any], Codes]:
 
 
 def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
-    """Return a column's codes, the offset that makes them non-negative, and the number of possible
-    codes.
-
-    A missing value has a code of its own. The codes of a categorical column are not copied, as
-    pandas already stores them in the smallest integer type.
-    """
+    """Return the code of each row's value, the number to add so that no code is negative, and the
+    number of possible codes. A missing value has a code of its own."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return column.array.codes, 1, len(dtype.categories) + 1
@@ -41,8 +37,8 @@ def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
 
 
 def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]:
-    """Return one code for each row's combination of values, and the number of possible codes. The
-    codes are not dense: some possible codes do not occur."""
+    """Return a code for each row, equal if the rows have equal values in all `columns`; and an
+    upper limit of the codes (all are below it, but not all numbers below it occur)."""
     found = sorted((narrow_codes(column) for column in columns), key=lambda one: one[2])
     key: Codes = np.zeros(rows, np.int32)
     size = 1

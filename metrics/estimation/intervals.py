@@ -19,7 +19,8 @@ from studies.domain import Estimate
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Statistic = Callable[[Floats], Floats]
-"""Function from totals of shape (…, k) to values of shape (…); nan where undefined."""
+"""Function from k totals to a value (nan where undefined); on an array (…, k) of totals it returns
+an array (…) of values."""
 MIN_DESIGN_EFFECT: Final = 0.3
 """Lower bound of the design effect. The two orders of an item often cancel, so that its verdicts
 carry *more* information than independent ones. With few items that gain is estimated poorly, so no
@@ -108,20 +109,18 @@ def proportion(
 def effective_sample_size(
     successes: Floats, counts: Floats, group: Ints, groups: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return share p, verdicts n, items G and effective n of each group; p is nan where n is 0.
+    """Return share p, number of verdicts n, number of items G and effective sample size of each
+    group; p is nan where n is 0. `successes` and `counts` are sums for each (group, item).
 
-    n_eff = n/deff·(1.96/t)², with corrections for few items:
-    - deff is the design effect, at least MIN_DESIGN_EFFECT: a/(1 + a/n), where a is the ratio of
-      the variance clustered by item to the variance of independent verdicts. An item's residual is
-      its difference to the share of the *other* items (delete-one; the factor G/(G−1) if all items
-      are equally large). The divisor 1 + a/n corrects p(1−p), which is too small by the variance
-      of p itself.
-    - t is Student's quantile. Its degrees of freedom are n²/Σn_i² − 1, for n_i verdicts on item i
-      (G − 1 if all items are equally large), multiplied by m/(m−1) for m verdicts per item: of m
-      0/1 verdicts, the variance of one follows from p and is not estimated. With m = 1, t is the
-      normal quantile. For items with fractional totals (ties, means) the factor m/(m−1) is left
-      out.
-    - For p = 0 or 1, deff = n/G.
+    The effective sample size is n/deff·(1.96/t)², with corrections for few items:
+    - deff is the design effect a/(1 + a/n), at least MIN_DESIGN_EFFECT; a is the variance clustered
+      by item divided by the variance of independent verdicts. In a, an item is compared with the
+      share of the *other* items. The divisor 1 + a/n is there because p(1−p) is too small by the
+      variance of p. If p is 0 or 1, deff = n/G.
+    - t is Student's 97.5 % quantile, with G − 1 degrees of freedom if all items have equally many
+      verdicts (n²/Σn_i² − 1 for n_i verdicts on item i), times m/(m−1) for m verdicts per item: of
+      m verdicts, the variance of one follows from p. So with m = 1, t is the normal quantile. The
+      factor m/(m−1) is left out for items with fractional totals (ties, means).
     """
     filled = counts > 0
     successes, counts, group = successes[filled], counts[filled], group[filled]
@@ -213,11 +212,11 @@ def mean_estimate(
 
 
 def no_spread_half_width(items: int, effect: float) -> float:
-    """Half-width of an interval when all items have the same value, which does not prove zero
-    variance.
+    """Half-width of an interval if all items in the sample have the same value, which does not
+    prove that all others have it too.
 
-    The share of items with another value may be as high as Wilson's upper limit for 0 of `items`;
-    `effect` is the change of the estimate if all items had another value.
+    `effect` is the change of the estimate if all items had another value. It is multiplied by the
+    largest plausible share of such items: Wilson's upper limit for 0 of `items`.
     """
     return effect * unseen_share(items)
 
@@ -225,12 +224,11 @@ def no_spread_half_width(items: int, effect: float) -> float:
 def widen_by_rare_share(
     estimate: Estimate, events: Floats, counts: Floats, fewer_than: int
 ) -> Estimate:
-    """Widen the t interval of 1 − c·(share of rare events) to the Wilson interval of that share.
+    """Widen the interval of an estimate 1 − c·(share of events), such as κ, by the Wilson interval
+    of that share, if there are fewer than `fewer_than` events (but at least one).
 
-    For κ and α the events are disagreements, and c is 1/(1 − expected agreement). With few events
-    the standard error varies too much between samples, and the t interval is often too narrow;
-    Wilson's interval at the effective n keeps 95 % coverage. `events` and `counts` are sums by
-    item. With `fewer_than` events or more, the interval is not widened.
+    For κ and α the events are disagreements. With few events the t interval is often too narrow.
+    `events` and `counts` are sums by item.
     """
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None or low is None or high is None or not 0 < events.sum() < fewer_than:

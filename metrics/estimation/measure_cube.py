@@ -46,12 +46,12 @@ class _MeasureTotals:
 
 
 class MeasureCube:
-    """Item totals of several measures in every cell of a frame, where a cell is a combination of
-    the columns `by`.
+    """Item totals of several measures in every cell of a frame; a cell is a combination of values
+    in the columns `by`.
 
-    Estimates equal those of `Measure.by_cell` on the filtered frame if the filter keeps or drops
-    whole cells. Pooled over several cells, an estimate is the measure of all their rows; only the
-    note "judged in one order only" is decided cell by cell.
+    The estimates equal those of the measure on the frame's rows after the same filter. Only the
+    note "judged in one order only" can differ if cells are pooled, because it is decided cell by
+    cell.
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
@@ -64,10 +64,11 @@ class MeasureCube:
         del self._flags  # frees memory: the flags are computed
 
     def coarser(self, frame: pd.DataFrame, by: Sequence[str]) -> MeasureCube:
-        """Return the cube of the same frame and measures in the coarser cells `by`.
+        """Return the cube of the same frame and measures with larger cells: `by` names some of this
+        cube's columns.
 
-        A large frame is not counted again: the totals of its cells are added up, if every cell was
-        judged in as many orders as the coarser cell that contains it.
+        For a large frame the totals of this cube are added up, if that gives the same result as
+        counting the frame again.
         """
         measures = [totals.measure for totals in self._totals.values()]
         if not exceeds_block(frame):
@@ -206,8 +207,9 @@ def exceeds_block(frame: pd.DataFrame) -> bool:
 
 
 class _ItemBlock(GroupedFrame):
-    """Some items of a frame. Cells and their flags (judged in one order only, order unknown) are
-    those of the whole frame, so that the totals of all blocks can be joined."""
+    """Rows of some items of a frame. The list of cells, and the two flags of each cell (judged in
+    one order only; order unknown), are those of the whole frame, so that totals of blocks can be
+    joined."""
 
     def __init__(self, whole: GroupedFrame, rows: Mask, flags: GroupedFrame) -> None:
         self.cells, self.count = whole.cells, whole.count

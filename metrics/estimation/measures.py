@@ -1,9 +1,8 @@
 """Measures as statistics of item totals, so that all measures have intervals and contrasts computed
 in the same way.
 
-Rows are selected once (`GroupedFrame`), counted per unit (`MeasureTally`) and summed per item.
-Estimates, jackknife replicates and bootstrap rounds apply the same statistic to item totals with
-different weights.
+Rows are selected (`GroupedFrame`), counted for each verdict or comparison (`MeasureTally`), and the
+counts are added up by item. Leaving out or redrawing items then needs only these totals.
 """
 
 from __future__ import annotations
@@ -74,13 +73,14 @@ class GroupedFrame:
 
     @cached_property
     def one_order_cells(self) -> Mask:
-        """Mask of the cells in which no comparison was planned in more than one order."""
+        """Mask of the cells in which no comparison was planned in several orders; cells of unknown
+        order are not marked."""
         several = self._count_picks(self.picks["orders"] > 1)
         return np.asarray((several == 0) & ~self.unknown_order_cells, np.bool_)
 
     @cached_property
     def unknown_order_cells(self) -> Mask:
-        """Mask of the cells whose records do not state which answer was shown first."""
+        """Mask of the cells in which no verdict records which answer was shown first."""
         known = self._count_picks(self.picks["orders"] > 0)
         return np.asarray(
             (self._count_picks(self.picks["orders"] == 0) > 0) & (known == 0), np.bool_
@@ -93,8 +93,8 @@ class GroupedFrame:
 
     @cached_property
     def balanced_picks(self) -> pd.DataFrame:
-        """Picks of complete order sets; in cells judged in one order only, all picks. Verdicts of
-        unknown order are left out, as they contain no information on position."""
+        """Verdicts for measures of position: those of complete order sets or, in cells judged in
+        one order only, all. Verdicts of unknown order are left out."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep & (self.picks["orders"] != 0).to_numpy())
 
@@ -112,11 +112,11 @@ class GroupedFrame:
 
 
 def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
-    """Reduce complete order sets (one row per order) to the counts behind consistency and flips.
+    """Reduce each complete order set (one row per order) to one row that says whether it flips.
 
-    Columns: consistent (same outcome in every order), hard (two different winners), soft (one
-    winner and a tie), lean (picks of the first slot minus picks of the second; for a pair, its sign
-    is the direction of the flip).
+    Added columns: consistent (same outcome in every order), hard (two different winners), soft (one
+    winner and a tie), tied (number of ties), slot_0, slot_1, … (picks of each slot), lean (slot_0 −
+    slot_1; for a pair, its sign is the direction of the flip).
     """
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     names = row_selection.contestants(rows) if len(rows) else []
@@ -144,11 +144,11 @@ def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
 
 @dataclass(frozen=True)
 class MeasureTally:
-    """Counts of a measure: several sums for each unit (a verdict or a comparison), and their
-    statistic.
+    """Counts of a measure: `sums` has a row for each unit (a verdict or a comparison), and its last
+    column counts the units.
 
-    The last column is the number of units. The default statistic is the first column divided by the
-    last: a share or a mean.
+    `statistic` computes the measure from the column totals. By default it is the first total
+    divided by the last: a share or a mean.
     """
 
     rows: pd.DataFrame
@@ -183,15 +183,14 @@ class Measure:
     """Whether the measure depends on position: records without the shown order give no estimate."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_interval
     effect: Callable[[Floats], float] | None = None
-    """Function from totals to the change of the measure if every unit (verdict or comparison) had
-    another outcome; see `unit_effect`."""
+    """Function that computes `unit_effect` from the totals; None for its default."""
     batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
-    """Function that computes the intervals of all cells at once; it returns None if the totals do
-    not allow this, and `interval` is then called for each cell."""
+    """Function that estimates all cells at once; if it is None or returns None, `interval` is
+    called for each cell."""
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Return the change of the measure if all units (verdicts or comparisons) had another
-        outcome; this change sets the width of the interval when nothing varies.
+        """Return how much the measure would change if all units (verdicts or comparisons) had the
+        opposite outcome. This sets the width of the interval if all items have the same value.
 
         By default it is the distance from the value to the farther bound; 0 if a bound is infinite.
         """
@@ -265,7 +264,8 @@ def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
 
 
 def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
-    """Build a tally of `rows` from one array (or number) for each column of sums."""
+    """Build a tally of `rows`; each of `columns` is a column of its sums: an array, or a number
+    that is the same for all rows."""
     full = [np.broadcast_to(np.asarray(column, np.float64), len(rows)) for column in columns]
     return MeasureTally(rows, np.stack(full, axis=1))
 

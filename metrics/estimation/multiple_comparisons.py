@@ -37,11 +37,10 @@ def simultaneous_interval(estimate: Estimate, tests: float, level: float = 0.95)
 def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:
     """Estimate the 95 % quantile of the largest |z| in a family of estimates on the same items.
 
-    `deviations` is [item, member of the family]: the change of each member when an item is left
-    out. The method is a multiplier bootstrap by item: each round draws one normal weight per item
-    for all members, which preserves their dependence. With few items (G) the correlations appear
-    stronger than they are, so a share 1/G of independent variation is mixed in. Members without
-    variation count as independent.
+    `deviations` is [item, estimate]: the change of each estimate if the item is left out. Each
+    bootstrap round multiplies the items by random normal weights, the same for all estimates, so
+    that their correlation is preserved. With few items (G) correlations are overestimated, so a
+    share 1/G of independent variation is mixed in. Estimates that do not vary count as independent.
     """
     size = np.sqrt((deviations**2).sum(axis=0))
     varied = deviations[:, size > 1e-12] / size[size > 1e-12]
@@ -62,10 +61,10 @@ weights would take eight gigabytes."""
 
 
 def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int) -> Floats:
-    """Draw sums of the columns weighted by one standard normal number per item: [round, column].
+    """Draw, in each round, a standard normal weight for every item and return the weighted sum of
+    each column of `varied` [item, column], as [round, column].
 
-    The sums are normal with covariance `varied.T @ varied`, so for many items they are drawn from
-    that distribution directly.
+    Above MAX_DRAWN_ITEMS the sums are drawn from their own normal distribution.
     """
     items, members = varied.shape
     if items <= MAX_DRAWN_ITEMS:
@@ -76,7 +75,8 @@ def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int)
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
-    """Quantile of Student's t (items − 1 degrees of freedom) with the tail area of the normal z."""
+    """Quantile of Student's t with items − 1 degrees of freedom at the probability of which `z` is
+    the normal quantile."""
     degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)
 
@@ -84,12 +84,11 @@ def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
 def holm_adjust(
     values: Sequence[float | None], family: int = 0, error_share: float = 1.0
 ) -> list[float | None]:
-    """Adjust p-values by Holm's method; None (not tested) is not counted as a test.
+    """Adjust p-values by Holm's method; None (not tested) stays None and is no test.
 
-    `family` is the number of all tests that a reader can look at, for example under other filters;
-    if it is larger than the number of values, the correction starts from `family`. `error_share` is
-    the part of the 5 % that this family may use, if a claim can come from several families: the
-    p-values are divided by `error_share`.
+    `family` is the number of tests to adjust for, if it is larger than the number of values: a
+    reader may see further tests, for example under other filters. `error_share` is the part of the
+    5 % that these tests may use; the p-values are divided by it.
     """
     known = [place for place, p in enumerate(values) if p is not None]
     order = sorted(known, key=lambda place: values[place] or 0.0)

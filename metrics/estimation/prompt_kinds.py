@@ -1,8 +1,7 @@
 """Kind of each prompt (scoring, five-level), inferred from its verdicts.
 
-A frame has verdicts but no prompt texts, and a study can mix protocols. The kind decides what a row
-counts as: an unreadable reply to a scoring prompt is not a missing verdict on a pair, and a
-three-level verdict is not a five-level one.
+A frame has no prompt texts. The kind is needed because an unreadable reply to a scoring prompt is
+not a missing verdict on a pair, and verdicts of five levels have tables of their own.
 """
 
 from __future__ import annotations

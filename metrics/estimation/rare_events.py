@@ -32,10 +32,10 @@ def farthest_bound(value: float, bounds: tuple[float, float]) -> float:
 
 
 def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[float, float]:
-    """Tango's score interval for a difference of paired shares, (more − less)/n.
+    """Tango's score interval for the difference (more − less)/n of two shares in n matched pairs.
 
-    Of n pairs, `more` have the event in the first member only, `less` in the second only; all three
-    may be fractional (an effective n). If `more` and `less` are 0 the interval is ±z²/(n + z²).
+    `more` pairs have the event only on the first side, `less` only on the second; all three numbers
+    may be fractional. If `more` and `less` are 0 the interval is ±z²/(n + z²).
     """
     score = _tango_score(more, less, n)
     value = (more - less) / n

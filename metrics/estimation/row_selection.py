@@ -154,11 +154,10 @@ def add_item_column(
 
 
 def probability_points(frame: pd.DataFrame) -> Floats:
-    """Points of each slot from the label probabilities of a verdict; a tie's probability is shared
-    out evenly.
+    """Return the points of each answer from the label probabilities, as [row, slot]: the
+    probability of its slot, plus an equal part of the probability of a tie.
 
-    Shape (rows, largest number of slots); nan without label probabilities. The probability of a tie
-    is 1 minus the sum over the slots.
+    The probability of a tie is 1 minus the sum over the slots. nan without label probabilities.
     """
     width = int(frame["options"].max()) if len(frame) else 0
     columns = [f"p_{slot}" for slot in range(width)]
@@ -190,10 +189,10 @@ def column_codes(column: pd.Series) -> tuple[Ints, int]:
 
 
 def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]:
-    """Dense codes 0…n−1 of each row's combination of `columns`, in order of appearance, and n.
+    """Number the combinations of values in `columns` from 0, in order of appearance; return the
+    number of each row's combination, and how many combinations there are.
 
-    With people pooled as one judge, comparisons still differ by person: two people who disagree
-    must not look like one person who changed the verdict.
+    If people are pooled as one judge, the comparisons of different people stay different.
     """
     by_person = {"judge", "comparison"} <= set(columns) and PERSON_COLUMN in frame
     names = (*columns, PERSON_COLUMN) if by_person else columns
@@ -263,7 +262,8 @@ def first_rows(group: Ints, groups: int) -> Ints:
 
 
 def complete_set_mask(rows: pd.DataFrame) -> Mask:
-    """Mask of the rows of comparisons whose planned orders (two or more) were all read."""
+    """Mask of the rows that belong to complete order sets: comparisons planned in two or more
+    orders, with a readable verdict in each."""
     comparison, count = group_codes(rows, COMPARISON_KEY)
     order, orders = group_codes(rows, ORDER_KEY)
     read = np.bincount(comparison[first_rows(order, orders)], minlength=count)
@@ -292,8 +292,8 @@ def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
 
 
 def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
-    """Return the code of each row's order of answers, and the contestants of each order as [order,
-    slot]."""
+    """Return a code for each row's list of contestants in the order shown, and the table of these
+    lists: [code, slot] of indices into `names`."""
     shown, codes = categories_and_codes(frame["shown"])
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0

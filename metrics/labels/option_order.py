@@ -1,8 +1,8 @@
 """Effect of the order in which a prompt lists the options of a verdict (pass and fail, or scores).
 
-Orders are compared on the same answer (item and contestant) with the same order of criteria.
-Repeats in one order are averaged first; noise-floor repeats enter the noise floor only. In a rubric
-the overall score is compared, and the chosen option is the level of each criterion.
+Orders are compared on the same answer, with the same order of criteria. Repeats in one order are
+averaged first; noise-floor repeats are used for the noise floor only. With a rubric, `changed` and
+`shift` are about the overall score, the shares of places about the level of each criterion.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Cell = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PlaceShare:
-    """Share of verdicts for the option listed at one place, and the share expected if the order has
-    no effect."""
+    """Share of verdicts for the option at one place of the list (or with one letter), and the share
+    expected if the order of the options had no effect."""
 
     share: Estimate
     expected: Estimate
@@ -117,8 +117,9 @@ def _rows_of(table: pd.DataFrame, cell: Cell) -> pd.DataFrame:
 
 
 def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
-    """Estimate the effect of the order in the column `order` on the scores of the same answers;
-    only rows with equal values in the column `same` are compared."""
+    """Estimate the effect of the order in the column `order` ("options" or "criteria") on the
+    scores of the same answers, compared only between rows with the same order in the column
+    `same`."""
     case = [*ANSWER, same]
     main = own[~own["noise"]]
     cells = main.groupby([*case, order])["score"].mean().reset_index()
@@ -182,11 +183,11 @@ def _with_places(
 
 
 def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
-    """Estimate the share of verdicts for one option of each arrangement (such as the option listed
-    first), and the share expected if the order has no effect.
+    """Estimate how often the verdict is the option at one place (or with one letter), and how often
+    it would be if the order had no effect.
 
-    `score_by_code` gives the score of that option in each arrangement. The expected share assumes
-    that the verdicts on an answer (and criterion) have the same distribution in every order.
+    `score_by_code` is the score of the option at that place in each arrangement. The expected share
+    assumes that the verdicts on an answer have the same distribution in every order.
     """
     offered = np.asarray(score_by_code, np.float64)[main["labels"].to_numpy()]
     known = np.isfinite(offered)
@@ -204,8 +205,8 @@ def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
 
 
 def _matching_share(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
-    """Return, for each row, the share of verdicts on the row's case that have the score `offered`:
-    the score of one option (such as that listed first) in the row's arrangement."""
+    """Return, for each row, the share of verdicts on the same answer (in all orders) whose score is
+    `offered`, the score of the option at the place in question."""
     counts = pd.Series(1.0, index=pd.MultiIndex.from_arrays([case, score])).groupby(level=[0, 1])
     equal = counts.sum().reindex(pd.MultiIndex.from_arrays([case, offered])).fillna(0.0)
     return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)

@@ -52,8 +52,9 @@ def pass_by_order_groups(
 
 
 def _answers(frame: pd.DataFrame, cell: Cell) -> pd.DataFrame:
-    """Return one row per answer (and order of criteria) judged in both orders: item, contestant,
-    category, and the mean score in each order."""
+    """Return one row per answer judged with pass first and with fail first (for each order of
+    criteria): item, contestant, category, and the columns `pass_first` and `fail_first` with the
+    mean score."""
     rows = row_selection.select_rows(frame, pass_fail_rows(frame))
     table = point_table(rows)
     table = table.assign(category=rows["category"].astype(str).to_numpy()[table["row"]])

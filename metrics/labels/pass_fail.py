@@ -158,10 +158,11 @@ def _kappa_of_totals(totals: Floats) -> Floats:
 
 
 def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
-    """Estimate Youden's index J = sensitivity + specificity − 1 from the two estimates.
+    """Estimate Youden's index J = sensitivity + specificity − 1 from the two estimates, which are
+    independent.
 
-    Sensitivity and specificity come from different answers and are independent, so the squared
-    distances to their limits add up (Donner and Zou 2012).
+    The distance of J to its limit is √(a² + b²), with the distances a and b of the two estimates to
+    their own limits (Donner and Zou 2012).
     """
     if sensitivity.value is None or specificity.value is None:
         return unknown_estimate(NO_SIDE_NOTE, "share")
@@ -213,12 +214,11 @@ def combine_independent(
 
 
 def errors_differ(tables: Sequence[Confusion]) -> float | None:
-    """p-value of the hypothesis that all contestants have the same sensitivity and specificity.
+    """p-value of the hypothesis that the judge has the same sensitivity and specificity for all
+    contestants; None if no test is possible.
 
-    Two tests are made, of passes among good and of fails among bad answers: Fisher's exact test for
-    two contestants, likelihood-ratio tests for more. The smaller p-value is multiplied by the
-    number of tests; None if no test is possible. If the rates differ, one correction for all
-    contestants can reverse their order.
+    Sensitivity and specificity are tested separately, by Fisher's exact test for two contestants,
+    by a likelihood-ratio test for more; the smaller p-value is doubled if both tests were possible.
     """
     by_label = [
         [(t.pass_good, t.fail_good) for t in tables if t.pass_good + t.fail_good],

@@ -1,7 +1,7 @@
 """Ranking of models by verdicts on single answers: pass rate (observed and true) or mean score.
 
-Differences of two models are paired by item. The rank of a model is a range: all ranks that the
-intervals of all differences together allow (Bonferroni).
+Differences between observed values are paired by item. A model's rank is a range: the ranks that
+the intervals of all differences allow, adjusted together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RankedModel:
     true_rate: Estimate | None
     """Pass rate corrected for the judge's errors; None for scores."""
     lead: Estimate | None
-    """First model minus this model, in the value that the models are ranked by
+    """Lead of the first model over this one, in the value by which models are ranked
     (`PointRanking.basis`); None for the first model."""
     ranks: tuple[int, int]
     """Best and worst rank that the intervals of all differences allow."""
@@ -65,8 +65,8 @@ class PointRanking:
     basis: Basis
     models: tuple[RankedModel, ...]
     may_reverse: bool = False
-    """Whether the judge's error rates differ between models, so that a correction needs labels of
-    each model."""
+    """Whether the judge's error rates differ significantly between models; each model's pass rate
+    is then corrected with its own labels only."""
 
 
 def point_rankings(frame: pd.DataFrame) -> dict[Cell, PointRanking]:
@@ -125,8 +125,8 @@ def _shared_correction(
 
 
 def _corrected(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
-    """Estimate the true pass rate of one model from its labels, and from its unlabelled verdicts
-    corrected with the labels of all models. `reason`, if not empty, says why a correction is
+    """Estimate the true pass rate of one model: its labels where it has any, its other verdicts
+    corrected for the judge's errors on `labelled`. No value if `reason` says why that is
     impossible."""
     unlabelled = own.usable.select(own.usable.label == UNKNOWN)
     rates = pass_fail_rates(own)
@@ -236,8 +236,9 @@ def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
 
 
 def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section on rankings: judge -> prompt -> the value that models are ranked
-    by, whether error rates differ between models, and the models, the best first.
+    """Build the summary's section on rankings, as judge -> prompt -> {"basis": value by which
+    models are ranked, "errors_differ": whether error rates differ between models, "models": model
+    -> values, the best first}.
 
     Judges and prompts with verdicts on one model only are left out.
     """

@@ -29,8 +29,8 @@ MIN_VALUES: Final = 3
 """Smallest number of different pass probabilities for which a threshold other than ½ is tried."""
 MAX_THRESHOLDS: Final = 50
 MIN_COMPLETE: Final = 0.5
-"""Share of the labelled answers that must have all arrangements; else the rules over arrangements
-are not computed."""
+"""Share of the labelled answers that must have verdicts in all arrangements; otherwise the rules
+that combine arrangements are not computed."""
 SINGLE: Final = "single"
 Kind = Literal["pass", "score"]
 MISSING: Final[Mapping[str, str]] = {
@@ -71,8 +71,8 @@ class PointAdvice:
 
 @dataclass(frozen=True, slots=True)
 class PointRemedies:
-    """Results of the rules for one judge with one prompt on labelled answers; the first rule is
-    "one call"."""
+    """Results of the rules for the verdicts of one judge and prompt on labelled answers; the first
+    rule is "one call". `advice` is the recommended rule, None if no rule helps."""
 
     kind: Kind
     rules: tuple[PointRule, ...]
@@ -119,10 +119,10 @@ class _CellVerdicts:
         self.cells = self._complete(cells)
 
     def _complete(self, cells: pd.DataFrame) -> pd.DataFrame:
-        """Return only the answers that were judged in every arrangement, if these are at least the
-        share MIN_COMPLETE of all answers.
+        """Return the rows of the answers that were judged in every arrangement.
 
-        Otherwise arrangements cannot be combined: all answers are returned, and `orders` becomes 1.
+        If these are less than the share MIN_COMPLETE of all answers, all rows are returned, and
+        `orders` is set to 1: arrangements are then not combined.
         """
         sizes = cells.groupby(list(ANSWER))["score"].transform("size")
         whole = (sizes == self.orders).to_numpy()
@@ -211,11 +211,11 @@ def _rule(
 
 
 def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
-    """Return the number of calls per answer, and by answer: the loss of the combined repeats, the
-    mean loss of one call, and the item.
+    """Return the mean number of calls per answer, and three arrays by answer: the loss of the
+    combined repeats, the mean loss of one call, and the item.
 
-    Only answers judged at least MIN_REPEATS times in one arrangement count; None without such
-    answers.
+    Only answers with at least MIN_REPEATS calls in one arrangement are used; None if they are from
+    fewer than two items.
     """
     rows = verdicts.rows.assign(loss=verdicts.loss(verdicts.rows["score"], verdicts.rows["label"]))
     grouped = rows.groupby([*ANSWER, "options", "criteria"])
@@ -242,13 +242,11 @@ def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints
 def _held_out_losses(
     verdicts: _CellVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
 ) -> Floats | None:
-    """Return the mean loss of each answer with a pass threshold (for scores: a constant shift)
-    chosen on other items.
+    """Return the loss of each answer with a pass threshold (for scores: a constant added to all
+    scores) that was fitted on other items; mean over several random halves of the items.
 
-    The threshold is chosen on one half of the items and applied to the other half, and vice versa,
-    for several random halves. None with fewer than four items, or fewer than MIN_VALUES different
-    pass probabilities. These are shares of passes or, with `probable`, come from the probabilities
-    of the options.
+    The pass probability is the share of passes or, with `probable`, comes from the probabilities of
+    the options. None with fewer than four items, or too few different values (MIN_VALUES).
     """
     units, code = np.unique(item, return_inverse=True)
     if len(units) < 4:
@@ -276,8 +274,8 @@ def _held_out_losses(
 
 
 def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
-    """Return the mean loss of each answer, with the parameter fitted on random halves that do not
-    contain the answer; `loss` takes the mask of the half to fit on."""
+    """Return the mean loss of each answer over the random halves that do not contain it. `loss`
+    takes the mask of a half, fits the rule on this half and returns the losses of all answers."""
     total, count = np.zeros(halves.shape[1]), np.zeros(halves.shape[1])
     for half in halves:
         for fit in (half, ~half):
@@ -311,8 +309,9 @@ def _advice(
 
 
 def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section on remedies for verdicts on single answers: judge -> prompt ->
-    the rules, the rules that the stored verdicts cannot test, and the recommended rule."""
+    """Build the summary's section on remedies for verdicts on single answers, as judge -> prompt ->
+    {"rules": estimates, "missing": rules that cannot be computed, "recommendation": rule or
+    null}."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in point_remedies(frame).items():
         name = "agreement" if found.kind == "pass" else "mae"

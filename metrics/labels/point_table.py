@@ -21,8 +21,8 @@ from studies.frames.point_columns import (
 )
 
 ANSWER: Final = ("item", "entry", "who")
-"""Columns that identify one answer: unit of resampling (the item, or the question that several
-items share), item, contestant."""
+"""Columns that identify one answer: `item`, the unit of resampling (an item, or a question that
+several items share); `entry`, the item; `who`, the contestant."""
 NO_CRITERION: Final = ""
 
 
@@ -30,9 +30,9 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per usable verdict on one answer, noise-floor repeats included.
 
     Columns: judge, prompt, item (unit of resampling), entry (item), who (contestant), options and
-    criteria (their orders as texts), labels (code of the arrangement), noise, score, expected
-    (score expected from probabilities) and its spread, label, row (number in the frame of single
-    answers).
+    criteria (each as a text in the order listed), labels (code of the arrangement), noise, score,
+    expected and spread (mean and standard deviation of the score by the probabilities of the
+    options), label, row (row number among the frame's rows on single answers).
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     codes = rows["labels"].cat.codes.to_numpy()
@@ -59,10 +59,11 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per chosen option: the columns of `point_table`, the criterion and its place.
+    """Return one row per chosen option, with the columns of `point_table` and: criterion, and its
+    place in the list.
 
-    A verdict without a rubric has one row. A rubric has one row for each criterion; the score is
-    the criterion's level, the label people's mean level.
+    A verdict by a rubric has a row for each criterion, in which `score` is the criterion's level
+    and `label` people's mean level. Any other verdict has one row, with an empty criterion.
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     table = point_table(frame)

@@ -30,9 +30,9 @@ class ReliabilityPoint:
 def reliability_curves(frame: pd.DataFrame) -> dict[Cell, tuple[ReliabilityPoint, ...]]:
     """Return the reliability curve of each judge and prompt with labels.
 
-    The probability of a pass comes from the probabilities of the options; without them it is the
-    share of passes over all arrangements and repeats of the answer. For scores, the value is the
-    score that the judge gave.
+    For pass/fail, the judge's value for an answer is its probability of a pass: from the
+    probabilities of the options or, without them, the share of passes among the verdicts on the
+    answer. Otherwise it is the score of each verdict.
     """
     if not (frame["options"] == 1).any():
         return {}

@@ -48,10 +48,11 @@ NO_VERDICTS_NOTE: Final = "no verdicts"
 
 
 def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Estimate:
-    """Estimate the share of good answers among all judged ones, from labels and corrected verdicts.
+    """Estimate the share of good answers among all judged answers, from labels and corrected
+    verdicts.
 
-    Returns no value, with the reason as note, if there are verdicts to correct and Youden's index J
-    is below MIN_YOUDEN or its lower limit below MIN_YOUDEN_LIMIT.
+    If a correction is needed but impossible (see `refusal_reason`) there is no value, and the note
+    gives the reason.
     """
     rates = rates or pass_fail_rates(rows)
     usable = rows.usable
@@ -89,11 +90,11 @@ def refusal_reason(rates: PassFailRates) -> str:
 
 
 def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Estimate:
-    """Rogan–Gladen estimate on unlabelled verdicts, with the limits of Lang and Reiczigel (2014).
+    """Estimate the share of good answers among `unlabelled` verdicts by Rogan and Gladen's
+    correction, with sensitivity and specificity from `labelled`.
 
-    These limits add pseudo-counts to the three shares (passes, sensitivity, specificity) and shift
-    the centre, which keeps their coverage for few labels. Sample sizes are effective ones,
-    clustered by item.
+    The limits are those of Lang and Reiczigel (2014), which stay valid with few labels; sample
+    sizes are effective ones, clustered by item.
     """
     observed, n = _share_and_size(unlabelled.verdict == PASS, unlabelled.item)
     good, bad = labelled.label == PASS, labelled.label == FAIL
@@ -161,9 +162,8 @@ def clip_share(estimate: Estimate) -> Estimate:
 def power_tuned_rate(rows: PassFailRows) -> Estimate:
     """Prediction-powered estimate (PPI++) of the share of good answers.
 
-    It is the share of good labels plus a weighted difference: pass rate on unlabelled minus pass
-    rate on labelled answers. The estimate is valid for any judge, but the labelled answers must be
-    a random sample of all answers.
+    It is the share of good answers by the labels, plus weight·(pass rate on unlabelled − pass rate
+    on labelled answers). It is valid for any judge if the labelled answers are a random sample.
     """
     usable = rows.usable
     known = usable.label != UNKNOWN
@@ -190,11 +190,8 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
 
 
 def _wilson_limits(value: float, variance: float, labels: int) -> tuple[float, float]:
-    """Wilson limits of a share with a known variance, at the sample size that gives this variance.
-
-    Normal limits cover too rarely for a small share and few labels. If the variance is zero, the
-    sample size is the number of labels.
-    """
+    """Wilson limits of a share, at the sample size for which a share has this variance; if the
+    variance is zero, at the number of labels."""
     share = min(1.0, max(0.0, value))
     spread = share * (1 - share)
     size = spread / variance if spread > 0 and variance > 0 else float(labels)

@@ -140,9 +140,9 @@ class VerificationArrays:
     def _alpha(self) -> Estimate:
         """Estimate Krippendorff's α of "follows" (yes or no): 1 − (n − 1)·o / (yes·no).
 
-        Only answers with several verifications count; n is the number of these verifications, yes
-        and no the numbers of those that say yes and no. o is the number of coincidences of a yes
-        with a no on one answer; on an answer with m verifications each pair counts 1/(m − 1).
+        `yes` and `no` are the numbers of verifications that say so, n is their sum; only answers
+        with several verifications count. o is the number of pairs of a yes and a no on the same
+        answer, each pair divided by m − 1 if the answer has m verifications.
         """
         answer, answers = self.answer
         yes = np.bincount(answer, self.follows, answers)
@@ -233,8 +233,8 @@ class VerificationArrays:
 def verification_summary(
     checks: Mapping[str, Sequence[AnswerCheck]], frame: pd.DataFrame
 ) -> dict[str, Any]:
-    """Compute all measures of a study's verifications, for each judge and prompt and for all people
-    together."""
+    """Compute all measures of a study's verifications: "all" and "contestants" (shares),
+    "verifiers" (their agreement), and the preferences on mixed pairs of "judges" and "people"."""
     verified = VerificationArrays(checks)
     if not len(verified):
         return {}

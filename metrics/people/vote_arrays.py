@@ -30,17 +30,18 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""If a person voted on at least this many comparisons that have three or more votes, the person is
-compared with the others on these comparisons only."""
+"""Number of comparisons with three or more votes that suffice to compare a person with the others
+on these comparisons only."""
 
 
 @dataclass(frozen=True, eq=False)
 class PeerAgreement:
-    """Agreement of each person with the other people, and of the other people with each other.
+    """Agreement of each person with the others, and of the others with each other, as sums by
+    person.
 
-    For each person, `own` is the sum over `n` comparisons of the share of others who agree with the
-    person; `rest` is the sum over `m` comparisons of the share of pairs of others who agree.
-    `pairs` is the number of disjoint pairs of others: the independent observations behind `rest`.
+    `own` sums, over `n` comparisons, the share of the others who agree with the person. `rest`
+    sums, over `m` comparisons, the share of pairs of others who agree with each other; these
+    contain `pairs` pairs without a common voter, which are independent.
     """
 
     own: Floats
@@ -114,8 +115,8 @@ class VotesByPerson:
 
     @cached_property
     def chance(self) -> Floats:
-        """Expected share of first picks by chance, for each person: the mean of 1/N over votes on N
-        answers."""
+        """Share of first picks of each person if all positions were picked at random: the mean of
+        1/N, with N answers shown."""
         return self.mean_of(1 / self.options, self.decisive_known_order)
 
     @cached_property
@@ -173,9 +174,10 @@ class VotesByPerson:
     def peer_agreement(self) -> PeerAgreement:
         """Agreement of each person with the others, and of the others with each other.
 
-        Both agreements are computed on the same comparisons, so that difficult comparisons lower
-        both. If a person has fewer than MIN_SAME_CASES comparisons with at least three votes, the
-        others' agreement on all other comparisons is added.
+        Both are computed on the comparisons with at least three votes, so that difficult
+        comparisons lower both. A person with fewer than MIN_SAME_CASES of these is compared on all
+        comparisons with another voter, and the others' agreement on comparisons without this person
+        counts too.
         """
         own, rest = self.side_shares
         votes, people = self.votes, len(self.names)
@@ -238,11 +240,11 @@ class VotesByPerson:
 
     @cached_property
     def expected_first(self) -> Floats:
-        """For each vote, the share of other people's decisive votes on the same answers that choose
-        the answer shown first in this vote.
+        """For each vote, the expected probability of picking the answer shown first: its share of
+        the other people's decisive votes on the same answers, or 1/N (N answers) if there are none.
 
-        It is 1/N (N answers) if no other person voted decisively. This share is the reference for
-        position bias, as preferring the first answer is no bias if that answer is better.
+        First picks are position bias only above this share, as the first answer may be the better
+        one.
         """
         votes = self.votes
         counts = count_votes(votes)
@@ -256,8 +258,8 @@ class VotesByPerson:
         return np.where(np.isfinite(share), share, 1 / self.options)
 
     def _index_of_first(self) -> Ints:
-        """Return, for each row, the index that the model shown first has among the sorted names of
-        the models shown."""
+        """Return, for each row, the position of the model shown first among the alphabetically
+        sorted models of the row."""
         names = row_selection.contestants(self.rows)
         placed = row_selection.slot_contestants(self.rows, names)
         below = (placed >= 0) & (placed < placed[:, :1])

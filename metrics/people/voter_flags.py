@@ -59,11 +59,11 @@ def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
 
 
 def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who agree with the others less than the others agree with each other.
+    """Flag people who agree with the others less than the others agree with each other (Fisher's
+    exact test).
 
-    The test is Fisher's exact test. Each comparison counts once for the person, however many others
-    voted on it, and once for every disjoint pair of the others. Counts are rounded in the person's
-    favour, so the test is conservative.
+    A comparison counts once for the person, and once for each pair of others without a common
+    voter. Counts are rounded in the person's favour.
     """
     peers = people.peer_agreement
     lines = [
@@ -146,8 +146,8 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
 
 @dataclass(frozen=True, slots=True)
 class _SidePicks:
-    """Number of a person's picks of the first answer in n votes, and the shares of such picks
-    expected from the others' votes and by chance."""
+    """Number of first picks (`first`) of one person in `n` votes, and the share of first picks
+    expected from the others' votes (`expected`) and by chance."""
 
     first: int
     n: int

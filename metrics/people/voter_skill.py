@@ -1,11 +1,11 @@
 """Estimation of voters' accuracy from their agreement with each other, without known right answers.
 
-If two people are right with probabilities s and s′ and err independently, their agreement above
-chance is the product of their skills: with skill c = (N·s − 1)/(N − 1) for N answers, (N·agree −
-1)/(N − 1) = c·c′. Three people who share comparisons give three products, hence three skills (the
-one-coin model of Dawid and Skene 1979, fitted by moments). Independent errors are an assumption:
-positions are drawn separately for each person, but a preference that people share, such as for long
-answers, makes their estimated accuracy too high.
+A person's skill is c = (N·s − 1)/(N − 1), with s the probability of choosing the right one of N
+answers: 0 at chance, 1 if always right. If two people err independently, their agreement above
+chance, (N·share of equal votes − 1)/(N − 1), is the product of their skills. Three people who share
+comparisons give three products, hence three skills (the one-coin model of Dawid and Skene 1979,
+fitted by moments). If people share a preference, such as for long answers, their errors are not
+independent, and the estimated accuracy is too high.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from studies.domain import Estimate
 
 SKILL_METHOD: Final = "pairwise agreement, one-coin model, jackknife over groups of items"
 MIN_SHARED_COMPARISONS: Final = 10
-"""Minimum number of comparisons that a person shares with others to get an estimate."""
+"""Minimum number of votes that a person shares with others (a comparison counts once for each other
+person) for an estimate of the person's skill."""
 JACKKNIFE_GROUPS: Final = 20
 MAX_PEOPLE: Final = 400
 """Maximum number of people for whom skills are computed: the size of the tables grows with the
@@ -73,10 +74,10 @@ def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimat
 
 
 def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Floats, Floats]:
-    """Sum the agreement above chance of every two people, and count their common comparisons.
+    """Return, for every two people, the sum of their agreement above chance over their common
+    comparisons, and the number of these; both as [group of items, person, person].
 
-    Only comparisons where both people are decisive count. Both arrays have the shape (groups of
-    items, people, people) and are symmetric.
+    Only comparisons where both people are decisive count.
     """
     a, b = vote_pairs(votes)
     decided = (votes.choice[a] >= 0) & (votes.choice[b] >= 0)
@@ -102,9 +103,9 @@ def _leave_one_group_out(tables: Floats) -> Floats:
 
 
 def _fit_skills(above: Floats, met: Floats) -> Floats:
-    """Fit each person's skill so that products of skills match `above`/`met` (least squares):
-    summed agreement above chance and number of common comparisons of every two people. Skills are
-    updated by half steps until they converge."""
+    """Fit each person's skill so that, for every two people, the product of their skills is near
+    `above`/`met`, by least squares: `above` is their summed agreement above chance, `met` the
+    number of their common comparisons."""
     skill = np.full(above.shape[:2], 0.5)
     for _ in range(MAX_STEPS):
         top = (above @ skill[..., None])[..., 0]

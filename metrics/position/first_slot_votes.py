@@ -1,7 +1,8 @@
 """One vote per item for or against the first slot, in the order in which verdicts arrive.
 
 A confidence sequence needs independent votes that do not change later. Verdicts on one item are not
-independent, so each item votes once: with its first pair that was read in both orders and flipped.
+independent, so each item votes once: by its first pair that was read in both orders and flipped,
+for the slot toward which the pair flipped.
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ PAIRS_ONLY_NOTE = "needs pairs in both orders"
 
 
 def count_item_votes(frame: pd.DataFrame) -> tuple[int, int]:
-    """Return the number of items that lean toward the first slot, and of all items that lean.
+    """Return the number of items that vote for the first slot, and the number of all items that
+    vote (see the module).
 
-    An item leans toward the slot that was picked more often over both orders of a pair. Rows are in
-    the order of arrival; a pair counts once both its orders are read, with the first verdict in
-    each order. Without a preference for a position both directions are equally likely, whatever the
-    answers.
+    Rows are in the order of arrival; of several verdicts in one order the first counts. Without a
+    preference for a position both votes are equally likely, whatever the answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     rows = row_selection.select_rows(rows, rows["orders"] == 2)

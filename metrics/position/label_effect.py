@@ -29,13 +29,11 @@ MIN_PROBABILITY = 1e-6
 
 
 def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate position and label effect: the share of the first slot, and of the label that sorts
-    first ("A").
+    """Estimate the position effect "slot" (share of picks of the first slot) and the label effect
+    "label" (share of picks of the label "A"), each separated from the other; 0.5 is no effect.
 
-    f is the first-slot share under plain labels (A, B) and g under swapped ones (B, A). Then slot =
-    (f + g)/2 and label = (f + 1 − g)/2, so neither depends on how many verdicts had which labels.
-    Only decisive verdicts on pairs read in all their orders count. Without an effect both shares
-    are 0.5.
+    With f the first-slot share where the labels are A, B and g where they are B, A: slot = (f +
+    g)/2 and label = (f + 1 − g)/2. Only decisive verdicts on pairs read in all their orders count.
     """
     rows = row_selection.select_pairs(GroupedFrame(frame).balanced_picks)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
@@ -124,12 +122,12 @@ measures that can be estimated in each cell."""
 
 
 def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compute content and position terms, in logits, of each pair with label probabilities in both
-    orders.
+    """Return one row for each pair with label probabilities in both orders, with its `content` and
+    `position` terms in logits.
 
-    ℓ₁ and ℓ₂ are logit P(answer shown first wins) in the two orders: content = (ℓ₁ − ℓ₂)/2 (in
-    favour of the contestant that sorts first), position = (ℓ₁ + ℓ₂)/2. Repeats are averaged within
-    their order.
+    ℓ₁ is logit P(answer shown first wins) in the order that shows the alphabetically first
+    contestant first, ℓ₂ that in the other order; content = (ℓ₁ − ℓ₂)/2, position = (ℓ₁ + ℓ₂)/2.
+    Repeats are averaged.
     """
     rows = row_selection.select_pairs(row_selection.select_readable(frame))
     if "p_0" not in rows or "p_1" not in rows:

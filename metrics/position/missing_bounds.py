@@ -24,11 +24,11 @@ NOTHING_PLANNED_NOTE: Final = "no comparison was planned in several orders"
 
 
 def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[CellKey, Estimate]:
-    """Bounds of consistency: from consistent/planned to (consistent + incomplete)/planned
-    comparisons.
+    """Bounds of consistency: none of the incomplete comparisons is consistent (low), or all are
+    (high).
 
-    Only comparisons planned in several orders count; a comparison is incomplete unless every order
-    was read. `value` is the consistency of the complete comparisons.
+    Only comparisons planned in several orders count; a comparison that lacks a verdict in one of
+    them is incomplete. `value` is the consistency of the complete comparisons.
     """
     evidence = GroupedFrame(frame, by)
     rows = evidence.frame
@@ -68,8 +68,8 @@ def _bounds(
     missing: NDArray[Any],
     what: str,
 ) -> dict[CellKey, Estimate]:
-    """Return, for each cell, the smallest and largest possible events/(read + missing): each
-    missing verdict or comparison may or may not be an event. `what` names them in the note."""
+    """Return, for each cell, events/read as `value` and the bounds events/(read + missing) and
+    (events + missing)/(read + missing). `what` names the missing ones in the note."""
     found = {}
     for code, key in enumerate(evidence.cells):
         yes, n, gone = float(events[code]), int(read[code]), int(missing[code])

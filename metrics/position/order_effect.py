@@ -24,12 +24,12 @@ NO_REPEATED_SETS_NOTE: Final = (
 
 
 def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Compute the difference D for each comparison read in all its orders and repeated in at least
-    one.
+    """Compute the order effect D of each comparison that was read in all its orders and has repeats
+    in at least one.
 
-    D = disagreement of two replies in different orders − mean disagreement of two replies in the
-    same order, over all pairs of single replies. Its mean is ½·E‖p₁ − p₂‖² for two orders with
-    choice probabilities p₁ and p₂, hence 0 without an order effect.
+    D = (share of pairs of replies in different orders that differ) − (the same for replies in one
+    order). For two orders with choice probabilities p₁ and p₂ its mean is ½·‖p₁ − p₂‖², hence 0
+    without an order effect.
     """
     frame = evidence.frame
     usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()

@@ -40,11 +40,11 @@ _READ_COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class OrderTable:
-    """Number of pairs for each combination of outcomes in the two orders.
+    """Number of pairs for each combination of outcomes in the two orders, as a 3 × 3 table.
 
-    `counts[i, j]`: pairs with outcome i when x was shown first and j when y was; outcome 0 is a win
-    of x, 1 a tie, 2 a win of y. x is the contestant that sorts first. On the diagonal the outcome
-    is the same in both orders; `counts[0, 2]` are the pairs in which the first slot was picked
+    x and y are the two contestants of a pair, in alphabetical order. `counts[i, j]` is the number
+    of pairs with outcome i when x was shown first and outcome j when y was; outcome 0 is a win of
+    x, 1 a tie, 2 a win of y. So `counts[0, 2]` are the pairs in which the first slot was picked
     twice.
     """
 
@@ -53,8 +53,8 @@ class OrderTable:
     """For each item, flips toward first minus flips toward second; None if every pair belongs to a
     different item."""
     incomplete: Ints | None = None
-    """For each item, in the order of `leans`, the number of pairs that lack a verdict in at least
-    one order; None if there are no such pairs."""
+    """For each item (as in `leans`), the number of pairs that lack a verdict in at least one order;
+    None stands for zeros."""
 
     @property
     def item_leans(self) -> Ints:
@@ -133,11 +133,12 @@ class OrderTable:
         }
 
     def permutation(self) -> OrderTest:
-        """Exact p-value of `order_tests.permutation_test` for pairs, in closed form.
+        """Exact permutation test for pairs: the null hypothesis of `order_tests.permutation_test`,
+        in closed form.
 
-        Exchanging the two choices of a pair reverses its lean (first picks minus second picks), so
-        the difference of the slot counts is a sum with random signs: ±2 for a slot picked twice, ±1
-        where one verdict is a tie.
+        Exchanging a pair's two choices between its orders reverses its difference (first picks −
+        second picks). The sum of the differences is thus one with random signs: ±2 for a slot
+        picked twice, ±1 where one verdict is a tie.
         """
         hard = self.first_twice + self.second_twice
         soft = self.flips - hard
@@ -151,7 +152,7 @@ class OrderTable:
 
 
 def _two_sided_p(hard: int, soft: int, lean: int) -> float:
-    """P(|2·H + S| ≥ lean), where H and S are sums of `hard` and `soft` independent random signs."""
+    """P(|2·H + S| ≥ lean), with H and S the sums of `hard` and of `soft` random signs (±1)."""
     if lean == 0:
         return 1.0
     k = np.arange(soft + 1)
@@ -193,10 +194,11 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
 def _item_sums(
     frame: pd.DataFrame, pairs: pd.DataFrame, direction: Ints, cells: int
 ) -> tuple[list[Ints], list[Ints]]:
-    """Return, for each cell, two arrays by item: flips toward first minus toward second, and
-    incomplete pairs.
+    """Return two lists with an array for each cell, by item: flips toward the first slot minus
+    flips toward the second, and number of incomplete pairs.
 
-    `pairs` has one row per complete pair; `direction` is the direction of its flip.
+    `pairs` has one row per complete pair; `direction` is +1 for a flip toward the first slot, −1
+    toward the second, 0 for no flip.
     """
     planned = row_selection.select_rows(
         frame, (frame["options"] == 2) & (frame["orders"] == 2) & ~frame["noise"]

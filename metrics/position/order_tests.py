@@ -58,13 +58,12 @@ def sign_test(primacy: int, recency: int) -> OrderTest:
 
 
 def item_sign_test(leans: ArrayLike) -> OrderTest:
-    """Sign test by items: under the null hypothesis all flips of one item change direction
-    together.
+    """Sign test by items: without a position effect, the flips of an item could as well all go the
+    other way. Flips of one item are not independent of each other.
 
-    `leans` has, for each item, L_i = flips toward first minus flips toward second. p = P(|Σ
-    ε_i·L_i| ≥ |Σ L_i|) over random signs ε_i: exact up to MAX_EXACT_FLIPS flips, normal
-    approximation beyond. With one flip per item it equals the sign test; several flips of one item
-    are not independent.
+    `leans` has, for each item, L_i = flips toward the first slot minus flips toward the second. p =
+    P(|Σ ±L_i| ≥ |Σ L_i|) over random signs: exact up to MAX_EXACT_FLIPS flips, else a normal
+    approximation. With one flip per item it equals `sign_test`.
     """
     lean = np.asarray(leans, np.int64)
     lean = lean[lean != 0]
@@ -83,7 +82,7 @@ def item_sign_test(leans: ArrayLike) -> OrderTest:
 
 
 def _signed_sum_distribution(sizes: Ints) -> Floats:
-    """Probabilities P(Σ ε_i·size_i = s) for s = −S … S, with random signs ε_i and S = Σ size_i."""
+    """Probabilities that Σ ±size_i, with random signs, is −S, …, S, where S = Σ size_i."""
     mass: Floats = np.ones(1)
     values, counts = np.unique(sizes, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
@@ -209,8 +208,9 @@ class OrderSetArrays:
 
 
 def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
-    """Collect the complete order sets of N options, with the most frequent verdict of each order.
-    Only sets with the most common number of orders are used."""
+    """Collect the complete order sets with `options` options, repeats reduced to the most frequent
+    verdict. If sets differ in their number of orders, only those with the most common number are
+    used."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, rows["options"] == options)
     orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
@@ -236,11 +236,11 @@ def permutation_test(
     rng: np.random.Generator | None = None,
     rounds: int = 9999,
 ) -> OrderTest:
-    """Permutation test, within items, of the pooled slot counts (χ² against equal counts).
+    """Test whether the slots are picked equally often (χ² statistic), by permuting the chosen
+    contestants within each order set between its orders and counting the slots again.
 
-    If only content matters, the choices within one order set are exchangeable between its orders:
-    they are permuted and the slots counted again. Exact if all possible slot counts can be listed,
-    else from `rounds` random permutations (which need `rng`).
+    If only content matters, all permutations are equally likely. Exact if all possible slot counts
+    can be listed, else from `rounds` random permutations (which need `rng`).
     """
     sets = arrange_order_sets(frame, options)
     if len(sets.choice) == 0:
@@ -274,12 +274,8 @@ def _slot_histogram(slots: Ints, options: int) -> Floats:
 
 
 def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
-    """List all possible slot counts over all permutations with their probabilities; None if they
-    are too many to list.
-
-    Slot counts are encoded as one number in base (verdicts + 1), so adding an order set is an
-    addition of numbers.
-    """
+    """Return all slot counts that permutations can give, as [possibility, slot], and their
+    probabilities; None if they are too many to list."""
     if sets.choice.shape[1] > MAX_LISTED_ORDERS:
         return None
     base = sets.choice.size + 1

@@ -143,23 +143,22 @@ def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of the first slot among decisive verdicts of complete order sets. In cells
-    judged in one order only, all decisive verdicts count, with a note."""
+    """Estimate the share of the first slot among decisive verdicts of complete order sets. If no
+    comparison was planned in several orders, all decisive verdicts count, with a note."""
     return _estimate(FIRST_SHARE, frame)
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of ties among verdicts of complete order sets or unknown order. In cells
-    judged in one order only, all verdicts count."""
+    """Estimate the share of ties among verdicts of complete order sets and verdicts of unknown
+    order. If no comparison was planned in several orders, all verdicts count."""
     return _estimate(TIE_RATE, frame)
 
 
 def slot_entropy(frame: pd.DataFrame) -> Estimate:
-    """Estimate the entropy of the pooled slot counts (maximum likelihood) divided by its maximum,
-    log N.
+    """Estimate the entropy of the picked slots, divided by its maximum log N for N options.
 
-    Comparisons with different N (number of options) are weighted by their verdicts. Only decisive
-    verdicts of complete order sets count.
+    If N differs between comparisons, the entropies of each N are averaged, weighted by verdicts.
+    The verdicts are those of `first_share`.
     """
     return _estimate(SLOT_ENTROPY, frame)
 
@@ -224,7 +223,7 @@ def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
-    """Count the picks of each slot, and the ties, among the verdicts that enter the slot shares."""
+    """Count the picks of each slot, and the ties, among the verdicts of `slot_shares`."""
     rows = GroupedFrame(frame).balanced_picks
     pick = rows.loc[(rows["options"] == options).to_numpy(), "pick"].to_numpy()
     slots = np.bincount(pick[pick >= 0].astype(np.int64), minlength=options)
@@ -232,8 +231,8 @@ def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | 
 
 
 def slot_shares(frame: pd.DataFrame, options: int = 2) -> list[Estimate]:
-    """Estimate the share of each slot among decisive verdicts of complete order sets; 1/N is
-    even."""
+    """Estimate the share of each of `options` slots among decisive verdicts of complete order sets
+    (or of all, if no comparison was planned in several orders)."""
     evidence = GroupedFrame(frame)
     rows = evidence.balanced_picks
     rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))

@@ -100,8 +100,8 @@ def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _uniform_sets(evidence: GroupedFrame) -> pd.DataFrame:
-    """Select complete order sets that show N options in N orders; in each cell only sets of the
-    smallest N that occurs."""
+    """Select complete order sets of N options in N orders; if N differs within a cell, only those
+    with the smallest N."""
     sets = evidence.order_sets
     sets = row_selection.select_rows(sets, sets["options"] == sets["orders"])
     cell, options = sets["cell"].to_numpy(), sets["options"].to_numpy()
@@ -117,11 +117,11 @@ def _consistency_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def chance_consistency(totals: Floats) -> Floats:
-    """Compute the consistency of independent draws with the judge's own shares: tᴺ + N·Π f_s.
+    """Compute the consistency of a judge that picks slots and ties at random, as often as this
+    judge does: tᴺ + N·f₁·…·f_N, for a pair t² + 2·f₁·f₂.
 
-    N is the number of options, t the share of ties, f_s the share of slot s; for a pair t² +
-    2·f₁·f₂. Columns of `totals`: consistent sets, picks of each slot, ties, sum of N, number of
-    sets.
+    N is the number of options, t the share of ties, f_s that of slot s. Columns of `totals`:
+    consistent sets, picks of each slot, ties, sum of N, number of sets.
     """
     counts = totals[..., 1:-2]
     options = np.nan_to_num(np.round(safe_divide(totals[..., -2], totals[..., -1])), nan=2.0)
@@ -164,9 +164,11 @@ def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
-    """Return the rows of orders read at least twice, with two shares for each order: pairs of
-    repeats that differ, and repeats with the most frequent verdict. `noise` includes noise-floor
-    repeats."""
+    """Return one row for each order of a comparison that was read at least twice, and for each the
+    share of pairs of repeats that differ and the share of repeats with the most frequent verdict.
+
+    With `noise`, noise-floor repeats are included.
+    """
     frame = evidence.frame
     usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     usable &= (frame["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
@@ -197,7 +199,7 @@ def stability_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def slot_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count the picks of each slot, for each number of options N, in complete order sets."""
+    """Count the picks of each slot, separately for each number of options, in `balanced_picks`."""
     rows = evidence.balanced_picks
     pick, options = rows["pick"].to_numpy(), rows["options"].to_numpy()
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
@@ -210,10 +212,11 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 @dataclass(frozen=True)
 class PooledEntropy:
-    """Mean normalised entropy of the slots over numbers of options N, weighted by verdicts."""
+    """Function that computes the normalised slot entropy from slot counts: the mean over the
+    numbers of options N, weighted by verdicts."""
 
     sizes: tuple[int, ...]
-    """The numbers of options N; the totals contain the slot counts of one N after the other."""
+    """Numbers of options N; the totals have the slot counts of the first N, then of the next."""
 
     def __call__(self, totals: Floats) -> Floats:
         blocks = [totals[..., a:b] for a, b in pairwise(self.edges)]
@@ -223,8 +226,8 @@ class PooledEntropy:
 
     @property
     def edges(self) -> list[int]:
-        """Column at which the slot counts of each N begin, followed by the column after the last
-        slot count."""
+        """First column of the slot counts of each N, and the column after the last: [0, 2, 5] for N
+        = 2, 3."""
         return [0, *accumulate(self.sizes)]
 
     def sizes_in_use(self, totals: Floats) -> list[int]:
@@ -236,10 +239,10 @@ class PooledEntropy:
 def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
     """Estimate the slot entropy H with its interval.
 
-    For pairs the interval is the Wilson interval of the first-slot share, transformed to entropy.
-    For more slots it is a jackknife t interval over items on d = √(1 − H), the distance from
-    uniform choice. The standard error is at least that of n independent uniform choices,
-    √(1/(2·n·ln N)), as equal counts do not prove that the judge chooses uniformly.
+    For pairs the interval is the Wilson interval of the first-slot share, converted to entropy. For
+    more slots it is a jackknife t interval over items for √(1 − H), converted to H. Its standard
+    error is at least √(1/(2·n·ln N)), that of n random picks: equal counts do not prove that the
+    judge has no preference.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
     sizes = _option_counts(sums, statistic)

@@ -1,8 +1,8 @@
 """The position term γ as a measure with item totals, so that it can enter contrasts.
 
-The totals are sums of pseudo-values γ + n·influence, with n verdicts and the influence of each
-verdict on γ. The mean of the pseudo-values is γ, and their variance by item is that of the
-item-clustered sandwich estimator.
+Each verdict has a pseudo-value: γ + n·(influence of the verdict on γ), with n verdicts. The mean of
+the pseudo-values is γ, and the standard error of this mean, clustered by item, is that of the
+sandwich estimator.
 """
 
 from __future__ import annotations

@@ -26,9 +26,8 @@ from metrics.protocols.creation_levels import signed_scores
 from studies.domain import Estimate
 
 RunMode = Literal["dual", "single", "first"]
-"""Verdicts that are compared. dual: the mean of both orders, if both were read. single: each
-verdict by itself. first: only verdicts that show the baseline first, as from a judge called
-once."""
+"""Scores of a judge that are compared with people's. "dual": the mean of both orders of a case, if
+both were read. "single": each verdict. "first": each verdict that shows the baseline first."""
 
 ONE_ORDER_NOTE: Final = "judged in one order only, so there is no mean of two orders"
 MAX_GAP_WITHIN_ONE: Final = 1 + 1e-9

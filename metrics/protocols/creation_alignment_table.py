@@ -62,8 +62,8 @@ class AlignmentContrast:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentTable:
-    """Alignment of judges, of people (each person with the others, and all pooled), and of a judge
-    that always answers "equal"."""
+    """Alignment with people of judges (`rows`), of each person and all persons with the other
+    people (`people`), and of a judge that always answers "equal" (`always_tie`)."""
 
     rows: list[AlignmentRow]
     people: list[AlignmentRow]
@@ -79,10 +79,10 @@ def alignment_table(
     """Compute MAE and Consistency of every judge and every person, for each model and for all
     cases.
 
-    Several frames are named by the judge's input ({"images": …, "context": …}); their people are
-    pooled. A case is (item, pair); with a baseline only pairs with it count, and each pair is
-    assigned to the other model. Contrasts compare the same judge on the same cases: both orders
-    averaged − single orders (dual − single), and one frame − another.
+    Several frames are named by the judge's input ({"images": …, "context": …}); people's votes in
+    all of them count together. With a baseline, only pairs with it count, and a pair is a case of
+    the other model. Contrasts compare the same judge on the same cases: run mode dual − single, and
+    one input − another.
     """
     named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
     scores = SignedScores(_combine_frames(named, baseline), baseline)
@@ -120,7 +120,8 @@ def _judges_and_inputs(scores: SignedScores) -> list[tuple[str, str]]:
 
 
 def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
-    """Return, for each model except the baseline, the mask of the cases that contain it."""
+    """Return model -> mask of the cases that contain it, without the baseline; empty if there is
+    only one model, or if all cases contain every model."""
     rows = scores.rows.iloc[row_selection.first_rows(scores.case, scores.cases)]
     names = row_selection.contestants(rows) if len(rows) else []
     models = {

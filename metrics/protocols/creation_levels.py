@@ -46,11 +46,10 @@ def _pairs_with_baseline(frame: pd.DataFrame, baseline: str | None) -> pd.DataFr
 def five_level_counts(
     frame: pd.DataFrame, baseline: str | None = None
 ) -> dict[str, dict[str, int]]:
-    """Count the verdicts from much better to much worse, and unreadable replies, for each
-    contestant.
+    """Return contestant -> level ("much_better" … "much_worse", and "fail" for unreadable replies)
+    -> number of verdicts, both orders pooled.
 
-    Both orders are pooled. Verdicts are against the baseline if one is named (the baseline itself
-    then has no counts), else against all others.
+    With a baseline, only verdicts against it count, and it has no entry itself.
     """
     pairs = _pairs_with_baseline(row_selection.select_rows(frame, ~frame["noise"]), baseline)
     names = row_selection.contestants(pairs)
@@ -118,10 +117,11 @@ def score_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Estimate the Visual Factuality Score, 0–10: mean over items of the mean over readable orders.
+    """Estimate the Visual Factuality Score (0–10) of each model: its mean score on an item, over
+    all readable replies, averaged over items.
 
-    Only prompts that score two answers and pick none count. The baseline has one number per
-    opponent, named "baseline (vs opponent)", as its answers are scored again beside each opponent.
+    Only prompts that score two answers and pick none count. The baseline's answers are scored again
+    beside each opponent, so it has one entry for each: "baseline (vs opponent)".
     """
     columns = score_columns(frame)
     rows = row_selection.select_rows(

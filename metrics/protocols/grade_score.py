@@ -1,7 +1,8 @@
-"""Grade Score of a judge that chooses among N rotated options.
+"""Grade Score of a judge that chooses among N options, shown in all N rotations.
 
-The score is the harmonic mean of the entropy of the slots picked and the choice share: the share of
-trials with the option that was chosen most often. A trial is one rotation of the options.
+A trial is one rotation. The score of an item is the harmonic mean of two numbers: the entropy of
+the slots picked over the trials, and the choice share (the share of trials in which the most
+frequently chosen option was chosen).
 """
 
 from __future__ import annotations
@@ -55,11 +56,12 @@ def harmonic_mean(first: Floats, second: Floats) -> Floats:
 
 
 def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFrame:
-    """Build a table of grade, entropy and choice share, one row per item, judge, prompt and repeat.
+    """Build a table with one row per set of trials (item, judge, prompt and repeat) and the columns
+    grade, entropy and choice (share).
 
-    Only order sets with all rotations planned (at least N orders) count. By default sets with an
-    unread trial or a tie are left out; the rule "gradelab" keeps them. `attrs["left_out"]` is the
-    number of sets left out.
+    Only comparisons with all rotations planned (at least N orders) count. By default a set with an
+    unread trial or a tie is left out, and `attrs["left_out"]` is the number of such sets; with the
+    rule "gradelab" all sets count.
     """
     if rule not in ("default", "gradelab"):
         raise ValueError(f"No parsing rule named {rule!r}. Known: default, gradelab")
@@ -106,12 +108,11 @@ def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tup
 
 
 def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[str, Estimate]:
-    """Estimate the means over items of grade, entropy and choice share, the corrected grade, and a
-    grade per N.
+    """Estimate the means over items of grade, entropy and choice share, the grade corrected for
+    chance, and, if N differs between items, the grade for each N.
 
-    The grade of a dataset is the mean of the items' grades G. Corrected for chance it is Σ(G −
-    g(N))/Σ(1 − g(N)), with g(N) the expected grade of random choices. Grades are not comparable
-    between different N, even when corrected.
+    The corrected grade is Σ(G − g(N))/Σ(1 − g(N)) over items, with G an item's grade and g(N) the
+    expected grade of random choices. Even corrected grades are not comparable between different N.
     """
     table = grade_table(frame, rule)
     item = row_selection.item_codes(table)
@@ -209,9 +210,9 @@ def canonical_slot_probabilities(
 
 
 def expected_grade_scores(judge: Floats) -> dict[str, float]:
-    """Compute the exact expected grade, entropy and choice share of a judge (given as [trial, slot]
-    probabilities), over all nⁿ outcomes of one item. `pooled` is the entropy of the slots that the
-    judge would pick over many items."""
+    """Compute the exact expected "grade", "entropy" and "choice" share of one item, for a judge
+    with the probabilities `judge` [trial, slot]. "pooled" is the entropy of the slots picked over
+    many items."""
     n = len(judge)
     outcomes = np.indices((n,) * n).reshape(n, -1)
     weight = np.prod([judge[k][outcomes[k]] for k in range(n)], axis=0)

@@ -68,9 +68,8 @@ def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
 def grade_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeCell]:
     """Compute one cell for each judge, prompt and presence of an unrelated option.
 
-    Only comparisons of several options count. The effect of the unrelated option can be tested only
-    at equal N (`unrelated: replace`): `paired_contrasts(mark_unrelated(frame), ["judge", "prompt",
-    "unrelated"], [grade_measure()], rng)`.
+    Cells with and without the unrelated option are comparable only if N is equal, that is, if the
+    option replaced another one (`unrelated: replace` in the study file).
     """
     choosing = row_selection.select_judges(row_selection.select_rows(frame, frame["options"] > 1))
     marked = mark_unrelated(choosing)

@@ -26,10 +26,11 @@ NO_COST_NOTE: Final = "no cost is known"
 
 @dataclass(frozen=True, slots=True)
 class VisitLeaderboardRow:
-    """Numbers of one contestant in one category.
+    """Numbers of one contestant in one category. A head-to-head is an outcome under the counting
+    rule.
 
-    `matches` is the number of head-to-heads under the counting rule, ties included;
-    `against_reference` is the share of wins among decisive head-to-heads with the reference answer.
+    `matches` counts head-to-heads, ties included. `against_reference` is the share of wins among
+    decisive head-to-heads with the reference answer, `reference_matches` the number of all of them.
     """
 
     category: str
@@ -171,12 +172,11 @@ class HeadToHeadCost:
 def cost_per_head_to_head(
     frame: pd.DataFrame, cost: ArrayLike | None = None, extra: float = 0.0
 ) -> HeadToHeadCost:
-    """Estimate the mean cost of comparing two answers to one item, whatever the outcome.
+    """Estimate the mean cost of comparing two answers to one item, without noise-floor repeats.
 
-    `cost` is the dollars of each row of the frame, nan if the price is unknown (default: the column
-    `cost`). `extra` is a cost outside the frame, such as that of extracting verdicts; it is divided
-    evenly among the head-to-heads. Noise-floor repeats do not belong to a head-to-head. A
-    head-to-head with an unpriced call is left out and counted in `unpriced`.
+    `cost` is the dollars of each row, nan if unknown (default: the column `cost`). `extra` is a
+    cost outside the frame, such as that of extracting verdicts; it is divided evenly among the
+    head-to-heads.
     """
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:

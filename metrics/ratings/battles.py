@@ -23,8 +23,7 @@ Floats = npt.NDArray[np.float64]
 Weighting = Literal["sign", "arena-hard"]
 
 STRONG_WINS: Final = 3
-"""Number of wins that Arena-Hard counts for "much better". The sample size counts such a verdict
-once."""
+"""Number of wins that a verdict "much better" counts as in Arena-Hard; n counts it once."""
 
 _PICK_BY_WINNER: Final = {
     "model_a": 0,
@@ -148,13 +147,13 @@ def dense_codes(codes: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Wins of each unordered pair of contestants, in total and for each kind of item.
+    """Wins in each pair of contestants, in total and by kind of item.
 
     Pair p is (low[p], high[p]), two contestant codes with low < high; `wins_low` and `wins_high`
-    are their wins, a tie half to each. A *kind* groups all items that consist of the same single
-    battle; `multiplicity` is their number. So a million items with one battle each need only a few
-    hundred entries. Entry e of the arrays `kind`, `pair`, `won` and `lost` says that an item of
-    kind[e] has won[e] wins of the low and lost[e] wins of the high contestant of pair[e].
+    are their wins, with a tie half to each. Items that consist of the same single battle form one
+    *kind*, any other item a kind of its own; `multiplicity` is the number of items of each kind.
+    The arrays `kind`, `pair`, `won` and `lost` belong together: an item of kind[e] has won[e] wins
+    of the low and lost[e] wins of the high contestant of pair[e].
     """
 
     names: tuple[str, ...]
@@ -219,8 +218,8 @@ def _is_identity_order(rows: Ints, count: int) -> bool:
 
 
 def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
-    """Return a code for each battle, computed from its pair, result (lost, tied, won) and weight.
-    If outcomes are fractions, every battle has a different code."""
+    """Return a code for each battle, equal for battles with the same pair, result and weight; all
+    different if outcomes are fractions."""
     result = (2 * share).astype(np.int8)
     if (result != 2 * share).any():  # fractional outcomes: every battle gets its own code
         return np.arange(len(pair))
@@ -234,12 +233,8 @@ def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
 def _kind_pair_entries(
     kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
 ) -> dict[str, Any]:
-    """Sum the wins for each combination of kind (group of items with the same battle) and pair that
-    occurs.
-
-    If there are far more possible combinations than battles, one entry per battle is returned
-    instead.
-    """
+    """Return the arrays `kind`, `pair`, `won` and `lost` of `PairCounts`: wins summed for each
+    (kind, pair), or one entry per battle if summing would need a much larger table."""
     cells = (int(kind.max()) + 1) * pairs if len(kind) else 0
     if cells > 8 * len(kind):
         return {"kind": kind, "pair": pair, "won": won, "lost": lost}
@@ -259,11 +254,11 @@ def _sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
 
 
 def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Ints, Ints]:
-    """Group the items that consist of the same single battle into kinds.
+    """Group the items that consist of the same single battle into kinds; any other item is a kind
+    of its own.
 
-    Returns the rows to keep (those of one item per kind), the kind of each kept row, and the number
-    of items of each kind. `cell` is a code of everything that distinguishes battles (pair, outcome,
-    weight). An item with several battles is a kind of its own.
+    Returns the rows of one item of each kind, the kind of each of these rows, and the number of
+    items of each kind. `cell` is a code of each battle: equal codes, equal battles.
     """
     size = np.bincount(item, minlength=items)
     alone = size[item] == 1

@@ -60,14 +60,14 @@ TOO_MANY_CONTESTANTS_NOTE: Final = (
     f"{MAX_CONTESTANTS_WITH_LIMITS} models"
 )
 MAX_LIMIT_PAIRS: Final = 400
-"""Maximum number of gaps without a finite estimate up to which their significance enters the ranks;
-with more, none of them does."""
+"""Number of gaps without a finite estimate (one side won every battle) above which none of these is
+tested for the ranks: they then count as not significant."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankRange:
-    """Rank, best and worst rank that the intervals of differences allow, and number of contestants
-    ranked."""
+    """Rank (`place`) of a contestant among `of` contestants, and the best (`low`) and worst
+    (`high`) rank that the intervals of differences allow."""
 
     place: int
     low: int
@@ -113,8 +113,8 @@ class Leaderboard:
 
     @cached_property
     def _quantile(self) -> float:
-        """Student's t quantile for the number of items and verdicts. With fractional outcomes the
-        degrees of freedom are items − 1, as the whole variance is estimated."""
+        """Student's t quantile for the intervals (`verdict_t_quantile`); with fractional outcomes
+        it has items − 1 degrees of freedom."""
         fractions = bool((2 * self.counts.won % 1).any())
         verdicts = math.inf if fractions else float(self.counts.verdicts.sum())
         return verdict_t_quantile(self.items, verdicts)
@@ -168,8 +168,8 @@ class Leaderboard:
     def gap(self, above: str, below: str) -> Estimate:
         """Estimate the difference of two ratings in Elo, with the interval of the difference.
 
-        If chains of wins between the two contestants lead in one direction only, the gap has a
-        single limit. `value` is then this limit, and the other limit is None.
+        If a chain of wins leads from one of the two to the other but not back, the gap has only one
+        limit: `value` is this limit, and the other limit is None.
         """
         i, j = self.names.index(above), self.names.index(below)
         if i == j:
@@ -182,8 +182,8 @@ class Leaderboard:
         return self._estimate(value, error, n, regularised=False)
 
     def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
-        """Return the only limit of an unbounded gap; unknown if no chain of wins connects the two
-        contestants."""
+        """Estimate a gap that has only one limit (see `gap`); unknown if no chain of wins connects
+        the two contestants, or if there are too many contestants."""
         if len(self.names) > MAX_CONTESTANTS_WITH_LIMITS:
             return Estimate(
                 None,
@@ -235,12 +235,12 @@ class Leaderboard:
 
     @cached_property
     def ranks(self) -> dict[str, RankRange]:
-        """Compute the rank and range of possible ranks of each contestant, from the significant
-        differences.
+        """Compute the rank of each contestant, and the range of ranks that the significant
+        differences allow.
 
-        A difference is significant if its simultaneous 95 % interval excludes zero (max-t over all
-        differences, since ranks use all of them), or if the lower limit of an unbounded gap is
-        above zero. Without intervals every rank is possible.
+        A difference is significant if its interval excludes zero, adjusted for all differences
+        together (max-t). If it has no finite estimate, its lower limit must be above zero. Without
+        intervals every rank is possible.
         """
         above = self._significantly_above
         size = len(self.names)

@@ -48,10 +48,11 @@ TIES_LEFT_OUT_NOTE: Final = "verdicts that name no single option are left out"
 
 @dataclass(frozen=True, slots=True)
 class ChoiceModel:
-    """Fit of P(slot s) ∝ exp(θ_option + γ_slot + λ_label); each kind of effect sums to zero.
+    """Fit of P(slot s) ∝ exp(θ_option + γ_slot + λ_label): strengths θ, position effects γ and
+    label effects λ, which each sum to zero.
 
     `slots[N]` has the N position effects where N options were shown, `share_if_equal[N]` the share
-    of each position among equal options (1/N without an effect). `labels` is empty if each label is
+    of choices for each position if all options were equal. `labels` is empty if each label is
     always in the same position.
     """
 
@@ -94,8 +95,8 @@ def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
 
 
 class _ChoiceTable:
-    """Choices as integer codes; a setting is one distinct list of options in order, with their
-    labels."""
+    """Choices as integer codes. `setting` numbers the distinct combinations of options in the order
+    shown and their labels."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.names = contestants(rows)
@@ -127,7 +128,8 @@ class _ChoiceTable:
         )
 
     def strength_columns(self) -> Floats:
-        """Design columns of the strengths θ: contrasts within groups of options shown together."""
+        """Design columns of the strengths θ, which sum to zero in each group of options that are
+        linked by being shown together."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
         links = np.zeros((size, size), bool)
@@ -202,8 +204,8 @@ class _ChoiceDesign:
         return np.zeros(0, np.int64)
 
     def weights(self, kind: str, block: Floats) -> Floats:
-        """Extend contrasts on one kind of parameter (strengths, slots or labels) by zeros for all
-        other parameters."""
+        """Return linear combinations of all parameters: `block` has the weights of one kind
+        (strength, slot or label), all other parameters have weight zero."""
         spread = np.zeros((len(block), sum(self.width.values())))
         spread[:, self.columns(kind)] = block
         return spread
@@ -248,8 +250,7 @@ def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
 
 
 def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
-    """List, for each option, one place in which it was shown, as (setting, slot). A setting is one
-    list of options in the order shown."""
+    """List ((setting, slot), option) for one place in which each option was shown."""
     codes, places = np.unique(options, return_index=True)
     width = options.shape[1]
     return [

@@ -34,10 +34,10 @@ Mask = npt.NDArray[np.bool_]
 class LogitProblem:
     """Verdicts counted by setting (what was shown to which judge) and outcome: the input of a fit.
 
-    `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
-    the weight of an outcome for each alternative (for example, a tie counts half for each). `tally`
-    counts outcomes per kind of item (items with the same battles are one kind), in the column
-    setting · (number of outcomes) + outcome. `multiplicity` is the number of items of each kind.
+    `design[setting, alternative]` has the regressors of an alternative's utility. `shares[outcome]`
+    is the weight of an outcome for each alternative (a tie may count half for each). `tally` counts
+    outcomes as [kind of item, setting · (number of outcomes) + outcome], `multiplicity` the items
+    of each kind (see `group_identical_items`).
     """
 
     design: Floats
@@ -67,11 +67,11 @@ class LogitProblem:
 
 @dataclass(frozen=True, eq=False)
 class LogitFit:
-    """Estimated parameters with two covariances: model-based (`model`) and clustered by item
+    """Estimated parameters `beta` with two covariances: model-based (`model`) and clustered by item
     (`sandwich`).
 
-    `finite_basis` spans the combinations of parameters with a finite estimate; None if all are
-    finite, as in ordinary data. The other parameters diverge; their values are regularised.
+    `finite_basis` spans the combinations of parameters whose estimate is finite; None if all are,
+    as is usual. The values of the others come from added pseudo-counts.
     """
 
     beta: Floats
@@ -139,9 +139,9 @@ class LikelihoodRatioTest:
 def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
     """97.5 % quantile of Student's t for intervals clustered by item.
 
-    Of the m verdicts of an item, the variance of one follows from its probability and is not
-    estimated. Hence there are m/(m − 1) times (items − 1) degrees of freedom; with one verdict per
-    item the quantile is the normal one (see `effective_sample_size`).
+    There are (items − 1)·m/(m − 1) degrees of freedom for m verdicts per item: of m verdicts, the
+    variance of one follows from its probability. With m = 1 it is the normal quantile (see
+    `effective_sample_size`).
     """
     if items < 2:
         return float(student_t_quantile(items))
@@ -159,11 +159,8 @@ def largest_first(entry: tuple[str, Estimate]) -> tuple[float, str]:
 def tally_outcomes(
     item: Ints, items: int, setting: Ints, outcome: Ints, shape: tuple[int, int]
 ) -> tuple[sparse.csr_array, Ints]:
-    """Return `tally` and `multiplicity` of a `LogitProblem`: the outcomes counted for each kind of
-    item (items with the same battle), and the number of items of each kind.
-
-    `shape` is (number of settings, number of outcomes); a setting is what was shown to which judge.
-    """
+    """Return `tally` and `multiplicity` of a `LogitProblem`, from item, setting and outcome of each
+    verdict. `shape` is (number of settings, number of outcomes)."""
     cell = setting * shape[1] + outcome
     rows, kind, multiplicity = group_identical_items(item, items, cell)
     table = sparse.csr_array(
@@ -179,8 +176,8 @@ def contrast_basis(size: int) -> Floats:
 
 
 def alternative_differences(problem: LogitProblem) -> Floats:
-    """Return the regressors of each alternative minus those of the first alternative of the same
-    setting; only parameter combinations that these differences span are identified."""
+    """Return the regressors of each alternative minus those of the first alternative in the same
+    setting. Only these differences determine the probabilities."""
     base = problem.available.argmax(axis=1)
     origin = problem.design[np.arange(len(base)), base]
     moved = problem.design - origin[:, None, :]
@@ -188,7 +185,7 @@ def alternative_differences(problem: LogitProblem) -> Floats:
 
 
 def unidentified_parameters(problem: LogitProblem) -> Mask:
-    """Mask of the parameters that the design does not identify."""
+    """Mask of the parameters that have no unique estimate, whatever the outcomes."""
     rows = alternative_differences(problem)
     width = problem.design.shape[2]
     if not width:
@@ -200,14 +197,11 @@ def unidentified_parameters(problem: LogitProblem) -> Mask:
 
 
 def finite_directions(problem: LogitProblem) -> Floats | None:
-    """Return a basis of the parameter combinations with a finite estimate; None if all combinations
-    have one.
+    """Return a basis of the parameter combinations whose estimate is finite; None if all are.
 
-    Maximum likelihood diverges along directions in which no alternative's utility rises relative to
-    that of a chosen one (Albert and Anderson 1984). The finite combinations are spanned by the
-    differences of two alternatives whose utility difference is constant along these directions. It
-    is constant if each of the two was chosen at least once; if such differences span all
-    parameters, all combinations are finite.
+    An estimate is infinite if parameters can move without end such that no chosen alternative ever
+    becomes less probable relative to another (Albert and Anderson 1984). The finite combinations
+    are those that such a move does not change.
     """
     width = problem.design.shape[2]
     rows, tied = _choice_differences(problem)
@@ -226,11 +220,10 @@ def _row_space(rows: Floats) -> Floats:
 
 def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
     """Find a direction b with row·b = 0 for the rows in `tied`, row·b ≥ 0 for all other rows, and
-    row·b > 0 for as many of them as possible.
+    row·b > 0 for as many of them as possible; the zero vector if that is none.
 
-    A row has the regressors of a chosen alternative minus those of another; `tied` marks rows whose
-    other alternative was also chosen. Returns the zero vector if no row·b can be positive. Solved
-    as a linear program: the largest sum of slacks t in [0, 1] with t ≤ row·b.
+    `rows` and `tied` are those of `_choice_differences`: moving the parameters along b never makes
+    a chosen alternative less probable.
     """
     width, free = rows.shape[1], int((~tied).sum())
     found = linprog(
@@ -245,11 +238,8 @@ def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
 
 
 def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
-    """Return, for each ordered pair of alternatives, the regressors of the chosen alternative minus
-    those of the other, and a mask.
-
-    The mask marks pairs of which each alternative was chosen at least once.
-    """
+    """Return the regressors of a chosen alternative minus those of another one in the same setting,
+    for all such pairs; and a mask of the pairs whose other alternative was chosen too."""
     counts = problem.counts
     alternatives = counts.shape[1]
     rows, tied = [], []

@@ -23,26 +23,26 @@ from metrics.ratings.elo_orders import (
 )
 
 MAX_FULL_PASS_BATTLES: Final = 300_000
-"""Maximum number of battles for which every order of items is played in full; with more, only the
-last battles of each order are played."""
+"""Number of battles up to which all battles of every order are played (or 5 ·
+TAIL_BATTLES_PER_CONTESTANT per contestant, if that is more); beyond, only the last ones."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
 """Number of last battles per contestant that are played if an order is longer than
 MAX_FULL_PASS_BATTLES; half of them already remove the influence of the start."""
 MAX_END_DIFFERENCE: Final = 1e-9
 """Elo points by which the final ratings from the two starts may differ."""
 OTHER_START_OFFSET: Final = 1_000.0
-"""Starting ratings of the second pass: this many Elo points, alternately above and below those of
-the first pass."""
+"""Elo points by which the starting ratings of the second pass are above or below those of the
+first, by turns."""
 
 
 def ratings_from_last_battles(
     data: Battles, item_orders: Iterable[ItemOrder], *, k: float, slope: float
 ) -> Floats | None:
-    """Return the final ratings of plan order and of each item order, as [contestant, order].
+    """Return the final ratings, minus the starting rating, of plan order and of each item order, as
+    [contestant, order].
 
-    Ratings are relative to the start. None if the battles are few enough to play all, or if the
-    last battles do not determine the ratings, for example because a contestant has no battle among
-    them.
+    None if there are few enough battles to play all, or if the last battles do not determine the
+    ratings, for example because a contestant has none among them.
     """
     models, tail = len(data.names), TAIL_BATTLES_PER_CONTESTANT * len(data.names)
     if int(data.weight.sum()) <= max(MAX_FULL_PASS_BATTLES, 5 * tail):

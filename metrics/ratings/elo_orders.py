@@ -26,8 +26,8 @@ _CHUNK_STEPS = 16 * _BLOCK_STEPS
 ItemOrder = npt.NDArray[np.int32] | Ints
 """Item codes in the order in which the items are played."""
 BattleCodes = npt.NDArray[np.int32]
-"""Battles as one number each, from (first, second, outcome), so that `play_orders` looks up small
-tables instead of a million battles. The largest code is padding: a battle without effect."""
+"""Battles as one number each, computed from (first, second, outcome). The largest number is
+padding: a battle without effect."""
 
 
 def plan_order_rows(data: Battles) -> Ints:
@@ -38,12 +38,11 @@ def plan_order_rows(data: Battles) -> Ints:
 def order_batches(
     data: Battles, item_orders: Iterator[ItemOrder]
 ) -> Iterator[BattleCodes | StreamedOrders]:
-    """Yield plan order and the item orders as input for `play_orders`, in batches that fit into
-    memory.
+    """Yield plan order and then the item orders as input for `play_orders`, in batches that fit
+    into memory.
 
-    If all orders fit into memory, they form one batch. Otherwise only the item orders are stored
-    and the battles of a batch are generated a few steps at a time. Batches are large because a step
-    takes about the same time for 10 orders as for 100.
+    If all battles of all orders fit, they form one batch. Otherwise a batch stores only the item
+    orders, and builds the battles a few thousand steps at a time.
     """
     capacity = max(1, _MAX_CELLS // max(1, int(data.weight.sum())))
     batch = list(islice(item_orders, capacity + 1))
@@ -111,8 +110,8 @@ def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> Battle
 
 
 class StreamedOrders:
-    """Battles in plan order (only with `plan`) and in each given order of items, as
-    `build_item_orders` returns them, but built in chunks of a few thousand battles."""
+    """The array of `build_item_orders` (with plan order only if `plan`), built a few thousand steps
+    at a time to save memory."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool
@@ -178,13 +177,12 @@ def play_orders(
     watched: int,
     begin: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Play all orders and return the ratings relative to the start.
+    """Play all orders; return the final ratings minus the starting rating, [contestant, order], and
+    the ratings after each number of battles in `at`, [point, contestant, order], for the first
+    `watched` orders.
 
-    Returns the final ratings [contestant, order], and snapshots of the first `watched` orders after
-    `at` battles [point, contestant, order]. Ratings begin at 0, or at `begin`.
-
-    With h = slope/2 · rating, the expected score is (1 + tanh(h_a − h_b))/2. So a step is one
-    gather, one tanh and one scatter over all orders at once.
+    Ratings begin at 0, or at `begin`. They are stored as h = slope/2 · rating, because the expected
+    score of a against b is then (1 + tanh(h_a − h_b))/2.
     """
     models, width = len(data.names), len(orders)
     # The last entry is the padding: contestant `models` against itself, a tie.
@@ -222,11 +220,12 @@ def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
 
 
 def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
-    """Play one block of steps: add `gain` − `half`·tanh(h_a − h_b) to h_a and subtract it from h_b,
-    in place. `state` has the scaled ratings h (see `play_orders`), `places` the indices of a and b.
+    """Play one block of steps: add `gain` − `half`·tanh(h_a − h_b) to h_a and subtract it from h_b.
+    `state` has the ratings h (see `play_orders`) and is changed, `places` has the indices of a and
+    b.
 
-    This loop takes most of the time. It allocates nothing; `take` is called as a method, and `half`
-    is made an array, because numpy's wrapper and scalars take longer than the arithmetic.
+    This loop takes most of the time, so it creates no arrays and avoids numpy's wrappers and
+    scalars.
     """
     both = np.empty(places.shape[1:])
     ours, theirs = both

@@ -65,8 +65,8 @@ class EloRating:
 
 @dataclass(frozen=True, eq=False)
 class EloCurve:
-    """Ratings after `battles[p]` battles: rows are points p, columns are `names`. `low` and `high`
-    bound 95 % of the ratings over orders of the items; None if there is only one order."""
+    """Ratings during the battles: `value[p]` has the ratings of `names` after `battles[p]` battles.
+    `low` to `high` contains 95 % of the ratings if items are shuffled; None if they were not."""
 
     names: tuple[str, ...]
     battles: Ints
@@ -97,11 +97,12 @@ def compute_elo(
     points: int = 200,
     weighting: Weighting = "sign",
 ) -> EloResult:
-    """Compute online Elo in plan order, its range over orders of the items, and its bootstrap
+    """Compute online Elo in plan order, its range over other orders of the items, and its bootstrap
     interval.
 
-    All passes run in parallel: plan order, `orders` shuffles of the items, and `rounds` bootstrap
-    draws of as many items. Within an item the battles keep their order.
+    The range comes from `orders` shuffles of the items, the interval from `rounds` bootstrap
+    samples of them. Battles of one item keep their order. The curve has up to `points` points after
+    its start.
     """
     chosen = settings or EloSettings()
     data = extract_battles(frame, weighting=weighting)
@@ -124,7 +125,7 @@ def compute_elo(
 def _draw_item_orders(
     data: Battles, rng: np.random.Generator, orders: int, rounds: int
 ) -> Iterator[npt.NDArray[np.int32]]:
-    """Yield shuffles of the items, then bootstrap draws of as many items."""
+    """Yield `orders` shuffles of the items, then `rounds` bootstrap samples of the items."""
     return chain(
         (rng.permutation(np.arange(data.items, dtype=np.int32)) for _ in range(orders)),
         (rng.integers(0, data.items, data.items, np.int32) for _ in range(rounds)),
@@ -149,11 +150,11 @@ def _play_all(
 def _play_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Return the final ratings of every order and round, computed from its last battles only, since
-    earlier battles have almost no effect on Elo; and the curves of ratings with two points, the
-    start (all 0) and the end.
+    """Compute the result of `_play_all` from the last battles of each order only, as earlier ones
+    have almost no effect; the only points of the curve are the start (all 0) and the end.
 
-    Returns (None, None) if earlier battles still have an effect (`ratings_from_last_battles`).
+    Returns (None, None) if `ratings_from_last_battles` finds that earlier battles have an effect,
+    or that there are few battles.
     """
     before = rng.bit_generator.state
     item_orders = _draw_item_orders(data, rng, orders, rounds)

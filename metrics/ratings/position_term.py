@@ -194,10 +194,11 @@ class PositionDesign:
     def _alternatives(
         self, judge: Ints, first: Ints, second: Ints
     ) -> tuple[Floats, conditional_logit.Mask, Floats]:
-        """Build the utility of each outcome of a battle between i, shown first, and j.
+        """Return, for battles between i (shown first) and j: the regressors of each outcome,
+        whether it is possible, and how much a win, tie and loss of i counts for it.
 
-        A win of i has θ_i + γ/2, a tie ln ν + (θ_i + θ_j)/2, a win of j θ_j − γ/2. Without tie
-        parameters there is no tie.
+        The utility of a win of i is θ_i + γ/2, of a tie ln ν + (θ_i + θ_j)/2, of a win of j θ_j −
+        γ/2. Without tie parameters a tie is half a win each.
         """
         rows = np.arange(len(judge))
         design = np.zeros((len(judge), 3, int(self.basis.shape[1] + len(self.data.judges))))

@@ -139,11 +139,8 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
 
 
 def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
-    """Return the design rows of θ for both contestants of each pair, and the pair and the outcome
-    of each battle.
-
-    Outcome 0 is a win of the pair's first contestant by code, 1 a tie, 2 a win of the second.
-    """
+    """Return four arrays: by pair, the design rows of θ of its first and of its second contestant;
+    by battle, its pair and its outcome (0: the first won, 1: tie, 2: the second won)."""
     played = np.flatnonzero(data.matches)
     place = np.zeros(len(data.names), np.int64)
     place[played] = np.arange(len(played))
@@ -207,12 +204,10 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
 
 
 def _finite_rao_kupper(data: Battles) -> Floats | None:
-    """Return a basis of the parameter combinations with a finite estimate; None if all combinations
-    have one.
+    """Return a basis of the parameter combinations whose estimate is finite; None if all are.
 
-    The likelihood of Rao–Kupper diverges along the same directions as Davidson's with ln ν = η/2:
-    in the limit a win requires d ≥ η, a tie η ≥ |d|, with d = θ_i − θ_j. So the basis is computed
-    from Davidson's model.
+    It is computed from Davidson's model, which becomes infinite in the same directions, with η in
+    place of 2·ln ν.
     """
     span = conditional_logit.finite_directions(_davidson_problem(data, True))
     if span is None or not span.shape[1]:
@@ -223,7 +218,8 @@ def _finite_rao_kupper(data: Battles) -> Floats | None:
 
 
 class _RaoKupperLikelihood:
-    """Likelihood of counts [pair, (i wins, tie, j wins)] in β = (contrasts of θ, η), η = ln κ."""
+    """Likelihood of the parameters β = (contrasts of θ, η = ln κ), given counts [pair, (i wins,
+    tie, j wins)]."""
 
     def __init__(self, gap: Floats) -> None:
         # P(i wins) = σ(a), P(j wins) = σ(b), P(tie) = σ(a)σ(b)(e^{2η} − 1); a = d − η, b = −d − η.

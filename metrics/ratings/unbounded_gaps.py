@@ -22,7 +22,7 @@ from metrics.ratings.battles import Floats, Ints, PairCounts
 from metrics.ratings.bradley_terry_fit import component_labels, fit_strengths
 
 LOWER_TAIL: Final = 0.025
-"""Tail probability at the lower end of a two-sided 95 % interval whose upper end is infinite."""
+"""Error probability of a lower limit: that of one end of a two-sided 95 % interval."""
 MAX_GAP_LOGITS: Final = 40.0
 """Largest gap, in logits, that is searched: beyond it win probabilities are numerically 0 or 1."""
 _RIDGE: Final = 1e-7
@@ -63,11 +63,10 @@ class GapLimits:
         """Return the lower limit, in logits, of a gap that has no upper limit; None if the gap has
         no lower limit either.
 
-        A gap d is excluded if the battles are less than 2.5 % as likely under the best fit with
-        that gap as under the best fit with any gap. For two contestants and n wins this is the
-        exact limit, a win probability of .025^(1/n). Battles of one item count as one: the
-        log-likelihood is divided by the mean number of battles per item between the contestants
-        that lost all these battles and the others.
+        A gap is excluded if the battles are less than 2.5 % as likely under the best fit with this
+        gap as under the best fit of all. For two contestants and n wins the limit is exact: a win
+        probability of .025^(1/n). As battles of one item are not independent, the log-likelihood is
+        divided by the mean number of battles per item (`_battles_per_item`).
         """
         if (above, below) not in self._cache:
             self._cache[above, below] = self._compute_lower_limit(above, below)
@@ -97,8 +96,8 @@ class GapLimits:
 
 
 def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
-    """Mean number of battles per item between the contestants in `lower`, who lost all these
-    battles, and the other contestants."""
+    """Mean number of battles per item between a contestant in `lower` and one outside, who won all
+    these battles."""
     across = lower[counts.low] != lower[counts.high]
     entries = across[counts.pair]
     times = counts.multiplicity[counts.kind]
@@ -158,8 +157,8 @@ class _ProfileLikelihood:
 
 
 def _best_log_likelihood(counts: PairCounts) -> float:
-    """Largest possible log-likelihood, with infinite gaps between groups of which one won every
-    battle against the other. Only battles within the groups contribute."""
+    """Largest possible log-likelihood. Gaps are infinite between groups of which one won every
+    battle against the other, so only battles within groups contribute."""
     label: Ints = component_labels(counts, strong=True)
     within = label[counts.low] == label[counts.high]
     inside = _select_pair_counts(counts, within)

@@ -2,10 +2,10 @@
 pay for.
 
 With few comparisons the budget pays for an expensive rule, with many only for a cheap one. The plan
-starts with the rule "one call" of a judge: the verdict of a single call. Each further rule must
-agree significantly more often than the step before it. A rule other than "one call" also requires
-that a remedy is recommended for its judge, so that plan and recommendation never contradict each
-other. All agreements are measured on items that were not used to choose the rule.
+is a list of rules, each more expensive and significantly better than the one before; the first is
+usually "one call" of a judge (the verdict of a single call). Another rule can enter only if a
+remedy is recommended for its judge, so that plan and recommendation do not contradict each other.
+All agreements are measured on items that were not used to choose the rule.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class BudgetPlan:
 
 @dataclass(frozen=True, eq=False)
 class _Option:
-    """A rule that may enter the plan, with the held-out credit of each item. `advised` is the cell
-    whose recommendation is this rule; None for any other rule."""
+    """A rule that may enter the plan. `credits` has the held-out credit of each item
+    (recommendation.py); `advised` is the cell that the rule is recommended for, else None."""
 
     rule: Rule
     cost: float
@@ -88,11 +88,8 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
 
 
 def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Option]:
-    """List the rules that may enter the plan, cheapest first.
-
-    They are, for each cost that occurs, one call of the best judge with this cost or less, and the
-    rules of every judge for whom a remedy helps.
-    """
+    """List the rules that may enter the plan, cheapest first: "one call" of the best judge up to
+    each cost, and the rules of every judge for whom a remedy is recommended."""
     cells = [k for k, cell in enumerate(study.cells) if cell in costs]
     singles = [single_rule(study.grid, cell) for cell in cells]
     options = list(_best_by_cost(study, singles, costs))
@@ -141,11 +138,11 @@ def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> 
 
 
 def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Option]:
-    """Choose the steps of the plan: from the cheapest option to the most expensive, each that is
-    significantly better than the step before.
+    """Choose the steps of the plan: go through the options from the cheapest on, and take each that
+    is significantly better than the last step.
 
-    The recommended rule of a judge replaces one call of that judge, as its gain over one call is
-    significant. A rule also replaces earlier steps that cost at least as much as the rule.
+    Instead of "one call" of a judge, the rule recommended for this judge is taken if it costs no
+    more. Earlier steps that do not cost less than the new one are removed.
     """
     advised = {one.advised: one for one in options if one.advised is not None}
     steps: list[_Option] = []

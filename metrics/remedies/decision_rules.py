@@ -28,11 +28,11 @@ FOLDS: Final = 5
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Probabilities that a rule decides for the contestant whose name sorts first, and for the
-    second.
+    """Probabilities, by comparison, that a rule decides for the first contestant (in alphabetical
+    order) and for the second; nan if a verdict is missing.
 
-    The remaining probability is that of no decision; nan if the rule lacks a verdict that it needs.
-    `chance` is the credit of an undecided comparison: 1/N among N options.
+    The remaining probability is that of no decision; `chance` is the credit for it, 1/N among N
+    options.
     """
 
     first: Floats
@@ -128,12 +128,10 @@ def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> D
 
 
 def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) -> Floats:
-    """Return the graded scores of each order, [order, comparison], minus the position and label
-    effect.
+    """Return the graded scores [order, comparison] minus the judge's position and label effect.
 
-    The effect is estimated on other items (cross-validation folds): the mean score in favour of the
-    first position, separately for each arrangement of labels. Content cancels in that mean because
-    every comparison enters in both orders.
+    The effect is the mean score in favour of the first position, for each arrangement of labels, on
+    the items of the other folds. Content cancels in it, as every comparison is used in both orders.
     """
     side = np.array([[1.0], [-1.0]])
     effect = _effect_on_other_items(graded * side, labels, items % FOLDS)
@@ -141,8 +139,8 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
 
 
 def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
-    """Return, for each call, the mean graded score in favour of the first position, over calls with
-    the same arrangement of labels on the items of the other folds; 0 if there are none."""
+    """Return, for each call, the mean of `slot` (graded score in favour of the first position) over
+    the calls with the same arrangement of labels in the other folds; 0 if there are none."""
     whole = np.isfinite(slot).all(axis=0)
     group = (labels.astype(np.int64) + 1) * FOLDS + fold
     size = int(group.max(initial=0) // FOLDS + 1) * FOLDS
@@ -194,12 +192,12 @@ def round_robin(verdicts: Sequence[Values]) -> Decisions:
 
 
 def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
-    """Decide like `pooled_orders`, but by one human vote for the `share` of comparisons with the
-    highest order entropy.
+    """Decide like `pooled_orders`, but by one human vote for a `share` of the comparisons: first
+    those whose two verdicts differ.
 
-    With two verdicts the order entropy is one bit if they differ and zero if not. If only a part of
-    the comparisons with equal entropy is needed, each is sent to people with equal probability.
-    `votes` are the shares of votes for each answer; nan without votes.
+    If these are more than the share, each is sent to people with the same probability; if fewer,
+    the rest of the share comes from the other comparisons in the same way. `votes` are the shares
+    of votes for the first and for the second contestant; nan without votes.
     """
     pooled = pooled_orders(verdicts)
     differs = (verdicts[0] != verdicts[1]).astype(np.float64)
@@ -211,12 +209,8 @@ def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> 
 
 
 def _top_share(entropy: Floats, share: float) -> Floats:
-    """Probability that each comparison belongs to the `share` of comparisons with the highest
-    entropy.
-
-    `entropy` is 0 or 1 bit; of comparisons with equal entropy each is chosen with equal
-    probability.
-    """
+    """Return the probability that each comparison is sent to people (see `ask_people`); `entropy`
+    is 1 if its two verdicts differ, 0 if not, nan if it cannot be sent."""
     known = int(np.isfinite(entropy).sum())
     high = int(np.nansum(entropy))
     wanted = share * known

@@ -13,8 +13,8 @@ from studies.domain import Estimate
 
 
 def effective_votes(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
-    """Estimate the effective votes of n judges, n / (1 + (n − 1)·r), limited to 0…n; r is the mean
-    correlation between the errors of two judges."""
+    """Estimate the effective votes of n judges, n / (1 + (n − 1)·r), with r the mean correlation
+    between the errors of two judges. The interval is limited to 0 … n."""
     n = len(cells)
     return _from_errors(grid, cells, lambda r: safe_divide(n, 1 + (n - 1) * r), "votes", (0.0, n))
 

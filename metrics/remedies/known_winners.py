@@ -20,10 +20,10 @@ DESIGN: Final[TruthSource] = "known answers"
 
 
 def default_truth_source(frame: pd.DataFrame) -> TruthSource:
-    """Return the source of the better answers if the caller does not name one.
+    """Return the source of the better answers, if none is given.
 
-    The source is people's votes, unless a better answer is recorded for a comparison on which no
-    person voted: such an answer is known by design.
+    It is people's majority, except in two cases: there are no votes, or a better answer is recorded
+    for a comparison without votes. The better answers are then those known by design.
     """
     people = row_selection.people_mask(frame)
     if not people.any():
@@ -37,12 +37,11 @@ def default_truth_source(frame: pd.DataFrame) -> TruthSource:
 def known_winners(
     case: Ints, cases: int, signs: Floats, people: row_selection.Mask, truth: Floats
 ) -> Floats:
-    """Return the better answer of each comparison: +1 the contestant whose name sorts first, −1 the
-    other, 0 unknown.
+    """Return the better answer of each comparison: +1 the contestant that is first in alphabetical
+    order, −1 the other, 0 unknown.
 
-    `signs` are the verdicts of the rows in the same coding, `truth` the better answers recorded in
-    the rows (0 unknown), `people` the mask of votes. For a comparison without votes the recorded
-    better answer is returned.
+    It is the choice of more than half of the votes, or, without votes, the recorded answer. `signs`
+    (verdicts) and `truth` (recorded answers) are by row, in the same coding; `people` marks votes.
     """
     recorded = _first_recorded(case, cases, truth)
     if not people.any():

@@ -35,17 +35,18 @@ Cell = tuple[str, str]
 
 COMPARISON: Final = ("item", "comparison")
 MAX_REPEATS: Final = 9
-"""Maximum number of repeats of one order that are used."""
+"""Maximum number of calls in one order that are used, the first call included."""
 
 
 @dataclass(frozen=True, eq=False)
 class OrderGrid:
-    """Stored verdicts of every judge and prompt (a cell) on every comparison of two answers.
+    """Stored verdicts of every cell (judge and prompt) on every comparison of two answers, in the
+    coding of the module.
 
-    `graded` has scores in [−1, 1] (positive for the name that sorts first) where replies are
-    graded; `repeats` has the verdicts of repeated calls, the first call included. Each is None if
-    there are no such replies or calls. `row` is the position in the frame of one row of each
-    comparison.
+    `verdicts` and `graded` (scores from −1 to 1) are [cell, order, comparison], `repeats` (verdicts
+    of all calls, the first included) [cell, order, repeat, comparison]; `graded` and `repeats` are
+    None without graded replies or repeats. `truth` is +1 or −1 for the better answer, 0 if unknown.
+    `row` is the row number in the frame of one row of each comparison.
     """
 
     cells: tuple[Cell, ...]
@@ -92,8 +93,8 @@ class OrderGrid:
 
 
 def empty_grid(items: Ints, row: Ints) -> OrderGrid:
-    """Build a table of verdicts by comparison and order that has no verdicts, for rules whose
-    decisions are already coded as right and wrong."""
+    """Build a grid without verdicts, for rules whose decisions are already coded as "first" = right
+    and "second" = wrong."""
     n = len(items)
     return OrderGrid(
         (),
@@ -218,8 +219,8 @@ def _graded_signs(rows: _PairRows) -> Floats:
 def _cells(
     frame: pd.DataFrame, judged: Ints, judges: Sequence[str]
 ) -> tuple[tuple[Cell, ...], Ints]:
-    """Return the (judge, prompt) cells that occur, judges in the given order, and the cell of each
-    row."""
+    """Return all (judge, prompt) that occur, with the judges in the given order, and for each row
+    the index of its (judge, prompt)."""
     judge, prompt = (frame[name].astype("category").cat for name in ("judge", "prompt"))
     width = max(len(prompt.categories), 1)
     key = judge.codes.to_numpy().astype(np.int64) * width + prompt.codes.to_numpy()

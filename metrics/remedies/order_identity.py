@@ -1,9 +1,9 @@
-"""Explanation why a second order gains little: credit by the pattern of the two verdicts.
+"""Explanation why a second order gains little: credit by the two verdicts of a comparison.
 
-With half credit, adding up two orders (`pool`) has the same expected credit as one call (`single`),
-except where exactly one of the two verdicts is a tie. Of n comparisons, let r have one tie and one
-right verdict, and w one tie and one wrong verdict: then pool − single = (r − w)/(4 n). For `agree`
-(both orders must agree) the difference has the opposite sign.
+With half credit, adding up both orders (`pool`) earns on average the same as one call (`single`),
+except where exactly one of the two verdicts is a tie. If, of n comparisons, r have a tie and a
+right verdict and w a tie and a wrong verdict, pool − single = (r − w)/(4 n). For the rule `agree`
+(decide only if both orders agree) the difference is (w − r)/(4 n).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Recommended remedy of a judge, with a gain corrected for choosing the best of many rules.
 
-The best rule up to each price is chosen on half of the items and the gain of that rule over one
-call is measured on the other half. This is done for several random halves, with the two halves also
-exchanged. The price of a rule is its number of judge calls per comparison.
+The price of a rule is its number of judge calls per comparison. For each price, the best rule up to
+this price is chosen on half of the items, and its gain over one call is measured on the other half;
+the mean over several random halves, with both halves exchanged, is the *held-out* gain.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SAME_PRICE: Final = 1e-9
 
 @dataclass(frozen=True)
 class PriceGain:
-    """The best rule up to a price, and its gain on items that were not used to choose it. `credits`
-    has the credit of each item, by the rule that was best on the other items."""
+    """The best rule up to a price, and its held-out gain over one call. `credits` has the credit of
+    each item by the rule that was best on other items."""
 
     price: float
     rule: Rule
@@ -60,10 +60,10 @@ def recommend(
     further: Sequence[Rule],
     rng: np.random.Generator,
 ) -> Recommendation:
-    """Recommend the cheapest rule whose gain on held-out items is significantly above zero.
+    """Recommend the cheapest rule whose held-out gain is significantly above zero.
 
-    A recommendation also requires that at least one rule in `table` has a difference to one call
-    whose adjusted interval is above zero. `further` are rules outside `table` that can be chosen.
+    In addition, the adjusted difference to one call must be above zero for at least one rule in
+    `table`. `further` are rules outside `table` that can be recommended too.
     """
     baseline = table[0]
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]
@@ -139,11 +139,11 @@ def gains_by_price(
     unit: str = "share",
     bounds: tuple[float, float] = (-1.0, 1.0),
 ) -> list[tuple[float, int, Estimate, Floats]]:
-    """Return, for each price at which several rules can be chosen: the price, the column of the
+    """Return, for each price that at least two rules do not exceed: the price, the column of the
     best rule up to this price, its held-out gain over column 0, and the held-out credit of each
     item.
 
-    `credits` is [item, rule], sums over the cases of an item; `count` is the number of these cases.
+    `credits` is [item, rule], summed over the comparisons of an item; `count` is their number.
     """
     found = []
     for price, place, held in held_out_credits(credits, prices, rng):
@@ -158,8 +158,9 @@ def gains_by_price(
 def held_out_credits(
     credits: Floats, prices: Sequence[float], rng: np.random.Generator
 ) -> list[tuple[float, int, Floats]]:
-    """Return, for each price: the price, the column of the best rule up to this price, and the
-    credit of each item by the rule that was best on other items (mean over random halves)."""
+    """Return, for each price: the price, the column of the best rule up to this price on all items,
+    and the credit of each item by the rule that was best on other items (mean over random
+    halves)."""
     credit = np.asfortranarray(credits)
     halves = random_halves(len(credit), rng)
     chosen_on = np.concatenate([halves @ credit, (1 - halves) @ credit])
@@ -180,8 +181,8 @@ def random_halves(items: int, rng: np.random.Generator) -> Floats:
 
 
 def _held_out_credit(credit: Floats, best: Ints, held_out: Floats) -> Floats:
-    """Return the mean credit of each item over the random halves that do not contain it. Half h
-    chose the column `best[h]`; `held_out[h]` is 1 for the items outside this half."""
+    """Return the mean credit of each item over the halves that do not contain it. On half h the
+    rule in column `best[h]` was the best; `held_out[h]` is 1 for the items outside this half."""
     found = np.zeros(len(credit))
     for column in np.unique(best):
         weight = held_out[best == column].sum(axis=0) / REPETITIONS

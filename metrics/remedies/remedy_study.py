@@ -31,11 +31,11 @@ MIN_COMPLETE: Final = 0.5
 """Share of the comparisons with a known better answer that a judge must have judged in both orders.
 A judge with a smaller share is left out, because only comparisons that all judges have are used."""
 MIN_AVAILABLE: Final = 0.9
-"""If a judge's replies are graded on at least this share of comparisons, the table uses only
-comparisons with graded replies of this judge."""
+"""Share of comparisons: if a judge has graded replies on at least this share, the comparisons
+without its graded replies are left out for all judges."""
 MAX_PANEL: Final = 6
-"""Largest number of possible jury partners for which all juries of two and of three judges are
-tried."""
+"""Number of judges (a judge and its possible partners) up to which all juries of two and of three
+are tried; beyond, only the juries shown in the table."""
 
 MAX_SELECTED: Final = 100_000
 """Largest number of comparisons for which all juries of two and of three judges are tried; with
@@ -44,8 +44,8 @@ more comparisons, the best partner is known precisely enough."""
 
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
-    """Verdicts on the comparisons that all judges have in both orders, and the number of left-out
-    comparisons by reason."""
+    """Verdicts on the comparisons that all judges have in both orders. `left_out` is reason ->
+    number of comparisons left out, `incomplete_cells` the cells left out."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
@@ -98,8 +98,8 @@ class RemedyStudy:
 
     @cached_property
     def _single_credits(self) -> Floats:
-        """Credit of one call of every cell, summed by item; the last column is the number of
-        comparisons."""
+        """Credit of the rule "one call", as [item, cell], summed over the item's comparisons; the
+        last column is the number of comparisons."""
         return credit_totals(
             self.grid, [single_rule(self.grid, cell) for cell in range(len(self.cells))]
         )
@@ -111,8 +111,7 @@ class RemedyStudy:
     def partners(self, cell: int) -> list[int]:
         """List other judges with the same prompt as possible jury members, best first.
 
-        Significantly better judges are left out: using such a judge alone would be the remedy, and
-        `other_judges` lists them.
+        Judges that are significantly better alone are left out: using one of them is no jury.
         """
         panel = self.panel(self.cells[cell][1])
         return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
@@ -122,8 +121,8 @@ class RemedyStudy:
         return bool(graded_curve(self.grid, cell))
 
     def curve_panel(self, cell: int) -> list[int]:
-        """List the cell and its two best partners, whose votes give the risk-coverage curve if
-        there are no graded scores."""
+        """List the jury whose votes give the risk-coverage curve of a cell without graded scores:
+        the cell and its two best partners."""
         return [cell, *self.partners(cell)[:2]]
 
     def risk_curve(self, cell: int) -> list[CoveragePoint]:
@@ -163,8 +162,8 @@ class RemedyStudy:
         return found
 
     def further_rules(self, cell: int, shown: Sequence[Rule]) -> list[Rule]:
-        """List the rules of juries with this judge that can be recommended although they are not
-        in `shown`."""
+        """List the rules of further juries with this judge that can be recommended but are not in
+        `shown`; none if there are too many judges or comparisons."""
         others = self.partners(cell)
         if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
             return []
@@ -199,8 +198,8 @@ class RemedyStudy:
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
 
     def jury_table(self, cells: Sequence[int]) -> list[RuleEstimate]:
-        """Estimate the rule "one call" of the best member, then the rules of a jury, as one
-        family."""
+        """Estimate the rules of a jury, after "one call" of its best member, with which they are
+        compared."""
         best = max(cells, key=lambda cell: self._single_agreement(cell))
         baseline = single_rule(self.grid, best)
         return estimate_rules(self.grid, [baseline, *jury_rules(self.grid, cells)], _generator())
@@ -224,9 +223,9 @@ def study_remedies(
 ) -> RemedyStudy:
     """Select the comparisons with a known better answer that every judge has judged in both orders.
 
-    Judges that have both orders on less than half of all comparisons with a known better answer are
-    left out and listed. If nearly all replies of a judge are graded, comparisons without graded
-    replies are left out too.
+    Judges with both orders on less than half of these (MIN_COMPLETE) are left out first. If nearly
+    all replies of a judge are graded (MIN_AVAILABLE), comparisons without its graded replies are
+    left out too.
     """
     grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0
@@ -257,8 +256,8 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
 
 
 def _graded_mask(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
-    """Mask of the comparisons with graded replies from every cell whose replies are nearly all
-    graded. Cells with graded replies on a share of comparisons below MIN_AVAILABLE are ignored."""
+    """Mask of the comparisons with graded replies in both orders, from every cell that has these on
+    at least the share MIN_AVAILABLE of the `known` comparisons."""
     keep = np.ones(grid.size, bool)
     if grid.graded is None:
         return keep

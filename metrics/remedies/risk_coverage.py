@@ -20,8 +20,8 @@ MARGINS: Final = tuple(round(0.05 * step, 2) for step in range(21))
 
 @dataclass(frozen=True)
 class CoveragePoint:
-    """Share of comparisons decided, and share of right decisions among these, if at least this
-    margin (of scores or votes) is required."""
+    """Share of comparisons decided, and share of right decisions among these, if a decision
+    requires at least this margin (of scores or votes)."""
 
     margin: float
     decided: Estimate

@@ -19,7 +19,8 @@ from studies.frames.frame import TIE
 
 @dataclass(frozen=True, eq=False)
 class _OrderSets:
-    """Choices of complete order sets among N options, with the true best option of each set."""
+    """Choices in complete order sets of more than two options: by row, the order set (`group`), the
+    chosen and the best option."""
 
     rows: pd.DataFrame
     group: Ints
@@ -35,10 +36,10 @@ class _OrderSets:
 def rotation_tables(
     frame: pd.DataFrame, rng: np.random.Generator
 ) -> dict[Cell, list[RuleEstimate]]:
-    """Estimate the rules `single` and `rotations` for each judge and prompt that chose among
-    options.
+    """Estimate the rules `single` (one call) and `rotations` (most frequent choice over all
+    rotations), for each judge and prompt that chose among more than two options.
 
-    Only order sets with a known best option and all rotations read count; an undecided comparison
+    Only comparisons with a known best option and a verdict in every order count; an undecided one
     has the credit 1/N.
     """
     frame = row_selection.select_rows(frame, (frame["options"] > 2).to_numpy())

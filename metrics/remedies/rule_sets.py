@@ -128,8 +128,8 @@ def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
 
 
 def jury_rules(grid: OrderGrid, cells: Sequence[int], picked: bool = False) -> list[Rule]:
-    """List the rules over several judges: both orders of each judge, one order of each judge, and a
-    single judge that changes from item to item."""
+    """List the rules of a jury: judges take turns ("round-robin"), one call of each judge
+    ("opposite" for two judges, else "jury"), both orders of each judge ("jury-both")."""
     verdicts = [grid.verdicts[cell] for cell in cells]
     members = tuple(grid.cells[cell] for cell in cells)
     found = {

@@ -23,15 +23,14 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 2
-"""A rule that lacks replies on some comparisons is estimated only if the other comparisons are on
-at least this many items."""
+"""Number of items with replies below which a rule that lacks other replies is left out."""
 SAME_CREDIT: Final = 1e-9
 
 
 @dataclass(frozen=True)
 class AgreementCredit:
-    """Mean half credit (agreement) as the measure whose paired differences between rules are
-    estimated."""
+    """The agreement (mean half credit) as a measure, so that differences between rules are
+    estimated like other contrasts."""
 
     name: str = "agreement"
     unit: str = "share"
@@ -70,11 +69,11 @@ class RuleEstimate:
 def estimate_rules(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> list[RuleEstimate]:
-    """Estimate rules on the comparisons of an order grid; the first is the rule "one call".
+    """Estimate rules on the comparisons of an order grid; the first must be the rule "one call".
 
-    A rule that lacks replies on some comparisons is compared with one call on the remaining
-    comparisons, and a note states their number. Such rules, and rules that ask people (a vote is no
-    judge call), are not in the family of the adjustment.
+    A rule that lacks replies on some comparisons is compared with one call on the others, and a
+    note says how many these are. Such rules, and rules that ask people, are not in the family for
+    which intervals are adjusted.
     """
     baseline = rules[0]
     base = baseline.decisions.credit(grid.truth)
@@ -99,8 +98,8 @@ def estimate_rules(
 
 @dataclass(frozen=True, eq=False)
 class _RuleTotals:
-    """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical size of a
-    difference in credit to one call, such as 1/4 for `pool`."""
+    """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical size of
+    its differences in credit to one call, such as 1/4 for `pool`."""
 
     rule: Rule
     sums: Floats

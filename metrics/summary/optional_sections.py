@@ -43,8 +43,8 @@ from metrics.win_rates.precision_plan import precision_plan
 from studies.domain import Estimate
 
 MAX_PRECISION: Final = 8
-"""Maximum number of contestants up to which variance components are computed for each; with more,
-only for the one with the highest win rate."""
+"""Number of contestants above which variance components are computed only for the one with the
+highest win rate."""
 
 Json = dict[str, Any]
 
@@ -66,8 +66,8 @@ def _grade(frame: pd.DataFrame) -> Json:
 
 
 def _grade_extras(rows: pd.DataFrame) -> Json:
-    """Return pooled entropy, accuracy, contradictions and share of the unrelated option, if
-    computable."""
+    """Return the entropy of all slots picked, the accuracy, the share of choices that contradict
+    the grades, and the share of the unrelated option; what cannot be computed is left out."""
     found = {
         "pooled_entropy": SLOT_ENTROPY.of(rows),
         "accuracy": ACCURACY.of(rows),
@@ -96,8 +96,8 @@ def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _place_effects(frame: pd.DataFrame) -> Json:
-    """Return number of options -> effect of each position, and the effects of labels, from one
-    conditional logit fit."""
+    """Return number of options -> effect of each position, and "labels" -> effect of each label,
+    for choices among more than two options."""
     if not (frame["options"] > 2).any():
         return {}
     model = fit_choice_model(frame, least=3)
@@ -137,13 +137,12 @@ def _factuality(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _agreement(frame: pd.DataFrame) -> Json:
-    """Return agreement with people by judge, of each voter with the others, and of every two
-    judges.
+    """Build the section on agreement.
 
-    Keys: people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts;
-    pairs -> a -> b -> share, κ and α; among_people: people with people; voter_pairs -> a -> b -> …;
-    annotators: judges in place of a person; merged_orders -> judge -> agreement of the judge with
-    people if both orders are merged.
+    Keys: people -> judge -> agreement with people; always_tie: that of a judge that always answers
+    "equal"; voters -> person -> measures; judges -> a -> b -> share of equal verdicts; pairs -> a
+    -> b -> share, κ and α; merged_orders -> judge -> agreement with people if both orders are
+    merged; alignment (`_alignment`); and the keys of `people_sections`.
     """
     result: Json = {}
     human = row_selection.people_mask(frame)

@@ -56,13 +56,13 @@ def tie_model_table(frame: pd.DataFrame) -> Json:
 
 
 def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
-    """Compute, for contestants next to each other in the ranking, the sample size that separates
-    them and the present precision.
+    """Return "A − B" -> planning values, for each two contestants next to each other in the
+    ranking.
 
-    For each such pair: the number of battles needed to distinguish their observed difference from
-    none with 80 % power, given their tie rate and design effect; the half-width of the interval of
-    their gap, now and with twice the verdicts; the e-value against "no difference", with one vote
-    per item. It may be checked at any time; from 20 on the difference is significant.
+    The values are: battles needed to detect the observed difference with 80 % power, given tie rate
+    and design effect; half-width of the interval of the rating gap, now and with twice the
+    verdicts; e-value against "no difference", with one vote per item. The e-value may be checked at
+    any time; from 20 on the difference is significant.
     """
     pairs = row_selection.select_pairs(frame)
     return {
@@ -74,11 +74,8 @@ def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
 
 @dataclass(frozen=True)
 class NeighbourEvidence:
-    """Votes of the items on two contestants next to each other in a ranking (one vote per item),
-    and the e-value of these votes against equal strength.
-
-    The e-value may be checked at any time.
-    """
+    """Evidence that one contestant is better than the next in a ranking: of `votes` items with a
+    winner, `above` won `won`. The e-value against equal strength may be checked at any time."""
 
     above: str
     below: str
@@ -90,8 +87,9 @@ class NeighbourEvidence:
 def neighbour_evidence(
     frame: pd.DataFrame, names: Sequence[str], most: int
 ) -> list[NeighbourEvidence]:
-    """Return, for the first `most` pairs of neighbours in a ranking, evidence that the upper one
-    is better. Pairs for which no item has a winner are left out."""
+    """Return the evidence for neighbours in the ranking `names`, best first. Only the first `most`
+    pairs of neighbours are considered; of these, pairs for which no item has a winner are left
+    out."""
     pairs = row_selection.select_pairs(frame)
     found = []
     for above, below in list(pairwise(names))[:most]:
@@ -143,8 +141,8 @@ def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.flo
 
 
 def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
-    """Count the items won by `name` and the items decided. Each item counts once: both orders are
-    merged first, then the judges."""
+    """Count the items won by `name`, and the items with a winner. For each item, both orders are
+    merged first, then all judges are added up."""
     rows = counting_rules.outcome_rows(met, "majority")
     if len(rows) == 0:
         return 0, 0
@@ -153,8 +151,9 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
 
 
 def order_table(frame: pd.DataFrame) -> Json:
-    """Return "first" or "second" (as the plan lists the two orders of a pair) -> contestant ->
-    rating from the verdicts in this order alone; empty unless both orders were judged."""
+    """Return the ratings from the verdicts in one order alone: {"first": …, "second": …} ->
+    contestant -> rating. "first" is the order that comes first in the plan. Empty unless both were
+    judged."""
     one, two = leaderboards_by_order(row_selection.select_pairs(frame))
     if one is None or two is None:
         return {}

@@ -153,8 +153,9 @@ def _juries(study: RemedyStudy, inputs: RemedyInputs) -> Json:
 
 
 def _default_juries(study: RemedyStudy, panel: Sequence[int]) -> list[tuple[list[int], bool]]:
-    """List the default juries as (cells, whether the members were selected by agreement): all
-    judges, and the three with the highest agreement (both orders added up)."""
+    """List the juries computed by default, as (cells, whether the members were selected by
+    agreement): all judges in `panel`, and if these are more than three, the three with the highest
+    agreement."""
     juries = [(list(panel), False)] if len(panel) > 1 else []
     if len(panel) > 3:
         juries.append((study.best_cells(panel)[:3], True))

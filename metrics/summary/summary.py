@@ -42,12 +42,10 @@ CONTRASTED_MEASURES: Final = (
 )
 ELO_ORDERS: Final = 100
 ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
-"""(maximum number of verdicts, bootstrap rounds) of online Elo. A pass takes one step per battle,
-so large frames have half the rounds; the `method` of each rating states the number."""
+"""Bootstrap rounds of online Elo, as (largest number of verdicts, rounds)."""
 
 MAX_CONTRASTS: Final = 60
-"""Largest family of contrasts that is in the summary; on the page, readers can select contrasts
-from larger families."""
+"""Number of contrasts above which a family is left out of the section `contrasts`."""
 
 WITHOUT_SUSPECTS: Final = "without_suspects"
 QUICK_NOTE: Final = "quick: one pass in plan order, no band and no interval"
@@ -66,15 +64,17 @@ def summarise_frame(
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None,
     remedies: RemedyInputs | None = None,
 ) -> Json:
-    """Compute all measures of a frame as JSON types; with `by` also for every cell, nested.
+    """Compute all measures of a frame as JSON types: section -> values.
 
-    Judges and prompts are pooled (without people's votes, unless there are no other verdicts); the
-    sections `position` and `grade` are by judge and prompt. If `combine` or `unreadable` is not
-    the default, the section `protocol` has the numbers by that counting rule. `quick` plays
-    online Elo once, in plan order: its range and interval are null, with a note. If judgements
-    contain a suspected injection, `without_suspects` has the numbers without them. With `checks`
-    (people's verifications, by item) there is a section `verification`. If better answers are known
-    there is a section `remedies`; the argument `remedies` adds facts about the study.
+    Ratings and win rates pool all judges and prompts, without people's votes (unless there are no
+    other verdicts). Further sections depend on the arguments:
+    - `by`: "by" has the measures of every cell, nested by the columns `by`.
+    - `combine`, `unreadable`: if not the default, "protocol" has the numbers by this counting rule.
+    - `quick`: online Elo is played once, in plan order, without range and interval.
+    - `checks` (people's verifications, by item): "verification".
+    - `remedies`: facts about the study for "remedies", a section if better answers are known.
+
+    If answers are suspected of injection, "without_suspects" has the numbers without them.
     """
     rng = rng or np.random.default_rng(SEED)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
@@ -256,8 +256,7 @@ def _option_counts(rows: pd.DataFrame) -> list[int]:
 
 
 def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.OrderTest]:
-    """Run the within-item permutation test for each number of options above two; for pairs the test
-    equals the sign test."""
+    """Run the permutation test for each number of options above two ("permutation_3", …)."""
     return {
         f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
         for n in _option_counts(rows)
@@ -266,8 +265,8 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 
 
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Split the entropy of the verdict V into E[H(V | order)] and I(V; order), which is due to the
-    order. Empty unless every order was repeated."""
+    """Return the parts of `split_entropy_by_order`, with the prefix "entropy_"; empty if no
+    comparison was repeated in every order."""
     parts = split_entropy_by_order(rows)
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 

@@ -36,15 +36,16 @@ NO_VERDICT_STATUSES: Final = ("unreadable", "empty", "refusal", "filtered", "tru
 def outcome_rows(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> pd.DataFrame:
-    """Return the outcomes that a win rate counts, one row each; `pick` refers to the slots of that
-    row.
+    """Return the outcomes that a win rate counts, one row each; `pick` is a slot in the order
+    `shown` of the same row. `combine` is one of:
+    - pooled: every readable verdict of every order is an outcome.
+    - strict: one outcome per comparison; a win needs both orders, anything else is a tie.
+    - majority: the same, but a win and a tie is a win.
+    - graded: as majority, but if both replies are graded, the sign of the mean score decides.
+    - the name of a remedy: see `remedy_outcomes`.
 
-    Values of `combine`: pooled: every readable verdict of every order. strict: one outcome per pair
-    and judge; a win needs both orders, anything else is a tie. majority: a win and a tie is a win.
-    strict and majority need both orders read (if only one order was planned, its verdict counts).
-    graded: as majority, but if both replies are graded the sign of their mean score decides. Any
-    other value is a remedy (`remedy_outcomes`). `unreadable="tie"` counts unreadable replies as
-    ties, which is VisIT-Bench's rule.
+    strict, majority and graded leave out a comparison that lacks a verdict in one of its planned
+    orders. `unreadable="tie"` counts unreadable replies as ties (VisIT-Bench's rule).
     """
     check_rule(unreadable, get_args(UnreadableRule))
     frame = _unreadable_as_ties(frame) if unreadable == "tie" else frame
@@ -98,11 +99,8 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
 
 
 def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
-    """Return the answer that the mean graded score of a comparison's orders favours, as a slot in
-    the comparison's first row.
-
-    If a reply is not graded, the pick is `otherwise`. Repeats of an order are averaged.
-    """
+    """Return, for each comparison, the answer that the mean graded score of its orders favours, as
+    a slot in the comparison's first row; `otherwise` if a reply is not graded."""
     group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     shown = rows["shown"].cat.codes.to_numpy()
     same = shown == shown[row_selection.first_rows(group, groups)][group]

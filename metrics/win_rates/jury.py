@@ -38,12 +38,11 @@ class JuryResult:
 def decide_jury(
     frame: pd.DataFrame, combine: CombineRule = "strict", unreadable: UnreadableRule = "exclude"
 ) -> JuryResult:
-    """Decide each case (two answers to one item) by strict majority of all judges, the panel: one
-    answer, the other, or a tie.
+    """Decide each case (two answers to one item, with one prompt) for one of the answers or a tie,
+    if more than half of all judges (the panel) chose it.
 
-    A judge without a verdict still counts in the size of the panel. An undecided case counts as
-    missing, not as a tie: it lowers the coverage and widens the bounds. Prompts that only score
-    have no cases.
+    A judge without a verdict counts in the size of the panel. Undecided cases are not ties: they
+    lower the coverage and widen the bounds.
     """
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     frame = row_selection.select_pairs(row_selection.select_rows(frame, ~frame["noise"]))
@@ -123,12 +122,11 @@ def _win_rate_bounds(
 
 
 def effective_judges(frame: pd.DataFrame) -> float | None:
-    """Estimate to how many independent judges the panel is equivalent: K/(1 + (K − 1)·r) for K
-    judges.
+    """Estimate the number of independent judges that K judges are worth: K/(1 + (K − 1)·r).
 
-    r is the mean correlation of two judges' signed verdicts (win 1, tie 0, loss −1, both orders
-    averaged) over the cases both have; at least 0. None for fewer than two judges, or if no two of
-    them vary on common cases.
+    r is the mean correlation between two judges' verdicts (win 1, tie 0, loss −1, averaged over
+    orders) on their common cases, at least 0. None for fewer than two judges, or if no correlation
+    can be computed.
     """
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     rows = row_selection.select_pairs(row_selection.select_picks(frame))

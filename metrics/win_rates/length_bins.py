@@ -41,8 +41,8 @@ class LengthEffect:
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
     """Estimate the length effect of the verdicts in a frame; None if lengths are not recorded.
 
-    Every verdict counts for both of its answers, so the bins are symmetric. The model is logit
-    P(win) = β·log2(ratio) without intercept: answers of equal length have equal chances.
+    In the bins every verdict counts for both of its answers. The odds ratio is from logit P(win) =
+    β·log2(length ratio), in which answers of equal length have equal chances.
     """
     rows = select_pairs(select_picks(frame))
     if rows.empty or "length_0" not in rows or "length_1" not in rows:

@@ -1,7 +1,7 @@
 """Length effects: share of wins of the longer answer, and win rates adjusted for length.
 
-The regression is descriptive: length may itself make an answer better (a mediator). Only the
-contrast of padded and precise answers in the probe set identifies a causal effect.
+Neither is causal: a longer answer may be better because it says more. Only the padded and precise
+answers in the probe set measure a causal effect of length.
 """
 
 from __future__ import annotations
@@ -58,17 +58,18 @@ LONGER_SHARE = Measure("longer", "share", _longer_tally, empty=NO_LENGTHS_NOTE)
 
 
 def length_preference(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of decisive verdicts for the longer answer, in complete order sets. Pairs
-    of equal length are left out."""
+    """Estimate the share of decisive verdicts for the longer answer, without answers of equal
+    length. The verdicts are those of complete order sets and of unknown order (or all, if no
+    comparison was planned in several orders)."""
     return estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
 
 
 def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str, Estimate]:
-    """Estimate the length-controlled win rate of each contestant against the baseline.
+    """Estimate each contestant's win rate against the baseline, as if both answers were equally
+    long.
 
-    The model is logit P(preferred) = θ + φ·tanh(Δlength/sd), with φ the effect of length; the rate
-    is σ(θ), where the length term is 0. It is the simplest form of AlpacaEval 2 (no instruction
-    difficulty), with an interval clustered by item.
+    The model is logit P(win) = θ + φ·tanh(difference of lengths/its standard deviation); the rate
+    is σ(θ). This is the simplest form of AlpacaEval 2's, without the difficulty of instructions.
     """
     rows = _pairs_with_lengths(row_selection.select_picks(frame))
     rows = row_selection.select_rows(

@@ -1,9 +1,8 @@
-"""Win rates of a running study, with bounds that hold at every look: one vote per item and model.
+"""Win rates of a running study, with bounds that hold at every moment of the run.
 
 A confidence sequence needs independent votes that do not change later. Verdicts on one item are not
-independent, so each item votes once for each contestant: with its first comparison that was read in
-all planned orders. The vote is the mean of the contestant's points over the orders (win 1, tie 1/N,
-loss 0).
+independent, so each item has one vote for each contestant: the contestant's mean points (win 1, tie
+1/N, loss 0) in its first comparison that was read in all planned orders.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from studies.domain import Estimate
 
 
 def live_win_rates(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate each contestant's mean points per item with bounds valid at every look, best first.
+    """Estimate each contestant's mean vote over items (see the module), best first.
 
     Rows are in the order of arrival; of several verdicts in one order the first counts. Contestants
     without a vote are left out.

@@ -50,8 +50,8 @@ class OwnFamilyExcess:
     excess: Estimate
     bounds: Estimate
     people_excess: Estimate
-    """P(judge agrees with people | people prefer the family's answer) − P(judge agrees | people
-    prefer the other answer), minus the same difference for outsiders."""
+    """Self-preference relative to people (see `self_preference`) of the judge, minus the mean of
+    the same value for the outsiders."""
 
 
 def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
@@ -163,8 +163,8 @@ def _points_for_own(
 def _sums_by_seat(
     points: Floats, read: row_selection.Mask, seat: Ints, seats: int, item: Ints
 ) -> Floats:
-    """Return, by item, the points, verdicts and missing verdicts of each judge, as three blocks of
-    one column per judge; `seat` is the judge of each row."""
+    """Return sums by item, in three blocks with a column for each judge: points, verdicts, missing
+    verdicts. `seat` is the column of each row's judge."""
     line = np.arange(len(points))
     columns = np.zeros((len(points), 3 * seats))
     columns[line, seat] = points

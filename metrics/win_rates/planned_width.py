@@ -27,7 +27,7 @@ _POWER_80: Final = 0.84
 
 @dataclass(frozen=True, slots=True)
 class StudySize:
-    """Numbers of items, judges, prompts, orders, repeats, and opponents of a model on one item."""
+    """Size of a planned study; `opponents` is the number of models that a model meets per item."""
 
     items: float
     judges: int = 1
@@ -37,8 +37,8 @@ class StudySize:
     opponents: int = 1
 
     def levels(self) -> dict[str, float]:
-        """Return the numbers of items, judges, prompts, orders and replies per cell, by name of the
-        source of variance. Replies per cell are repeats times opponents."""
+        """Return source of variance -> its number: items, judges, prompts, orders, and replies in
+        each combination of these (repeats times opponents)."""
         return {
             ITEM: self.items,
             JUDGE: self.judges,
@@ -58,8 +58,8 @@ class PlannedWidth:
 
 
 def assumed_components(size: StudySize, correlation: float) -> VarianceComponents:
-    """Return the variance components of a study whose verdicts on one item correlate by
-    `correlation`; all other variance is assumed to be noise."""
+    """Return assumed variance components: verdicts on one item correlate by `correlation`, all
+    other variance is noise."""
     finest = frozenset((ITEM, JUDGE, PROMPT, ORDER))
     return VarianceComponents(
         {ITEM: 1, JUDGE: 1, PROMPT: 1, ORDER: 1},
@@ -75,10 +75,9 @@ def assumed_components(size: StudySize, correlation: float) -> VarianceComponent
 def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWidth:
     """Return the expected half-width for a study of this size.
 
-    If several judges, prompts or orders are planned but the components come from one judge, prompt
-    or order, the verdicts of different judges, prompts or orders are taken as independent. If
-    repeats are planned but were not measured, the interaction of all sources is taken as noise.
-    Both assumptions give the narrowest possible interval.
+    Where the components do not suffice, the most favourable case is assumed. If several judges (or
+    prompts, or orders) are planned but only one was measured, their verdicts count as independent;
+    if repeats are planned but were not measured, the interaction of all sources counts as noise.
     """
     known, at_best, shrink = components, False, 1.0
     levels = size.levels()
@@ -101,12 +100,10 @@ def detectable_win_rate(half: float) -> float:
 
 
 def variance_sources(components: VarianceComponents, size: StudySize) -> dict[str, float]:
-    """Return source (items, orders, judges, prompts or repeats) -> its share in the variance of the
-    win rate.
+    """Return item, order, judge, prompt or repeat -> its share in the variance of the win rate.
 
-    An interaction of items with one further source counts for that source: items × judges for
-    judges. Interactions of items with several sources count for repeats, as more repeats would
-    reduce them.
+    The interaction of items with one further source counts for this source (items × judges: judge).
+    Interactions of items with several sources count for repeats, which would reduce them.
     """
     levels = size.levels()
     found: dict[str, float] = {}

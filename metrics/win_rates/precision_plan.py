@@ -45,12 +45,12 @@ class PrecisionPlan:
 
 
 def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None:
-    """Compute the precision plan of one contestant's win rate; None without enough completely
-    judged items.
+    """Compute the precision plan of one contestant's win rate; None with fewer than MIN_GRID_ITEMS
+    complete items.
 
-    The unit is the contestant's mean points over opponents, by item, judge, prompt, slot of the
-    contestant and repeat. Items without a reply in every cell are left out. Noise-floor repeats
-    enter only the variance of repeats.
+    An item is complete if every judge judged it with every prompt and with the contestant in each
+    slot; other items are left out. Points are averaged over opponents and repeats. Noise-floor
+    repeats enter only the variance of repeats.
     """
     rows = _pair_rows(frame)
     names = row_selection.contestants(rows) if len(rows) else []
@@ -82,7 +82,7 @@ def _pair_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 class _GridCells:
-    """Cell codes of rows in the grid items × judges × prompts × orders."""
+    """Rows arranged in the grid items × judges × prompts × orders (slot of the contestant)."""
 
     def __init__(self, rows: pd.DataFrame, slot: Ints) -> None:
         parts = [np.unique(rows[name].astype(str), return_inverse=True) for name in FACETS[:3]]

@@ -1,8 +1,8 @@
 """People's win rates, made more precise by a judge's verdicts without adopting the judge's bias.
 
-Prediction-powered inference with a tuned weight (Angelopoulos, Duchi and Zrnic 2023, PPI++): the
-people's mean, minus the weighted mean of the judge on the same cases, plus the weighted mean of the
-judge on all other cases.
+Prediction-powered inference with a tuned weight (Angelopoulos, Duchi and Zrnic 2023, PPI++):
+people's mean + weight·(judge's mean on the cases without votes − judge's mean on the cases with
+votes).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ RANDOM_ITEMS_NOTE: Final = "valid if the items people voted on are a random samp
 class CorrectedWinRate:
     """A contestant's win rate by people, by the judge, and by people corrected with the judge.
 
-    `weight` is the weight of the judge's verdicts; 0 means that they are not used. `bias` is judge
-    − people on the pairs both judged. `worth` is the factor by which the number of votes would have
-    to grow to give the same interval without the judge.
+    `weight` is the weight of the judge's verdicts (0: not used), `bias` judge − people on the cases
+    both judged. `worth` is the factor by which the number of votes would have to grow to give an
+    equally narrow interval without the judge.
     """
 
     people: Estimate
@@ -175,9 +175,8 @@ def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
 def _item_influence(
     cases: _ContestantCases, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Return the influence of each item on the two quantities that the correction combines:
-    people's mean, and the judge's mean on cases with votes (`both`) minus that on cases without
-    (`rest`)."""
+    """Return the influence of each item on people's mean, and on the judge's mean on cases with
+    votes (`both`) minus that on cases without (`rest`)."""
     votes = np.where(both, cases.votes, 0.0)
     verdicts = np.where(both | rest, cases.verdicts, 0.0)
     own = both * (votes - votes[both].mean()) / both.sum()
@@ -190,8 +189,8 @@ def _item_influence(
 def _corrected_interval(
     influence: Floats, centre: float, items: int
 ) -> tuple[float | None, float | None]:
-    """Wilson interval at the effective n that corresponds to the variance of `influence`. The
-    estimated weight takes one degree of freedom."""
+    """Wilson interval around `centre` at the sample size that has the variance Σ influence²,
+    corrected for few items and for the estimated weight."""
     spare = items - 2
     if spare < 1:
         return None, None

@@ -29,11 +29,10 @@ verdicts; "pooled" for rules that are not listed here."""
 
 
 def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
-    """Return the rule that can be applied to these rows: `combine`, or a simpler rule if judges or
-    a prompt are missing.
+    """Return the rule that is applied to these rows: `combine`, or a counting rule for each judge
+    alone if fewer than two judges of a jury have verdicts.
 
-    With fewer than two judges of a jury, each judge is counted alone. Without the prompt of a
-    `prompt:` rule, the same rule is applied to the prompts in the rows.
+    If the prompt of a `prompt:` rule does not occur, the rule is applied to the prompts that do.
     """
     remedy = parse_remedy(combine)
     if remedy is None:
@@ -46,9 +45,9 @@ def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
 
 
 def remedy_outcomes(frame: pd.DataFrame, remedy: RemedyName) -> pd.DataFrame:
-    """Return the outcomes of each comparison under a remedy. A comparison has several rows, equally
-    probable, if its outcome depends on chance, such as which order is asked first. `pick` is a slot
-    of its own row."""
+    """Return the outcomes of each comparison under a remedy; `pick` is a slot in the order `shown`
+    of the same row. If the outcome depends on chance, such as on which order is used, the
+    comparison has a row for each possibility; all are equally probable."""
     pair, _ = pair_orders(frame)
     rows = row_selection.select_rows(frame, pair & row_selection.evidence_mask(frame))
     rows = row_selection.select_known_order(rows)
@@ -71,8 +70,8 @@ def _own_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]
 
 
 def _one_judge_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
-    """Return the scores by which a remedy over one judge decides: an array over comparisons for
-    each equally probable outcome."""
+    """Return the scores by which a remedy of one judge decides, as arrays by comparison: one array,
+    or one for each order if the order is chosen at random."""
     verdicts = grid.verdicts[0]
     if id == "calibrated":
         return _calibrated(grid)
@@ -100,8 +99,8 @@ def _with_margin(grid: OrderGrid, margin: float) -> Floats:
 
 
 def _sum_of_orders(verdicts: Values) -> Floats:
-    """Return, for each comparison, the sum of the verdicts in its two orders, nan if one is
-    missing; if no comparison has both orders, the verdict in the order that is stored."""
+    """Return the sum of the verdicts in both orders of each comparison, nan if one is missing; but
+    if no comparison has both, the verdicts in the order that is stored."""
     if not np.isfinite(verdicts).all(axis=0).any():
         return _sum_known(verdicts, axis=0)
     return np.asarray(verdicts[0] + verdicts[1], np.float64)
@@ -158,12 +157,12 @@ def _named(rows: pd.DataFrame, judge: str) -> pd.DataFrame:
 
 
 def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.DataFrame]:
-    """Yield, for each array of scores, one row per comparison; the row's `pick` is the slot of the
+    """Yield, for each array of scores, one row per comparison, whose `pick` is the slot of the
     contestant that the score favours, or a tie.
 
-    The first array has rows in the first order, the second array in the second, and so on by turns;
-    a comparison without a row in that order has its row in the other order. A score is positive for
-    the contestant that is first by name; comparisons with the score nan have no row.
+    A score is positive for the alphabetically first contestant; a comparison with the score nan has
+    no row. Rows of the first array show the first order, rows of the second array the second, and
+    so on by turns (or the other order, if a comparison has only that).
     """
     place = _rows_by_order(rows)
     turned = pair_orders(rows)[1]
@@ -176,8 +175,8 @@ def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.
 
 
 def _rows_by_order(rows: pd.DataFrame) -> Ints:
-    """Return the position of one row of each comparison in each order, [order, comparison]. If a
-    comparison has no row in an order, the position is that of its row in the other order."""
+    """Return the row number of one row of each comparison in each order, as [order, comparison];
+    for a comparison shown in one order only, both are the same row."""
     case, cases = row_selection.group_codes(rows, COMPARISON)
     place = np.full((2, cases), -1, np.int64)
     backwards = np.arange(len(rows))[::-1]

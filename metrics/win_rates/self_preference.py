@@ -58,10 +58,10 @@ class VerdictsBesidePeople:
     def for_family(
         self, family: str
     ) -> tuple[row_selection.Mask, NDArray[Any], Ints, NDArray[Any]]:
-        """Return counts, judge, item and judge's family of each verdict on a pair with exactly one
+        """Return flags, judge, item and judge's family of each verdict on a pair with exactly one
         answer of `family`.
 
-        The four columns of counts: people prefer the family's answer and the judge agrees; people
+        The flags are four columns: people prefer the family's answer and the judge agrees; people
         prefer the family's answer; people prefer the other answer and the judge agrees; people
         prefer the other answer.
         """
@@ -99,9 +99,9 @@ def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
 def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate the bias of every judge for its own family, relative to the people's majority.
 
-    Counts verdicts on pairs with exactly one answer of the judge's family, if people prefer one of
-    the two answers; a tie picks neither. Positive values mean that the judge agrees with people
-    more often when they prefer its own family.
+    It is P(judge agrees with people, if they prefer the family's answer) − P(judge agrees, if they
+    prefer the other answer), over pairs with exactly one answer of the judge's family. A judge's
+    tie does not agree.
     """
     people = verdicts_beside_people(frame)
     if "family" not in people.rows:

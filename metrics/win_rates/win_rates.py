@@ -121,7 +121,8 @@ BLOCK_ROWS: Final = 500_000
 def _share_by_cell(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, cells: int, note: str
 ) -> list[Estimate]:
-    """Estimate the win share of each (cell, contestant), one cell after the other."""
+    """Return the win rates as a list: those of all contestants in the first cell, then in the next
+    cell, and so on."""
 
     def groups(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
         return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
@@ -131,15 +132,14 @@ def _share_by_cell(
 
 
 GroupFunction = Callable[[pd.DataFrame, Ints, Ints], Ints]
-"""Function that returns the group of each answer shown, from the rows, the row of each answer, and
-its contestant."""
+"""Function (rows, row of each answer shown, contestant of each answer) -> group of each answer."""
 
 
 def _item_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
 ) -> tuple[Ints, Floats, Floats]:
-    """Sum points and appearances for each (group, item), in blocks of rows; returns group, points,
-    appearances."""
+    """Add up the points and the number of answers shown for each (group, item); return the group,
+    the points and the number of each."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(rows))
     keys, totals, numbers = [], [], []
     for start in range(0, max(len(rows), 1), BLOCK_ROWS):

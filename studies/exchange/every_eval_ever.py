@@ -32,7 +32,7 @@ Cell = tuple[str, str, str]
 
 @dataclass(slots=True)
 class _Scores:
-    """Scores of one model by one judge with one prompt, and the question of each score."""
+    """Results of one model by one judge and prompt; `values[k]` belongs to `questions[k]`."""
 
     values: list[float] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)

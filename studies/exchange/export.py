@@ -44,7 +44,7 @@ from studies.store.store import Store
 
 _ROWS_PER_BATCH: Final = 5_000
 UNKNOWN_ORDER: Final = "unknown"
-"""Value of `order` in exported battles whose order is unknown; models are then listed by name."""
+"""Value of `order` in exported battles of unknown order; `model_a` is then the first by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _write_jsonl(store: Store, study: str, path: Path) -> int:
 
 
 def _write_parquet(store: Store, study: str, path: Path) -> int:
-    """Write Parquet with the fields of the JSON lines; a pick is a text: "0", "1", "tie"."""
+    """Write the rows of `write_json_lines` as Parquet; a pick is a text: "0", "1", … or "tie"."""
     import pyarrow as pa  # not needed for the other formats
     import pyarrow.parquet as pq
 
@@ -217,10 +217,10 @@ def _pair_verdicts(store: Store, study: str) -> Iterator[Judgement]:
 
 
 def _write_mt_bench(store: Store, study: str, path: Path) -> int:
-    """Write MT-Bench's pair file: one line per item, two models, judge, prompt and repeat.
+    """Write MT-Bench's pair file; each line has the verdicts of one judge on one pair of answers.
 
-    Each line has the verdicts in both orders, as games 1 and 2; the winner is written as `model_1`,
-    `model_2` or `tie`, never as a position. A missing or unusable verdict is written as `error`.
+    The verdicts in the two orders are games 1 and 2; repeats have lines of their own. A winner is
+    `model_1`, `model_2` or `tie`, never a position; a missing or unusable verdict is `error`.
     Prompts whose replies give only scores, and verdicts of unknown order, are left out.
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)

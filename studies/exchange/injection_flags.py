@@ -17,7 +17,7 @@ from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_suspects
 
 
 class InjectionFlags:
-    """Injection suspects of one study; methods return those shown in an ask or a judgement."""
+    """Injection suspects of one study, with methods that find those shown to a judge."""
 
     def __init__(self, store: Store, study: str) -> None:
         named = [item for item, facts in store.item_facts(study).items() if facts["suspects"]]
@@ -31,7 +31,7 @@ class InjectionFlags:
         ]
 
     def flagged_row(self, judgement: Judgement) -> dict[str, Any]:
-        """Convert a judgement to a dictionary with its injection flag and the rules that set it."""
+        """Convert a judgement to a dictionary; add whether suspects were shown, and list them."""
         found = self.suspects_shown(judgement.ask)
         listed = [{"where": one.where, "rules": list(one.rules)} for one in found]
         return {**asdict(judgement), SUSPECT_COLUMN: bool(found), SUSPECTS_FIELD: listed}

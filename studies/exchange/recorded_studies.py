@@ -21,7 +21,7 @@ from studies.store.store import Store
 
 
 def read_exported_judgements(path: Path, source: str) -> list[Judgement]:
-    """Read judgements that `python -m studies export` wrote, as verdicts of the study `source`."""
+    """Read exported judgements; give them the keys of recorded verdicts of the study `source`."""
     return assign_recorded_keys(source, first_per_ask(parse_judgements(read_table(path))))
 
 
@@ -32,7 +32,8 @@ def save_recorded_once(
     path: Path,
     prompts: tuple[PromptText, ...] = (),
 ) -> bool:
-    """Save a recorded study; return False if it was already saved from a file with this content."""
+    """Save the judgements in the file `path` as a recorded study; return False, without saving, if
+    the study was saved before from a file with the same content."""
     sha = hashlib.sha256(path.read_bytes()).hexdigest()
     if store.plan_sha(study.name) == sha:
         return False
@@ -109,8 +110,8 @@ def recorded_beside_asks(
     recorded: Sequence[Judgement],
     asks: Sequence[Ask],
 ) -> list[Judgement]:
-    """Return the recorded judgements of a study that also calls judges: the verdicts in its file,
-    stored verdicts from the same source, and the votes in its items."""
+    """Return all judgements without a call, for a study that also calls judges: `recorded`, those
+    that an earlier save stored from the same source, and the votes in `items`."""
     found = {j.ask.key: j for j in _stored_verdicts(store, study, {item.id for item in items})}
     found |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
     compared = [*asks, *(j.ask for j in found.values())]

@@ -62,7 +62,7 @@ class ShardImport:
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
-    """Import the results of asks that are in a plan of this store."""
+    """Import the results of asks that are in a plan of this store; count the other rows."""
     total = ShardImport()
     for path in shards:
         total.files += 1
@@ -74,12 +74,7 @@ def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
 def save_shards(
     store: Store, study: Study, items: Sequence[Item], folder: Path, plan_sha: str
 ) -> None:
-    """Save the shards of a folder as a recorded study, completely or not at all.
-
-    Rows are first collected in a temporary table and then written in one transaction, sorted by
-    key; in the order of the shards, nearly every row would change a different page of the store's
-    file.
-    """
+    """Save the shards of a folder as a recorded study, completely or not at all."""
     positions = count(2**40)  # rows without a position come after all others
     with _IMPORT_LOCK:
         store.writer.run(create_import_table)
@@ -88,7 +83,7 @@ def save_shards(
                 for batch in read_batches(path):
                     rows = _with_recorded_keys(_batch_rows(batch, path), study.name, positions)
                     store.writer.run(partial(insert_import_rows, rows=rows))
-            store.writer.run(
+            store.writer.run(  # sorted by key, so that neighbouring rows change the same page
                 partial(write_recorded_study, study=study, items=items, plan_sha=plan_sha)
             )
         finally:
@@ -127,8 +122,8 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
 def _with_recorded_keys(
     rows: Iterator[tuple[Any, ...]], source: str, positions: Iterator[int]
 ) -> list[tuple[Any, ...]]:
-    """Return the rows, each with the key of a recorded verdict; a row without a position in the
-    plan gets the next of `positions`."""
+    """Return the rows with the keys of recorded verdicts of the study `source`; a row without a
+    position in the plan gets the next of `positions`."""
     found, keys = [], RecordedKeyMaker(source)
     for row in rows:
         (_, item, judge, prompt, shown, labels, repeat, *rest, position, settled) = row
@@ -139,7 +134,7 @@ def _with_recorded_keys(
 
 
 class RecordedKeyMaker:
-    """Faster version of `studies.recorded_keys.recorded_key` that caches repeated parts of keys."""
+    """Maker of the same keys as `studies.recorded_keys.recorded_key`, but faster."""
 
     def __init__(self, source: str) -> None:
         self._source = source

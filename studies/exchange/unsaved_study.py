@@ -1,7 +1,6 @@
 """The judgement frame of recorded verdicts that are not saved in a store.
 
-Saving a study needs its study file, and so the packages that read YAML. A frame needs only numpy
-and pandas, so that a table or a log can be measured without these packages.
+A frame needs only numpy and pandas; saving a study would also need the packages that read YAML.
 """
 
 from __future__ import annotations

@@ -13,10 +13,7 @@ _FIELDS: Final = {"contestant", "value", "source", "time", "policy"}
 
 
 def parse_label(value: Any, where: str, contestants: Set[str] | None = None) -> AnswerLabel:
-    """Parse one label.
-
-    `contestants` are the names allowed; None allows any name, for items stored without answers.
-    """
+    """Parse one label; its contestant must be one of `contestants` (None: any name is allowed)."""
     if not isinstance(value, dict):
         raise SourceError(f"{where}: expected a list of objects, found {value!r}"[:400])
     if unknown := sorted(set(value) - _FIELDS):

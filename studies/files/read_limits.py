@@ -16,8 +16,8 @@ from studies.settings import MAX_FILE_MB, is_public
 MEGABYTE: Final = 1 << 20
 MAX_BLANK_LINES: Final = 100_000
 _RATIO_FREE_BYTES: Final = 16 * MEGABYTE
-"""Unpacked bytes up to which any compression ratio is allowed: a short text of blanks can shrink to
-a thousandth."""
+"""Unpacked size in bytes up to which the compression ratio is not limited, because even a harmless
+text of blanks can shrink to a thousandth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,15 @@ class ReadLimits:
     unpacked_bytes: int
     """Maximum size of a compressed file once it is unpacked."""
     ratio: int
-    """Maximum ratio of a gzip file's unpacked size to its size on disk; not checked up to 16 MB
-    unpacked."""
+    """Maximum ratio of unpacked to packed size of a gzip file or zip archive; not checked if the
+    unpacked size is at most 16 MB."""
     rows: int
     columns: int
     values: int
     """Maximum number of values in a Parquet file; each element of a list counts."""
     nested_texts: int
-    """Maximum number of texts inside lists in one row group of a Parquet file, if their size is
-    unknown before reading."""
+    """Maximum number of texts inside the lists of one column, in one row group of a Parquet file;
+    checked only if the size of the texts is unknown before reading."""
     archive_bytes: int
     """Maximum size of all entries of a zip archive together, once unpacked."""
     entry_bytes: int
@@ -65,14 +65,15 @@ class ReadLimits:
             )
 
     def check_unpacked(self, size: int, packed: int, name: str) -> None:
-        """Check the bytes unpacked so far; `packed` is the gzip file's size, 0 without gzip."""
+        """Raise SourceError if `size`, the bytes unpacked so far, is above a limit; `packed` is the
+        size of the gzip file, 0 without gzip."""
         if size > max(self.unpacked_bytes, self.file_bytes):
             raise unpacked_too_large(name)
         if packed:
             self._check_ratio(size, packed, name)
 
     def check_archive(self, size: int, packed: int, name: str) -> None:
-        """Check the stated size of all entries of a zip archive together."""
+        """Raise SourceError if the stated `size` of all entries of a zip archive is too high."""
         if size > self.archive_bytes:
             raise unpacked_too_large(name)
         self._check_ratio(size, packed, name)
@@ -126,10 +127,7 @@ class ReadLimits:
             )
 
     def check_depth(self, value: Any, text: str, where: str) -> None:
-        """Raise SourceError for deeply nested JSON, on which recursive code would fail.
-
-        Only a text with more brackets than the limit is examined.
-        """
+        """Raise SourceError if `value`, parsed from the JSON `text`, is nested too deeply."""
         if text.count("[") + text.count("{") <= self.depth:
             return
         level, depth = [value], 0

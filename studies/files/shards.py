@@ -62,8 +62,8 @@ class AskOutcome:
     judgement: Judgement
     attempts: tuple[CallAttempt, ...] = ()
     settled: bool = True
-    """Whether the result is final. False if the judge was stopped: the ask stays pending, and only
-    the cost of its attempts counts."""
+    """Whether the result is final. False if the judge was stopped: an import then stores only the
+    attempts and their costs, and the ask stays pending."""
     position: int | None = None
     """Index of the ask in its plan."""
 

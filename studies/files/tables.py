@@ -163,7 +163,8 @@ def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
 def _read_pieces(
     path: Path, limits: ReadLimits, take: Callable[[BinaryIO], bytes]
 ) -> Iterator[bytes]:
-    """Yield the pieces that `take` reads from a file, gzipped or not; the total size is limited."""
+    """Yield the pieces (such as lines) that `take` reads from a file, gzipped or not; raise
+    SourceError when their total size exceeds the limit."""
     total = 0
     zipped = path.suffix.lower() == ".gz"
     packed = path.stat().st_size if zipped else 0
@@ -242,8 +243,8 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
 
 
 class _CountedLines:
-    """Iterator over the lines of a file; `number` is the current line, `row_start` the first line
-    of the current row."""
+    """Iterator over the lines of a CSV file, whose rows can have several lines; `number` is the
+    current line, `row_start` the first line of the current row."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
         self._lines = lines

@@ -3,8 +3,7 @@
 `Ask.labels` lists the options of the verdict in the order offered, then the criteria of a rubric in
 the order listed. An option with a letter is stored as "B=4", a criterion as "criterion:Clarity";
 names of options and criteria contain neither "=" nor ":". In a frame, an option that is not a
-number is stored with its rank on the prompt's scale, such as "good:3", because its position in the
-request does not determine its rank.
+number also has its rank on the prompt's scale: "good:3" is the third option from below.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ class Arrangement:
     """Letter of each option; empty if replies name the options themselves instead of letters."""
     criteria: tuple[str, ...] = ()
     ranks: tuple[float, ...] = ()
-    """Rank of each named option on the scale, 1 for the lowest; empty for numbers and unknown
-    ranks."""
+    """Rank of each option on the scale, 1 for the lowest; empty if the options are numbers or the
+    scale is unknown."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,7 +98,8 @@ def parse_arrangement(labels: tuple[str, ...]) -> Arrangement:
 
 
 def _split_letters(offered: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split labels such as "B=4" into letters and options; no letters if a label has none."""
+    """Split labels into letters and options: ("A=5", "B=4") -> ("A", "B"), ("5", "4"). If a label
+    has no letter, there are no letters."""
     parts = [label.partition(LETTER_SIGN) for label in offered]
     if parts and all(sign for _, sign, _ in parts):
         return tuple(letter for letter, _, _ in parts), tuple(option for *_, option in parts)
@@ -107,9 +107,9 @@ def _split_letters(offered: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, 
 
 
 def with_ranks(labels: tuple[str, ...], scale: Sequence[str]) -> tuple[str, ...]:
-    """Add to each named option its rank on `scale`, which is listed from the lowest to the highest.
+    """Add ranks to named options: "good", "bad" on the scale "bad", "good" -> "good:2", "bad:1".
 
-    Labels stay unchanged if their options are numbers, pass and fail, or not those of the scale.
+    Numbers, pass and fail, and options other than those of the scale are returned unchanged.
     """
     one = parse_arrangement(labels)
     if one.scores or set(one.options) != set(scale) or len(one.options) < 2:

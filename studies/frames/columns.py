@@ -80,8 +80,8 @@ class NumberListColumn:
         self._parts.append(table)
 
     def table(self, width: int) -> np.ndarray | None:
-        """Return an array with one column per slot, NaN where a row has no number; None if no row
-        has a number."""
+        """Return an array with the first `width` numbers of each row, filled up with NaN; None if
+        no row has a number."""
         if not self._any:
             return None
         whole = np.full((sum(map(len, self._parts)), width), np.nan, np.float32)
@@ -105,10 +105,7 @@ class JudgementColumns:
 
     @classmethod
     def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
-        """Read the blocks of rows that the store yields.
-
-        Texts that repeat in most rows are converted once per combination instead of once per row.
-        """
+        """Read a study's rows from the blocks that the store yields."""
         self = cls.__new__(cls)
         self._prepare(no_pick)
         for block in blocks:
@@ -175,8 +172,8 @@ def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
 
 
 def _parse_distinct(joined: str) -> tuple[np.ndarray, list[Any]]:
-    """Parse JSON texts joined by ROW_SEP; return the index of each row's value among the distinct
-    values, and these values in order of first appearance."""
+    """Parse JSON texts joined by ROW_SEP; return (codes, distinct values): `values[codes[k]]` is
+    the value of the k-th text."""
     codes, texts = pd.factorize(np.asarray(joined.split(ROW_SEP), dtype=object))
     return codes, [json.loads(text) for text in texts]
 

@@ -52,12 +52,11 @@ def frame_from_rows(
     judge_families: Mapping[str, str] | None = None,
     scale_of: ScaleLookup | None = None,
 ) -> pd.DataFrame:
-    """Build the frame of a study from `Store.item_facts` and `Store.frame_rows` (or columns of
-    these rows).
+    """Build the frame of a study from `Store.frame_rows` (`rows`) and `Store.item_facts` (`items`).
 
-    This function alone converts slots to contestants and back (columns `first`, `second`, `truth`).
-    `scale_of` returns the options of a prompt from the lowest to the highest, from which named
-    levels get their ranks; empty if unknown.
+    `families` maps contestants to model families, `judge_families` maps judges to them. `scale_of`
+    returns a prompt's options from the lowest to the highest (empty if unknown), which gives named
+    options their ranks.
     """
     columns = rows if isinstance(rows, JudgementColumns) else JudgementColumns(rows, NO_PICK)
     shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
@@ -119,8 +118,8 @@ def _add_right(
     """Add two columns: whether a pick is one of the right answers, and the number of right answers
     among the options; both are −1 where no right answer is known.
 
-    Among three options or more several can be equally good, so `truth` names none of them. `narrow`
-    has the facts of each item, by item code.
+    Of three options or more, several can be equally good; `truth` is then a tie. `narrow[k]` has
+    the facts of the item with code k.
     """
     comparisons = frame["comparison"].cat
     options = [tuple(str(name).split(SEP)) for name in comparisons.categories]
@@ -165,7 +164,8 @@ def _status_column(columns: JudgementColumns) -> pd.Categorical[str]:
 
 
 class _SlotTable:
-    """Contestant code in each slot of each order of answers; -1 where an order has fewer slots."""
+    """Table with one row per order of answers and one column per slot: the code of the contestant
+    shown there, -1 if the order has fewer slots."""
 
     def __init__(self, parts: Sequence[tuple[str, ...]]) -> None:
         self.known = sorted({name for part in parts for name in part})
@@ -179,8 +179,8 @@ class _SlotTable:
         return np.asarray(self.names[shown, slot])
 
     def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
-        """Return, for each row, the slot of its contestant in its order `shown`; undefined if that
-        order does not show the contestant."""
+        """Return, for each k, the slot of `contestant[k]` in the order `shown[k]`; undefined if
+        this order does not show the contestant."""
         return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
 
 
@@ -260,11 +260,10 @@ def _truth_column(
     slots: _SlotTable,
     judges: pd.Categorical[str],
 ) -> np.ndarray:
-    """Return the slot of the truly best answer for each row; it is computed once per comparison.
-    `narrow` has the facts of each item, by item code.
+    """Return the slot of the truly best answer for each row, or TIE, or NO_PICK if it is unknown.
 
     If the truth is the majority of people, the row of a person is compared with the majority of the
-    other people, without that person's own vote.
+    other people. `narrow[k]` has the facts of the item with code k.
     """
     truth = np.full(len(item_codes), NO_PICK, np.int8)
     people = [_ItemPreferences(_parse_preferences(facts.get("human") or ())) for facts in narrow]

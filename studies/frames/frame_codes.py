@@ -18,14 +18,15 @@ frame has this column only if an item of the study has a suspect text."""
 GROUP_COLUMNS: Final = (
     "judge", "prompt", "shown", "labels", "repeat", "noise", "orders", "status", "pick", "margin",
 )  # fmt: skip
-"""Columns with few combinations of values, which the store returns as one JSON text per row."""
+"""Columns whose values the store returns together, as one JSON list per row; few such lists are
+different, and each is parsed once."""
 ROW_SEP: Final = "\x1e"
 """Separator of rows in a column's text; JSON texts never contain this control character."""
 
 
 class ColumnTexts(NamedTuple):
-    """Consecutive rows of a study's frame, with one text per column: joining values in SQLite is
-    faster than creating a Python object for each value."""
+    """Consecutive rows of a study's frame; the values of a column are joined to one text, which is
+    faster than a Python object for each value."""
 
     items: str
     """Ids of the items as JSON texts, separated by ROW_SEP."""

@@ -26,13 +26,13 @@ options."""
 
 EXPECTED_LEVEL_PREFIX: Final = "expected_level_"
 LEVEL_SPREAD_PREFIX: Final = "expected_level_spread_"
-"""Prefix of the columns with the standard deviation of each criterion's level; its expected level
-is in `expected_level_…`. Both exist only if a verdict has probabilities of levels."""
+"""Prefix of the columns with the standard deviation of each criterion's level, beside the columns
+`expected_level_…`. The frame has these columns only if a verdict has probabilities of levels."""
 
 CRITERION_LABEL_PREFIX: Final = "gold_level_"
-"""Prefix of the columns with the right level of each criterion of a rubric, numbered in the order
-in which the request lists them: the level of the label, else the mean of people's levels, else NaN.
-The frame has these columns only if a rubric has a label or was filled in by a person."""
+"""Prefix of the columns with the right levels in a rubric; `gold_level_0` is for the criterion that
+the request lists first. The right level is that of the label, else the mean of people's levels,
+else NaN. The frame has these columns only if a rubric has a label or a person filled one in."""
 
 ScaleLookup = Callable[[str], Sequence[str]]
 """Function: name of a prompt -> its options, from the lowest to the highest; empty if unknown."""
@@ -41,7 +41,7 @@ ScaleLookup = Callable[[str], Sequence[str]]
 def ranked_labels(
     columns: JudgementColumns, scale_of: ScaleLookup | None
 ) -> tuple[np.ndarray, list[str]]:
-    """Return codes and names of the column `labels`, with the ranks of named levels added.
+    """Return (codes, names) of the column `labels` with ranks added: "good" -> "good:3".
 
     Ranks depend on the prompt's scale, so equal labels of two prompts may get different names.
     """
@@ -74,9 +74,8 @@ def arrangement_of(labels: object) -> Arrangement:
 def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np.ndarray) -> None:
     """Add columns with the levels of a rubric and the expected scores of verdicts on one answer.
 
-    Such a verdict may have more numbers than the one slot shown: scores of the whole answer and of
-    each criterion, probabilities of all options. Numbers beyond the slot are removed from the slot
-    columns `score_…` and `p_…`.
+    In the rows of such verdicts, `score_0` is the score of the whole answer. The columns of the
+    other slots are emptied, and all `p_…`: their numbers belong to criteria and options.
     """
     single = (frame["options"] == 1).to_numpy()
     for prefix, first in (("score", 1), ("p", 0)):
@@ -105,9 +104,9 @@ def _add_expected_scores(
 ) -> None:
     """Add columns with expected score and standard deviation, for rubrics also for each criterion.
 
-    `shares` are the probabilities of the options from the lowest to the highest, in a rubric for
-    one criterion after the other; `known` marks the rows that have them. `parsed` has the
-    arrangement of each code of `labels`. The levels of a rubric are taken as independent.
+    Each row of `shares` has the probabilities of the options from the lowest to the highest; for a
+    rubric, those of the first criterion, then of the second, …. `known` marks the rows that have
+    them. `parsed[k]` is the arrangement with code k. The levels of a rubric count as independent.
     """
     codes = frame["labels"].cat.codes.to_numpy()
     most = max((len(one.criteria) for one in parsed), default=0)
@@ -140,13 +139,12 @@ def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
 
 
 def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.ndarray | None:
-    """Return the right verdict on the single answer shown in each row, as a number; None if no
-    answer has a right verdict.
+    """Return the right verdict on the single answer shown in each row, as a number, NaN if unknown;
+    None if no answer has a label or a vote.
 
     `labels[k]` maps contestants to labels, for item code k. An answer without a label gets the
     verdict of people (majority of pass and fail, or mean score), but not in the rows of people.
-    Pass/fail labels apply to pass/fail verdicts only, and scores to scores only, as 1 may mean pass
-    or the lowest score.
+    Pass/fail verdicts use only labels of pass and fail, scores only labels that are scores.
     """
     single = (frame["options"] == 1).to_numpy()
     if not single.any():
@@ -241,8 +239,8 @@ def add_criterion_labels(
 
 
 def _criterion_codes(frame: pd.DataFrame, places: int) -> tuple[np.ndarray, list[str]]:
-    """Return, for each row, the codes of the criteria in the order listed (−1: none), and all
-    criteria's names by code."""
+    """Return (codes, names): row k of `codes` has the criteria in the order that the request of
+    row k lists, as indexes of `names`, filled up with −1 to `places` columns."""
     labels = frame["labels"].cat
     parsed = [arrangement_of(name) for name in labels.categories]
     names = sorted({name for one in parsed for name in one.criteria})

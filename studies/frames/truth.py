@@ -33,11 +33,8 @@ def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinn
 
 
 def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> TrueWinner:
-    """Return the option that beats all others, even if the winners among the others are unknown.
-
-    Without such an option: None if the winner of any pair is unknown, else the only unbeaten
-    option, or "tie" if there are none or several.
-    """
+    """Return the option that beats each of the others. If there is none: None if the winner of any
+    pair is unknown; else the only option that no other beats; else "tie"."""
     if len(options) == 2:
         return better_answer(preferences, options[0], options[1])
     pairs = list(itertools.combinations(options, 2))
@@ -57,11 +54,10 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
 
 
 def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> tuple[str, ...]:
-    """Return the right choices: the option that beats all others, else all options not beaten.
+    """Return the right choices: the result of `best_answer`, or, if it is a tie, all options that
+    no other option beats.
 
-    Two answers can be equally good and better than all others; each is then a right choice. If no
-    option beats all others, the result is empty if the winner of any pair is unknown or if no
-    option is beaten.
+    Empty if the best answer is unknown, if no option is beaten, or if every option is beaten.
     """
     single = best_answer(preferences, options)
     if single is None or single != "tie":
@@ -75,7 +71,7 @@ def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> t
 
 
 def _pairwise_vote(preference: Preference, x: str, y: str) -> str | None:
-    """Return x, y or "tie", the outcome by one preference; None if it does not compare the two.
+    """Return the winner of x and y by one preference, or "tie"; None if it does not compare them.
 
     An answer picked out of several beats each of the others. If it is unknown which answers were
     shown, the pick beats all other answers of the item.

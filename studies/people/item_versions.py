@@ -146,7 +146,7 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
 
 
 def _link_file(partial: Path, wanted: Path) -> bool:
-    """Name the finished file by a hard link, in one step; return False if the name is taken."""
+    """Give the finished file `partial` the name `wanted` in one step; False if it is taken."""
     try:
         os.link(partial, wanted)
     except FileExistsError:
@@ -159,10 +159,8 @@ def _link_file(partial: Path, wanted: Path) -> bool:
 
 
 def _claim_and_replace(partial: Path, wanted: Path) -> bool:
-    """Create an empty file `wanted` and replace it by the finished file; False if `wanted` exists.
-
-    Used on disks without hard links.
-    """
+    """Rename the finished file `partial` to `wanted` on a disk without hard links; False if the
+    name is taken. An empty file reserves the name first."""
     try:
         wanted.open("x").close()
     except FileExistsError:

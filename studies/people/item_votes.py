@@ -34,11 +34,11 @@ def votes_as_judgements(
 ) -> list[Judgement]:
     """Convert the votes in items to judgements of the study `source`.
 
-    With `asks`, only votes that can be compared with a judge are converted: votes on exactly the
-    answers of an ask, and choices among these answers that follow from a ranking or from a pick out
-    of more answers (an answer to another question is worse than any). Without `asks` each vote is
-    converted as given, and a ranking as a pick of its best answer. A person's vote on an item is
-    left out if `besides` already contains a judgement of this person on the item.
+    With `asks`, a vote becomes a choice among the answers that an ask compares: a vote on exactly
+    these answers is taken as it is; a ranking, or a pick out of more answers, is converted if it
+    decides between them. Without `asks`, each vote is converted as given, and a ranking as a pick
+    of its best answer. A person's votes on an item are left out if `besides` already contains a
+    judgement of this person on the item.
     """
     compared = _comparisons_by_item(asks)
     present = {(j.ask.item, j.ask.judge) for j in besides}
@@ -109,7 +109,8 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
 
 
 def _number_repeats(votes: list[Judgement]) -> Iterator[Judgement]:
-    """Yield the votes, with repeat numbers and the number of orders in which the person voted."""
+    """Yield the votes with `repeat` (the number of earlier votes of this person in this order) and
+    `orders` (the number of orders in which this person judged the comparison)."""
     repeats: dict[tuple[object, ...], int] = defaultdict(int)
     orders: dict[tuple[str, str, OptionSet], set[tuple[str, ...]]] = defaultdict(set)
     for vote in votes:

@@ -27,7 +27,8 @@ MIN_REPEAT_GAP: Final = 5
 """Minimum number of ballots between a comparison and its repeat, so that voters do not remember
 their vote."""
 OPEN_BALLOT_SECONDS: Final = 30 * 60.0
-"""Seconds for which an open ballot counts like a vote when comparisons are assigned to voters."""
+"""Seconds for which an open ballot, since it was last shown, counts as a vote, so that others are
+given other comparisons."""
 
 
 class VoterProgress(NamedTuple):
@@ -121,16 +122,15 @@ class BallotPicker:
         )
 
     def _tie_break(self, unit: VotableComparison) -> bytes:
-        """Return a hash, seeded by study and voter, that puts comparisons in random order; faster
-        than a random generator for each comparison."""
+        """Return a hash by which comparisons are put in a random order, another for each voter."""
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
     def _order(self, unit: VotableComparison) -> tuple[str, ...]:
-        """Choose an order of the answers among the rotations of a seeded shuffle.
+        """Choose an order of the answers: one of the rotations of a seeded shuffle.
 
-        The order is the one that this voter has seen least often; of several, the one whose
-        contestants this voter has seen least often in these positions, then the one that all voters
-        have seen least often for this item, then the first rotation.
+        It is the rotation that this voter has seen least often. If several are equal, the one that
+        has its contestants in positions where this voter has seen them least often; then the one
+        that all voters have seen least often for this item.
         """
         shuffled = self._rng("order", unit.item, *unit.names).sample(unit.names, len(unit.names))
         rotations = [tuple(shuffled[k:] + shuffled[:k]) for k in range(len(shuffled))]

@@ -107,10 +107,8 @@ def _single_answers(
 def _planned_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """List the comparisons in the judges' plan, so that votes can be compared with verdicts.
-
-    Answers to another question (`@unrelated`) are left out of the comparisons shown to voters.
-    """
+    """List the comparisons in the judges' plan that fit the voting mode, so that votes can be
+    compared with verdicts; answers to another question (`@unrelated`) are removed from them."""
     found: dict[ComparisonKey, None] = {}
     for item, shown in machine_comparisons(store, study):
         names = tuple(sorted(set(shown.split(SEP)) - {UNRELATED}))
@@ -124,8 +122,8 @@ def _planned_comparisons(
 def _possible_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """List all comparisons of the study's contestants, for a plan without comparisons that fit the
-    voting mode."""
+    """List all comparisons of the study's contestants: in the mode "options" one per item, of all
+    answers, else all pairs. Used if no planned comparison fits the voting mode."""
     wanted = set(store.study(study).contestants)
     found: list[ComparisonKey] = []
     for item, names in answered.items():

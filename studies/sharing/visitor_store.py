@@ -2,9 +2,9 @@
 
 Reads: on the connections of this store the names `studies`, `runs`, `requests` and `replies` are
 views of the rows that the visitor may see, so every query is restricted, also future ones. Writes:
-triggers on the writer's connection refuse changes to studies of other owners. A judgement is stored
-once for all studies with its ask; the keys of asks to an endpoint are salted by owner, so that no
-visitor reads replies that another visitor paid for. Only runs write rows that several studies use.
+triggers on the writer's connection refuse changes to studies of other owners. Studies share the
+judgements of calls with equal keys; the key of a call to an endpoint also depends on the study's
+owner, so that no visitor reads replies that another visitor paid for.
 """
 
 from __future__ import annotations
@@ -96,10 +96,8 @@ class VisitorStore(Store):
             )
 
     def name_for_owner(self, name: str) -> str:
-        """Return the name under which this visitor saves a study.
-
-        If another visitor's study has the name, a suffix that identifies this visitor is added.
-        """
+        """Return the name under which this visitor saves a study: `name`, or, if a study that is
+        not this visitor's has it, `name` with a suffix that identifies the visitor."""
         mark = current_visitor().owner[:6]
         marked = f"{name} ({mark})"
         if not mark or name.endswith(f"({mark})") or self.owns(name):
@@ -108,7 +106,7 @@ class VisitorStore(Store):
         return marked if taken or self.owns(marked) else name
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study of this visitor; a name is taken if any visitor's study has it."""
+        """Rename a study of this visitor; `other` must not be the name of any visitor's study."""
         self.require_owner(name)
         self._cache.drop(name)
         self._unrestricted.rename_study(name, other)
@@ -168,7 +166,7 @@ class VisitorStore(Store):
 
 
 class _VisitorWriter(StoreWriter):
-    """Writer that runs each write as the visitor who queued it, since its thread has no visitor."""
+    """Writer that runs each write with the permissions of the visitor who queued it."""
 
     def run(self, work: WriteFunction) -> Any:
         visitor = current_visitor()

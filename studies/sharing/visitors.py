@@ -21,8 +21,8 @@ MIN_SECRET_CHARS: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Hashes of the browser's secret and of the link token; if both are empty, only ownerless
-    studies are visible."""
+    """A visitor: `owner` is the hash of the browser's secret, `share` that of the token in the link
+    that was opened. If both are empty, only ownerless studies are visible."""
 
     owner: str = ""
     share: str = ""

@@ -50,7 +50,7 @@ def first_text(row: Row, *columns: str) -> str:
 
 
 def parse_winner(row: Row, column: str, words: Mapping[str, Pick], where: str) -> Pick:
-    """Return the pick that `words` gives for the winner in a cell; None for an empty cell.
+    """Convert the winner in a cell to a pick by `words` (word -> pick); None for an empty cell.
 
     An unknown word is an error, because a guess would count as a verdict.
     """

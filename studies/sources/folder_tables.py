@@ -16,15 +16,15 @@ FOLDER_FORMATS: Final = {
     "arena-hard": arena_hard.matches_table,
     "judgebench": judgebench.matches_table,
 }
-"""Format -> function that recognises its files, for formats whose files are joined when a folder is
-read; for AlpacaEval only files of annotations, which contain the outputs."""
+"""Formats whose files in a folder are joined into one table -> function that recognises such a
+file. Of AlpacaEval's files only annotations are joined, which contain the outputs."""
 _PLACES: Final = ("*", "*/*", "*/*/*")
 MAX_FILES: Final = 5_000
 
 
 def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable] | None:
-    """Return the format and the joined rows of a folder's files; None if no file has one of
-    FOLDER_FORMATS."""
+    """Return the format, and the joined rows of all files of this format in a folder; None if no
+    file has one of FOLDER_FORMATS (with `format`: this format)."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
     for path in _table_files(folder):

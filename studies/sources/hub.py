@@ -27,7 +27,7 @@ from studies.spec.study import DataSpec
 
 HUB_PREFIX: Final = "hub:"
 MAX_DEFAULT_ROWS: Final = 20_000
-"""Maximum number of rows read if `data.split` has no range; `split: test[:50000]` reads more."""
+"""Number of rows that are read if `data.split` names no end; `split: test[:50000]` reads more."""
 
 _SOURCE_PATTERN: Final = re.compile(
     r"hub:(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<config>[^@]+))?(?:@(?P<revision>[^@]+))?"
@@ -146,7 +146,7 @@ def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
 
 
 def _parse_split(split: str) -> tuple[str, int, int]:
-    """Return the name of a split, and start and stop (exclusive) of its range of rows."""
+    """Return name, first row and end (exclusive): "test[10:200]" -> ("test", 10, 200)."""
     match = _SPLIT_PATTERN.fullmatch(split.strip())
     if match is None:
         raise StudyError(f"data.split: {split!r}: expected a name such as test, or test[:200]")

@@ -95,9 +95,9 @@ def join_answers(
 ) -> tuple[list[dict[str, str]], JoinReport]:
     """Return contestant -> answer for each question, and the report of the join.
 
-    If several questions have the same join key and a file has as many rows for this key, the k-th
-    question takes the k-th row; otherwise all these questions take the first row. Empty answers are
-    left out and counted.
+    `questions` are the questions' join keys: their values of the columns `on`. If several questions
+    have the same key and a file has as many rows with it, the k-th question takes the k-th row;
+    otherwise all these questions take the first row. Empty answers are left out and counted.
     """
     positions: dict[JoinKey, list[int]] = defaultdict(list)
     for position, key in enumerate(questions):

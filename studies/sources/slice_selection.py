@@ -95,8 +95,8 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 
 def _combine_checks(item: Item, field: str) -> str:
-    """Return the result of an item's checks as text: `follows` is true if all checks say so,
-    `harmful` if any does."""
+    """Return "true", "false" or "unchecked" (no checks): the field `follows` is true if all checks
+    of the item say so, `harmful` if any does."""
     if field not in ("follows", "harmful"):
         raise StudyError(
             f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"

@@ -17,7 +17,8 @@ COMBINE_RULES: Final = {
 }
 """Counting rule for the verdicts in two orders -> its label in the form."""
 REMEDY_RULES: Final = {"single": "One call", "agree": "Must agree", "pool": "Added up"}
-"""Remedies that mean the same as `pooled`, `strict` and `majority` -> their labels in the form."""
+"""Remedies that equal a counting rule -> their labels in the form: `single` is the same rule as
+`pooled`, `agree` as `strict`, `pool` as `majority`."""
 JUDGE_SEPARATOR: Final = "|"
 JURY_RULES: Final = ("jury", "jury-both", "opposite", "round-robin")
 REMEDY_PATTERN: Final = re.compile(
@@ -55,7 +56,8 @@ def is_combine_rule(value: str) -> bool:
 
 
 def parse_remedy(value: str) -> RemedyName | None:
-    """Parse the remedy in a value of `combine`; None for counting rules and REMEDY_RULES."""
+    """Parse a remedy: "jury|a|b" -> id "jury", judges a and b; None for COMBINE_RULES, REMEDY_RULES
+    and invalid values."""
     if value in COMBINE_RULES | REMEDY_RULES or not is_combine_rule(value):
         return None
     id, *judges = value.split(JUDGE_SEPARATOR)

@@ -132,7 +132,7 @@ PROTOCOL_KEYS: Final = tuple(key for key in STUDY if key.rule.protocol)
 
 
 def default_values() -> dict[str, Any]:
-    """Return the default value of each key, with nested blocks as nested mappings."""
+    """Return key -> default value; the defaults of the keys in `data` are a nested mapping."""
     top = {key.name: None if key.default is MISSING else key.default for key in STUDY}
     return {**top, STUDY.data.name: {key.name: key.default for key in DATA}}
 

@@ -104,9 +104,9 @@ def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
 def arrangements(
     options: tuple[str, ...], orders: str, rng: random.Random
 ) -> list[tuple[str, ...]]:
-    """Return the orders in which N options are shown; `orders` is the setting of the study file.
+    """Return the orders in which the options are shown; `orders` is the setting of the study file.
 
-    `rotations`: rotated right by 1, 2, … N (the last is the given order), as in Grade Score.
+    `one`: a random order; `all`: all permutations; `rotations`: all rotations, given order last;
     `williams`: Latin squares in which each option directly follows each other option equally often.
     """
     n = len(options)
@@ -146,8 +146,8 @@ def _pairs_of_item(
 
 
 def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]:
-    """Draw the items on which a newly added contestant is compared with the baseline, besides its
-    comparison with another contestant."""
+    """Draw the items on which the newly added contestant is compared with the baseline too, not
+    only with another contestant."""
     ids = sorted(
         i.id for i in items if _has_answer(i, study.baseline) and _has_answer(i, study.new)
     )

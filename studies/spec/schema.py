@@ -164,8 +164,7 @@ def _check_json(values: dict[str, Any]) -> dict[str, Any]:
 
 
 _REF: Final = "@ref"
-"""Key written instead of `$ref` until the schema is complete, since pydantic would fail to resolve
-a `$ref` that it did not write."""
+"""Key that stands for `$ref` until the schema is complete; pydantic would try to resolve `$ref`."""
 
 
 def _reference(*blocks: str, plain: str = "") -> WithJsonSchema:

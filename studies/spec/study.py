@@ -76,8 +76,8 @@ def _read_study(values: object, where: str, folder: Path) -> Study:
 
 
 def dump_study(study: Study) -> str:
-    """Write a study as YAML that `parse_study` reads, without values that its preset gives or, if
-    it has no preset, the defaults give."""
+    """Write a study as YAML, without the values that equal those of its preset (if it has no
+    preset: the defaults)."""
     import yaml  # not needed to measure a table
 
     return yaml.safe_dump(study_to_mapping(study), sort_keys=False, allow_unicode=True)

@@ -10,11 +10,11 @@ import yaml
 MAX_YAML_CHARS: Final = 500_000
 """Maximum length of a YAML text; the parser reads about 200,000 characters per second."""
 MAX_YAML_VALUES: Final = 100_000
-"""Maximum values after expanding aliases; nine lines of nine aliases each would give a billion."""
+"""Maximum number of values with all aliases expanded; a text with more is refused, since nine short
+lines of aliases can expand to a billion values."""
 
 MAX_YAML_DEPTH: Final = 100
-"""Maximum levels of lists and mappings inside each other. Python's recursion limit is no guard: a
-library may raise it, and the parser's time grows with the square of the depth."""
+"""Maximum nesting of lists and mappings; the parser's time grows with the square of the depth."""
 
 
 class YamlTooLarge(yaml.MarkedYAMLError):
@@ -23,8 +23,8 @@ class YamlTooLarge(yaml.MarkedYAMLError):
 
 
 class BoundedYamlLoader(yaml.SafeLoader):
-    """Safe YAML loader that limits the levels of nesting, and the number of values after the
-    expansion of aliases."""
+    """Safe YAML loader that raises YamlTooLarge for a text above MAX_YAML_DEPTH or
+    MAX_YAML_VALUES."""
 
     _depth = 0
 

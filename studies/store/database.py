@@ -71,7 +71,8 @@ def _add_voter_links(connection: sqlite3.Connection) -> None:
 
 
 def _add_adapted_requests(connection: sqlite3.Connection) -> None:
-    """Migration: add keys of calls sent without refused parameters, and reasoning-token counts."""
+    """Migration: add a table for calls sent without refused parameters, and a column for reasoning
+    tokens."""
     connection.execute(
         "CREATE TABLE adapted_requests (key TEXT PRIMARY KEY, adapted TEXT NOT NULL, "
         "without TEXT NOT NULL) STRICT, WITHOUT ROWID"
@@ -93,8 +94,8 @@ existing ones are never changed."""
 
 SCHEMA_VERSION: Final = 1 + len(MIGRATIONS)
 CHECKPOINT_PAGES: Final = 8000
-"""Pages of the write-ahead log (32 MB) that trigger a checkpoint. Keys are hashes, so one batch of
-rows changes about a thousand pages; with SQLite's default every commit would be a checkpoint."""
+"""Number of pages in the write-ahead log (32 MB) at which SQLite copies them to the file. A batch
+of rows changes about a thousand pages, so SQLite's default would copy them at every commit."""
 
 
 def default_store_path() -> Path:
@@ -250,10 +251,7 @@ class DatabaseWatch:
         self._stamp: FileStamp = None
 
     def check(self) -> FileStamp:
-        """Return a stamp that identifies the file at the path; restore a deleted file first.
-
-        If nothing has changed, this takes one `stat` call.
-        """
+        """Return a stamp that identifies the file at the path; restore a deleted file first."""
         now = file_stamp(self.path)
         if now is not None and now == self._stamp:
             return now

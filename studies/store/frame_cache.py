@@ -130,11 +130,8 @@ _MAKERS: Final[list[ModuleType]] = []
 
 
 def register_maker(module: ModuleType) -> None:
-    """Register a module whose code, with all its imports, produces the cached data.
-
-    The store's module calls this function, because this module cannot import the store's module
-    without an import circle.
-    """
+    """Register a module that produces cached data. If its code, or that of a module it imports,
+    has changed since, cached data is ignored."""
     if module not in _MAKERS:
         _MAKERS.append(module)
         _code_fingerprint.cache_clear()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,15 +39,29 @@ if TYPE_CHECKING:
 register_maker(sys.modules[__name__])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StudySummary:
-    """One study in the list of studies, with the numbers of planned and judged asks."""
+    """One study in the list of studies. Its asks are counted when `planned` or `judged` is read:
+    counting those of a large study takes a second."""
 
     name: str
     recorded: bool
-    planned: int
-    judged: int
     updated: float
+    _count: Callable[[], Counter[str]]
+
+    @cached_property
+    def planned(self) -> int:
+        """Number of asks; recorded verdicts and votes count only in a recorded study."""
+        return self._counts.total()
+
+    @cached_property
+    def judged(self) -> int:
+        """Number of asks with a judgement."""
+        return self.planned - self._counts["pending"]
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return self._count()
 
 
 class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQueries):
@@ -117,16 +131,16 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     def studies(self) -> list[StudySummary]:
         rows = self.read("SELECT name, recorded, updated FROM studies ORDER BY updated DESC")
-        return [self._summarise(*row) for row in rows.fetchall()]
+        return [
+            StudySummary(name, bool(recorded), updated, partial(self._count, name, bool(recorded)))
+            for name, recorded, updated in rows.fetchall()
+        ]
 
-    def _summarise(self, name: str, recorded: int, updated: float) -> StudySummary:
-        """Return a study's summary; recorded verdicts and votes count as asks only in a recorded
-        study."""
+    def _count(self, name: str, recorded: bool) -> Counter[str]:
+        """Count the asks of a study by status, in a recorded study with recorded verdicts and
+        votes."""
         found = Counter(self.counts_of_origin(name, "live"))
-        if recorded:
-            found += Counter(self.counts_of_origin(name, "recorded"))
-        planned = found.total()
-        return StudySummary(name, bool(recorded), planned, planned - found["pending"], updated)
+        return found + Counter(self.counts_of_origin(name, "recorded")) if recorded else found
 
     def study(self, name: str) -> Study:
         row = self.read("SELECT yaml FROM studies WHERE name=?", (name,)).fetchone()

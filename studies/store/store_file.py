@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from studies.errors import StoreUnusable
-from studies.store import database
+from studies.store import database, parallel_reads
 from studies.store.caching.store_cache import StoreCache
 from studies.store.database import DatabaseWatch
 from studies.store.frame_cache import cache_value, read_cached_value
@@ -20,8 +20,6 @@ from studies.store.writer import StoreWriter
 
 MIN_CACHED_SECONDS: Final = 1.0
 """Minimum seconds of a computation whose result is also cached on disk."""
-ROWS_PER_BLOCK: Final = 20_000
-"""Number of rows that one query joins into one text per column, limited to save memory."""
 Value = TypeVar("Value")
 
 
@@ -45,7 +43,7 @@ class StoreFile:
 
     @property
     def owners(self) -> Path:
-        """Folder of the lock files of live runs, which are the owners of leases."""
+        """Folder with a lock file for each live run; the runs are the owners of leases."""
         return self.path.with_name(self.path.name + "-owners")
 
     @property
@@ -75,9 +73,7 @@ class StoreFile:
         try:
             return self.read_connection.execute(sql, values)
         except sqlite3.DatabaseError as error:
-            raise StoreUnusable(
-                f"the store {self.path} cannot be read: {error}; check the file"
-            ) from error
+            raise self._unusable(error) from error
 
     @property
     def read_connection(self) -> sqlite3.Connection:
@@ -88,30 +84,20 @@ class StoreFile:
                 self._local.file = self.file_watch.check()
                 connection = self._local.connection = self._open_reader()
         except sqlite3.DatabaseError as error:
-            raise StoreUnusable(
-                f"the store {self.path} cannot be read: {error}; check the file"
-            ) from error
+            raise self._unusable(error) from error
         return connection
 
-    def plan_blocks(self, name: str) -> Iterator[tuple[int, int]]:
-        """Yield the first and last positions of blocks of ROWS_PER_BLOCK asks in a study's plan.
-
-        The reads of this thread between the first block and the last are one transaction, so that
-        all blocks are of one state of the store.
-        """
-        find = (  # positions have gaps: those of imported rows may begin at 2**40
-            "SELECT min(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
-            "AND position>?"
-        )
-        connection = self.read_connection
-        connection.execute("BEGIN")
+    def read_blocks(self, name: str, sql: str) -> Iterator[tuple[Any, ...]]:
+        """Run a query for each block of a study's plan; see `parallel_reads.read_blocks`."""
         try:
-            last = -1
-            while (first := connection.execute(find, (name, last)).fetchone()[0]) is not None:
-                last = first + ROWS_PER_BLOCK - 1
-                yield first, last
-        finally:
-            connection.rollback()  # nothing was written; a COMMIT would fail on a damaged page
+            yield from parallel_reads.read_blocks(
+                self.read_connection, self._open_reader, name, sql
+            )
+        except sqlite3.DatabaseError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: sqlite3.DatabaseError) -> StoreUnusable:
+        return StoreUnusable(f"the store {self.path} cannot be read: {error}; check the file")
 
     # ---- values computed from a version of a study -----------------------------------------
 
@@ -136,6 +122,10 @@ class StoreFile:
         """
         current = self.version(name) if version is None else version
         return self._cache.compute_once((name, *what), current, work)
+
+    def find_memoised(self, name: str, what: tuple[Hashable, ...], version: Hashable) -> Any:
+        """Return what `memoised` has computed with the same arguments; None if it has not."""
+        return self._cache.find((name, *what), version)
 
     def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
         """Return the result of `work` as `memoised` does; also cache it on disk if it took long to

@@ -22,8 +22,8 @@ class _VersionRecord(NamedTuple):
     last: int
     """Highest sequence number (seq) of the whole store at the last check."""
     own: int
-    """Sequence number (seq) in the study's version: that of its newest judgement since the first
-    check or the last save; before such a judgement, the highest of the store at that time."""
+    """Sequence number (seq) in the study's version: that of the newest judgement found for the
+    study; until one is found, the store's highest at the first check after the last save."""
 
 
 class StudyVersions:
@@ -35,11 +35,8 @@ class StudyVersions:
 
     def current_version(self, name: str, read: ReadQuery) -> StudyVersion:
         """Return the version of a study, which changes with its plan and with any of its
-        judgements.
-
-        A lock is held during the computation. Without it, the older of two parallel reads could
-        finish last, and its result would be stored.
-        """
+        judgements."""
+        # Without the lock, the older of two parallel reads could finish last and be stored.
         with self._version_lock:
             return self._read_version(name, read)
 
@@ -73,8 +70,8 @@ class StudyVersions:
 
 
 def _last_own_seq(read: ReadQuery, study: int, before: _VersionRecord) -> int:
-    """Return the highest sequence number (seq) of a study's judgements; only those since the check
-    `before` are read."""
+    """Return the highest sequence number (seq) of a study's judgements since the check `before`;
+    `before.own` if there are none."""
     row = read(
         "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
         "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",

@@ -105,7 +105,8 @@ class StoreWriter:
         return batch, False
 
     def _commit(self, batch: list[_WriteJob]) -> list[_WriteResult]:
-        """Commit a batch in one transaction; if a write fails, commit each write separately."""
+        """Commit a batch in one transaction; if a write fails, commit each write separately. If the
+        database itself fails (such as a full disk), return its error for all writes."""
         try:
             results = self._transaction(batch)
         except Exception as error:
@@ -140,10 +141,7 @@ class StoreWriter:
 
 
 def _deliver_results(batch: list[_WriteResult]) -> None:
-    """Deliver the results of a batch, waking each event loop once.
-
-    Waking a loop for every row would take as long as writing the row.
-    """
+    """Deliver the results of a batch; wake each event loop once, as waking takes long."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_WriteResult]] = {}
     for done in batch:
         if done.job.loop is None:

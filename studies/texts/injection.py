@@ -19,8 +19,8 @@ INSTRUCTION: Final = "@instruction"
 """Location name of a suspect in the question; such a suspect affects every comparison of the
 item."""
 MAX_SPANS: Final = 20
-"""Maximum number of suspicious spans reported per text. The first span flags the text; further
-spans are only highlighted."""
+"""Maximum number of suspicious spans reported per text; further spans are dropped. One span is
+enough to flag the text, the others are only highlighted."""
 _MIN_ECHO_CHARS: Final = 12
 """Minimum length of a suspicious line whose repetition in a reply counts as an echo."""
 _INVISIBLE: Final = re.compile(

@@ -27,11 +27,8 @@ _WORD: Final = r"\b"
 
 
 def _make_rule(name: str, description: str, words: str, *patterns: str) -> InjectionRule:
-    """Compile a rule; trigger `words` are separated by two spaces or a line break.
-
-    Patterns that begin with a word are joined into one, so that the start of a word is checked once
-    for all of them.
-    """
+    """Compile a rule; trigger `words` are separated by two spaces or a line break."""
+    # Patterns that begin with a word are joined, so that the start of a word is checked only once.
     at_words = [pattern.removeprefix(_WORD) for pattern in patterns if pattern.startswith(_WORD)]
     others = [f"(?:{pattern})" for pattern in patterns if not pattern.startswith(_WORD)]
     joined = "|".join([rf"\b(?=\w)(?:{'|'.join(at_words)})"] * bool(at_words) + others)
@@ -57,7 +54,8 @@ _ORDER_START: Final = (
     r"(?:(?:^|[.!?:;\n\u201c\"'(\[>*#-])[ \t*>#-]{0,4}|\b(?:please|always|simply|just|now|"
     r"must|should|have to|to only|therefore|and)\s)"
 )
-"""Pattern of the beginning of a command to the judge; "I choose this answer" is no command."""
+"""Pattern of the text before the verb of a command: the start of a sentence, or a word such as
+"please"; so "I choose this answer" is not taken as a command."""
 
 INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
     _make_rule(

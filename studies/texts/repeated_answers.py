@@ -56,7 +56,7 @@ def _question(item: Item) -> str:
 
 
 def _mark(item: Item, names: Sequence[str]) -> Item:
-    """Return the item with only these contestants recorded as giving repeated answers."""
+    """Return the item with `names` stored as the contestants whose answer to it is repeated."""
     if not names and REPEATED_META not in item.meta:
         return item
     meta = {key: value for key, value in item.meta.items() if key != REPEATED_META}

@@ -15,7 +15,8 @@ from studies.texts.repeated_answers import mark_repeated_answers
 
 @dataclass(frozen=True, slots=True)
 class LengthSummary:
-    """Lengths in words of a group of texts: median, quartiles, first and last decile."""
+    """Lengths in words of `n` texts: median, quartiles, and the first (`low`) and last (`high`)
+    decile."""
 
     name: str
     n: int

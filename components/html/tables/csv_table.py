@@ -13,15 +13,15 @@ ESTIMATE_COLUMNS: Final = ("value", "low", "high", "n", "items", "unit", "note")
 
 
 def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvTable:
-    """A table for the CSV download, as JSON for the page's script, which escapes its texts."""
+    """Dict with the columns and rows of a table, for the CSV download by the page's script."""
     return {"columns": list(columns), "rows": [list(row) for row in rows]}
 
 
 def estimates_table(
     names: Sequence[str], entries: Iterable[tuple[Sequence[CsvCell], Estimate | None]]
 ) -> CsvTable:
-    """CSV table with one row per estimate: its keys (columns `names`), value, interval, n, items,
-    unit and note."""
+    """CSV table with one row per estimate. An entry is (values of the columns `names`, estimate);
+    value, interval, n, items, unit and note of the estimate are further columns."""
     rows = [[*keys, *_estimate_values(one)] for keys, one in entries if one is not None]
     return csv_table([*names, *ESTIMATE_COLUMNS], rows)
 

@@ -28,16 +28,16 @@ class Axis:
 
 
 TickSteps = Sequence[tuple[float, float]]
-"""Pairs (distance between ticks, widest range of values for which this distance is used)."""
+"""Pairs (distance between ticks, widest axis for which it is used), from the smallest distance."""
 
 
 def round_steps(*distances: float) -> TickSteps:
-    """Pairs (tick distance, widest range for which it is used: five times the distance)."""
+    """TickSteps in which a distance is used for axes of up to five times that distance."""
     return [(distance, 5 * distance) for distance in distances]
 
 
 def steps_from(least: float) -> TickSteps:
-    """Tick distances 1, 2, 5, 10, 20, … times `least`."""
+    """TickSteps with the distances 1, 2, 5, 10, 20, … times `least`."""
     return round_steps(*(least * first * 10**power for power in range(7) for first in (1, 2, 5)))
 
 
@@ -54,9 +54,9 @@ def fit_axis(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     pad: float | None = None,
 ) -> Axis:
-    """An axis that covers all values and intervals, with ticks at round numbers. The axis also
-    covers the values `holds` and stays inside `bounds`. `text(tick)` returns the label of a tick.
-    The axis ends at ticks; with `pad`, it ends beyond the values by that share of their range."""
+    """An axis that covers all estimates with their intervals, and the values `holds`, within
+    `bounds`. Its ticks are round numbers, labelled `text(tick)`. It begins and ends at a tick; with
+    `pad`, it instead extends beyond the values by that share of their range."""
     ends = [
         float(value)
         for one in estimates
@@ -104,9 +104,9 @@ def forest_html(
     others: Sequence[float] = (),
     tip: str = "",
 ) -> Markup:
-    """HTML of one row of a forest plot: a dot with its interval, grey ticks at the values `others`
-    of other raters, a diamond at the value `people` of people. An estimate from fewer than five
-    items is a hollow dot without interval."""
+    """HTML of one row of a forest plot: a dot with its interval, grey ticks at `others` (values of
+    other raters), a diamond at `people` (value of people). For fewer than five items the dot is
+    hollow and has no interval."""
     marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     if axis.chance is not None:
         marks += fill('<i class="c" style="left:{}"></i>', axis.place(axis.chance))

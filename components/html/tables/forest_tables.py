@@ -42,7 +42,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class FirstVisitRow:
-    """One row of the demo table: the embedded judge with one prompt and one label assignment."""
+    """One row of the demo table: the embedded judge with one prompt and one choice of labels."""
 
     prompt: str
     labels: str
@@ -53,7 +53,7 @@ class FirstVisitRow:
 
 @dataclass(frozen=True, slots=True)
 class FlipRow:
-    """Flips of one judge: number toward the first and number toward the second position."""
+    """Number of one judge's flips toward the first position, and toward the second."""
 
     judge: str
     first: int

@@ -32,15 +32,15 @@ LEVEL_NAMES: Final[Mapping[str, str]] = {
 }
 """Names of the five levels, from left to right in the bar."""
 _MIN_LABEL_WIDTH: Final = 4.2
-"""Smallest segment that shows its number, in per cent of the readable verdicts."""
+"""Smallest segment, in per cent of the readable verdicts, that shows its number."""
 _MIN_TIE_LABEL_WIDTH: Final = 18
-"""Smallest segment of ties that shows its number; larger than the limit for other segments, since
-the centre line runs behind the number."""
+"""Smallest segment of ties, in per cent, that shows its number in front of the centre line."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelRow:
-    """Counts of five-level verdicts on one model, against the baseline or all its opponents."""
+    """Counts of the five-level verdicts on one model, compared with the baseline or, without a
+    baseline, with all other models; `fail` counts unusable replies."""
 
     model: str
     counts: Mapping[str, int]
@@ -109,8 +109,7 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
-    """Left (negative) and right end of the common scale in per cent, 2 points beyond the longest
-    bars."""
+    """Left (negative) and right end of the scale, in per cent from the middle of the ties."""
     left, right = 10.0, 10.0
     for row in rows:
         part = row.shares()

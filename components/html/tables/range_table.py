@@ -22,8 +22,8 @@ def range_table(
     label: str,
     axis: Axis | None = None,
 ) -> Markup:
-    """HTML table, of the CSS classes `kind`, with a plot in each row. On a phone, which has no
-    table head, the plot is below the row's name and number, and `axis` is below the rows."""
+    """HTML table with a plot in each row; `kind`: its CSS classes. A phone shows no table head:
+    each plot is below its row's name and number, and `axis` is below the last row."""
     below = EMPTY
     if axis is not None:
         repeated = fill('<td class="trk">{}</td>', axis_html(axis))
@@ -47,8 +47,7 @@ def track_html(axis: Axis, *marks: str, zero: float | None = None) -> Markup:
 
 
 def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Markup:
-    """HTML of a line, of CSS class `kind`, from `low` to `high`; empty if one of them is
-    unknown."""
+    """HTML of a line (CSS class `kind`) from `low` to `high`; empty if an end is unknown."""
     if low is None or high is None or not (is_known(low) and is_known(high)):
         return EMPTY
     left, right = sorted(float(axis.place(end)[:-1]) for end in (low, high))
@@ -64,8 +63,8 @@ def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
 
 
 def dumbbell_track(axis: Axis, one: Estimate, both: Estimate) -> Markup:
-    """HTML of two estimates on one axis, usually from one order and from both orders: `one` is a
-    hollow mark, `both` a solid mark with its interval as a thin line."""
+    """HTML of two estimates on one axis, usually from one order (`one`, a hollow mark) and from
+    both orders (`both`, a solid mark with its interval as a thin line)."""
     marks = [
         bar_mark("v", axis, both.low, both.high),
         bar_mark("l", axis, one.value, both.value),

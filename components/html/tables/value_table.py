@@ -36,8 +36,8 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """Number format of an estimate: decimals, factor, whether a plus sign is written, and the unit
-    for the hover card."""
+    """Number format of an estimate: decimals, factor (`times`), unit in the hover card, and whether
+    positive values get a plus sign."""
 
     decimals: int = 1
     times: float = 1
@@ -173,8 +173,8 @@ def forest_cell(
     *,
     bounds: tuple[float, float] | None = None,
 ) -> Markup:
-    """HTML of an estimate with its interval as a clickable plot; `bounds`, the range of possible
-    values, is drawn behind the interval."""
+    """HTML of an estimate and its interval as a plot; with `select` a click opens the judgements.
+    The range of possible values, `bounds`, is drawn behind the interval."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
         left, right = axis.place(bounds[0]), axis.place(bounds[1])

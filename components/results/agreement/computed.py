@@ -55,7 +55,7 @@ class Agreement:
 
     @property
     def chance(self) -> float:
-        """Agreement of a random choice among all options and the tie."""
+        """Expected agreement with a rater that chooses at random among all options and a tie."""
         return 1 / (int(self.raters.rows["options"].max()) + 1)
 
     @property
@@ -162,8 +162,8 @@ class Agreement:
 
     @cached_property
     def prompt_replacements(self) -> list[JudgeAsAnnotator]:
-        """For each prompt, with its judges pooled, how well a judge with this prompt could replace
-        a person. Empty with fewer than two prompts or two judges."""
+        """For each prompt, how well its judges, pooled to one rater, could replace a voter. Empty
+        without votes, with one prompt only, or with one judge only."""
         cells = [self.raters.names[name] for name in self.raters.in_view]
         if not self.raters.has_people or any(len({cell[k] for cell in cells}) < 2 for k in (0, 1)):
             return []
@@ -227,8 +227,8 @@ class Agreement:
 
     @cached_property
     def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
-        """Name of the reference (people or known answers), and for each (rater, category) the share
-        of verdicts equal to the reference. The category "All" pools all categories."""
+        """Name of the reference (people, else known answers; "" without either), and (judge,
+        category) -> share of verdicts equal to the reference; "All" pools all categories."""
         if self.raters.has_people:
             return PEOPLE, self._categories(people_agreement_measure().by_cell, self.raters.frame)
         if self.raters.truth == "design":
@@ -252,9 +252,9 @@ def load_agreement(filtered_study: FilteredStudy) -> Agreement:
 
 
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
-    """The first judge in `names`, and all judges whose agreement with people does not differ
-    significantly from that of the first. Differences are paired by item and adjusted for all pairs
-    of judges, since the first judge was chosen because of its value."""
+    """The first of `names` (judges, the highest agreement with people first), and the others whose
+    agreement is not significantly lower. Differences are paired by item and adjusted for all pairs
+    of judges, since any judge could have been the first."""
     if not names:
         return []
     frame, measures = data.raters.frame, [people_agreement_measure()]

@@ -31,7 +31,7 @@ KIND_TITLES: Final = {
 
 
 def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
-    """Subtitle and HTML list of the disputed cases of one kind, the most informative case first."""
+    """Subtitle and HTML list of the MAX_DISPUTES most informative disputed cases of one kind."""
     found = list_disputes(data.raters, kind)
     total = len({(one.item, one.names) for one in found})
     if not found:

@@ -40,9 +40,9 @@ _CASE_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """One case: the people's choice, the known better answer, and how many votes and judges chose
-    each answer. Each judge counts once, with its majority over the orders; a judge split between
-    orders counts as a tie."""
+    """One case: the majority of the votes (`people`), the known better answer, and the number of
+    people (`votes`) and of judges that chose each answer. A rater with several verdicts counts
+    once, with the most frequent one; as a tie if there are several most frequent ones."""
 
     item: str
     category: str
@@ -64,9 +64,9 @@ class Dispute:
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
-        """Sort key, larger for more informative cases: first the share of judges that contradict
-        people or the known answer, or how evenly the judges (or people) are split; then how united
-        the people are (for split people: the judges); then the number of votes or judges."""
+        """Sort key, larger for more informative cases. Its first number depends on `kind`: share of
+        judges against people or against the known answer, or entropy of the judges' (people's)
+        choices. The other two numbers order cases with an equal first number."""
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
@@ -87,7 +87,7 @@ def _entropy(counts: Counter[str]) -> float:
 
 
 def dispute_kinds(raters: Raters) -> list[str]:
-    """Kinds of dispute possible in the study: some need votes, known answers or several judges."""
+    """Kinds of dispute that can occur, given the study's votes, known answers and judges."""
     found = []
     if raters.has_people:
         found += [AGAINST_PEOPLE]
@@ -163,8 +163,9 @@ def _count_winners(
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case, how many of the selected raters chose each answer in most of their verdicts.
-    Cases with equal counts share one Counter object, to save memory with millions of cases."""
+    """For each case: answer -> number of raters whose most frequent choice it is. `case` and
+    `chosen`: code of the case and of the chosen answer in each row; `selected`: the rows to count.
+    Cases with equal counts share one Counter, to save memory."""
     own = row_selection.select_rows(rows, selected)
     rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
     majority = majority_choices(rater, chosen[selected], raters)

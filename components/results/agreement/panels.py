@@ -67,7 +67,7 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
 
 
 def _people_only_finding(data: Agreement) -> tuple[str, str]:
-    """Headline and the sentence below for votes without judges: agreement among people."""
+    """Headline and the sentence below it if the filters leave votes, but no judge."""
     pair, people = data.among_voters.pair.share.value, data.among_voters.voters
     who = "one person" if people == 1 else f"{count(people)} people"
     lead = f"The votes are by {who}; these filters leave no judge to compare with them."

@@ -240,8 +240,8 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
 
 
 def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
-    """Sentence on the prompt (with its judges pooled) that best replaces a person: its agreement
-    with other voters minus the person's, and how often it is the best in bootstrap samples."""
+    """Sentence on the prompt that best replaces a person, with all its judges pooled; "" unless
+    several prompts can be compared."""
     known = [one for one in prompts if one.advantage.value is not None]
     if len(known) < 2:
         return ""

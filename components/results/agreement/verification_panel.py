@@ -68,8 +68,7 @@ class VerificationData:
 
 
 def load_verification(data: Agreement) -> VerificationData:
-    """Load the verifications of the filtered study; not cached, because the cached frame of
-    judgements does not contain them."""
+    """Load the verifications of the answers that pass the filters."""
     filtered_study = data.raters.filtered_study
     checks = _filter_checks(
         filtered_study, current_checks(filtered_study.store, filtered_study.name)
@@ -137,16 +136,18 @@ def _contestant_name(contestant: str) -> str:
 
 
 def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
-    """Inspect filter for a model's comparisons; None unless it is in `here` (compared models)."""
+    """Filter with which Inspect lists the comparisons of a model; None if it is not in `here`, the
+    set of compared models."""
     return {"contestant": contestant} if contestant in here else None
 
 
 InspectableBits = Mapping[str, int]
-"""Model ("" for all) -> bit flags of the verification outcomes that its compared answers have."""
+"""Model ("" for all models) -> bit set of the verification outcomes (CHECK_OUTCOMES) that occur
+among the model's compared answers."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
-    """Verification outcomes by model; answers that were never compared are left out."""
+    """For each model, the verification outcomes that occur among its compared answers."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))

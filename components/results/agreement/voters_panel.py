@@ -1,4 +1,4 @@
-"""Panel on the voters: one row per person, flags of doubtful voters, agreement without these."""
+"""Panel on the voters: one row per person, flags of doubtful voters, agreement without them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from studies.domain import HUMAN_PREFIX, Estimate
 UNFOLDED_VOTERS: Final = 12
 """Number of voters listed before the expandable part "Show more"."""
 MAX_VOTERS: Final = 300
-"""Maximum rows of the table; the export contains all voters."""
+"""Maximum number of voters listed; a line below the table gives the number of further voters."""
 VOTER_HEADS: Final = (
     "Votes",
     "First-position share, %",
@@ -154,8 +154,8 @@ def _flag_reasons(people: Sequence[Voter]) -> Markup:
 
 
 def _vote_subsets_table(data: Agreement) -> Markup:
-    """HTML table of agreement computed from all votes, without flagged voters, and on randomly
-    chosen pairs only."""
+    """HTML table of agreement with people: by all votes, by all but those of flagged voters, and by
+    votes on randomly chosen pairs; empty if no vote would be left out."""
     columns = {ALL_VOTES: data.all_vote_agreement}
     if data.flagged_voters:
         columns[f"Without {_flagged_label(data.flagged_voters)}, %"] = data.unflagged_agreement

@@ -36,7 +36,7 @@ class MatrixMeasure:
     subtitle: str
     of: Literal["pairs", "options", "both"] = "both"
     verdicts: bool = False
-    """Whether a cell's n counts verdicts; if so, cells with n below 4 × options are hatched."""
+    """Whether n counts verdicts; cells with fewer than 4 × options verdicts are then hatched."""
 
 
 MEASURES: Final = {
@@ -108,11 +108,10 @@ def bias_matrix_html(
     frame: pd.DataFrame | None = None,
     evenness: Mapping[CellKey, Evenness] | None = None,
 ) -> Markup:
-    """HTML of the matrix. `frame` is needed only for the position term, which is fitted to battles.
+    """HTML of the matrix. `frame` (the verdicts) is needed only for the position term.
 
-    `evenness`: for choices among N options, the 95 % band of the entropy expected without a
-    position effect, for each judge and for each judge with a prompt. With it, the entropy by prompt
-    is coloured by its distance from the band, and cells outside the band are marked.
+    `evenness`: key (judge) or (judge, prompt) -> chance band of the entropy. If it is given, the
+    matrix of entropy by prompt has no colour inside the band, and marks cells below the band.
     """
     if not bias.calls:
         return empty_state(
@@ -163,8 +162,8 @@ def _consistency_column(
 
 @dataclass(frozen=True)
 class _MatrixLayout:
-    """Rows and columns of the matrix, and for each cell the key (judge, prompt, category) of its
-    counts."""
+    """Rows and columns of the matrix, and the key of each cell's counts: (judge, prompt, category),
+    or (judge, prompt) if the columns are prompts; without the last part in the column "All"."""
 
     bias: Bias
     rows: list[str]
@@ -186,8 +185,7 @@ class _MatrixLayout:
         return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
 
     def places(self, found: Mapping[CellKey, Evenness]) -> dict[tuple[str, str], Evenness]:
-        """The values of `found`, by (row, column) of the matrix instead of by (judge, prompt,
-        …)."""
+        """The values of `found`, by (row, column) of the matrix."""
         cells = {**{(row, "All"): key for row, key in self.whole.items()}, **self.parts}
         return {place: found[key] for place, key in cells.items() if key in found}
 
@@ -279,8 +277,8 @@ def _hover_lines(
 
 
 def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
-    """Path of a cell's number in the output of `python -m metrics --json`, and the option `--by` if
-    it is needed."""
+    """Text on where the output of `python -m metrics --json` has a cell's number: its path and, for
+    a category, the option `--by` that adds it; "" for a cell that pools prompts."""
     cell = grid.selections.get(place, {})
     judge, prompt, category = (cell.get(name, "") for name in CELL_COLUMNS)
     if not judge or not prompt:
@@ -331,7 +329,7 @@ def _entropy_notes(
 
 
 def _chance_note(key: str, options: int) -> str:
-    """Text on the value that random choices would give, shown at the end of the colour scale."""
+    """Text at the end of the colour scale: value of the measure for random choices, if known."""
     if key == "grade" and options in RANDOM_GRADE:
         return f"chance at N = {options}: {RANDOM_GRADE[options]:.2f}"
     if key == "consistency":

@@ -38,9 +38,9 @@ ERROR_SHARES: Final = {
     (False, True): 0.1,
     (True, True): 0.01,
 }
-"""(whether the filter selects a category, whether it selects models) -> part of the 5 % error rate
-that tests of a position preference may use under such a filter. The parts add up to 1, so that at
-most 5 % of studies without a position preference show one under any filter."""
+"""(whether the filter selects a category, whether it selects models) -> part of the error rate of
+5 % that is spent on tests under such filters. The parts add up to 1: of studies without a position
+preference, at most 5 % show one under any filter that a reader may try."""
 
 
 def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
@@ -97,8 +97,8 @@ class BiasCounts:
     """Counts of the model judges' verdicts by judge, prompt and category."""
 
     def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
-        """Count the verdicts of a frame. `alternatives`: number of sets of models that the filter
-        could have selected, for the adjustment of p-values."""
+        """Count the verdicts of a frame. `alternatives`: number of sets of models from which the
+        filter selected one, for the adjustment of p-values."""
         rows = machine_rows(frame)
         self.alternatives = alternatives
         self.option_numbers = sorted({int(n) for n in rows["options"].unique()}) or [2]
@@ -163,12 +163,12 @@ class Bias:
 
     @property
     def error_share(self) -> float:
-        """Part of the 5 % error rate that tests under this filter may use."""
+        """Part of the 5 % error rate that is spent on tests under this filter (ERROR_SHARES)."""
         return self.error_share_of("category" in self._where)
 
     def error_share_of(self, in_category: bool) -> float:
-        """Part of the 5 % error rate that tests in single categories (`in_category`), or tests over
-        all categories, may use."""
+        """Part of the 5 % error rate that is spent on tests in single categories (`in_category`),
+        or else on tests over all categories."""
         return ERROR_SHARES[in_category, self.counts.alternatives > 1]
 
     @property
@@ -186,8 +186,8 @@ class Bias:
         return short_names(self.sort_rows(self.each))
 
     def sort_rows(self, each: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
-        """All (judge, prompt), the most consistent first (for N > 2 options, the highest Grade
-        Score first). `each`: function from the name of a measure to its values."""
+        """Keys of the values of `each` (a method such as `by_judge`), the most consistent first;
+        for N > 2 options, the highest Grade Score first."""
         values = each("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
         return sorted(each("unusable"), key=lambda cell: -known.get(cell, -1.0))
@@ -240,7 +240,7 @@ class Bias:
 
     @cached_property
     def tables(self) -> dict[CellKey, OrderTable]:
-        """(judge, prompt, category) -> table of verdicts in one order against the other."""
+        """(judge, prompt, category) -> cross table of the verdicts in the two orders of a pair."""
         where = [(CELL_COLUMNS.index(name), value) for name, value in self._where.items()]
         return {
             cell: table
@@ -285,6 +285,6 @@ def _count(frame: pd.DataFrame, outside: Filter) -> BiasCounts:
 
 
 def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:
-    """Number of different sets of models with as many models as the filter selects; p-values are
-    adjusted for all these sets, because readers may look at each set."""
+    """Number of sets of models with as many models as the filter selects, for the adjustment of
+    p-values: a reader may look at each of these sets."""
     return math.comb(len(row_selection.contestants(frame)), len(chosen.contestants))

@@ -28,8 +28,7 @@ from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 
 FULL_COLOUR_BANDS: Final = 10
-"""Distance of the entropy from 1, in widths of the chance band, at which a cell has the strongest
-colour."""
+"""Value of 1 − entropy, in widths of the chance band, from which the colour is strongest."""
 ENTROPY_BAND_SUBTITLE: Final = (
     "entropy of the chosen position, 1 = all positions equally often; coloured if it lies below "
     f"the range expected by chance; 95{NARROW_SPACE}% CI"
@@ -99,10 +98,10 @@ def compute_evenness(
     family: int = 0,
     error_share: float = 1.0,
 ) -> dict[CellKey, Evenness]:
-    """Evenness by judge, and by judge and prompt; p-values are adjusted within each of these two
-    sets, each with half of the error rate if there are several prompts. `fitted`: tests by judge
-    and prompt that were already made; `family`: number of tests to adjust for, if larger than the
-    set; `error_share`: part of the 5 % error rate that all these tests may use."""
+    """Evenness by (judge) and by (judge, prompt), with p-values adjusted within each of these two
+    sets. `fitted`: tests by judge and prompt that were already made; `family`: number of tests to
+    adjust for, if larger than the set; `error_share`: part of the 5 % error rate that is spent on
+    both sets together."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     tested: dict[CellKey, TestedBand] = {

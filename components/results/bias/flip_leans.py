@@ -20,7 +20,7 @@ SIGNIFICANCE_LEVEL: Final = 0.05
 """A preference is reported if its p-value, adjusted for everything that a reader can select, is
 below this level."""
 ONE_WAY_SHARE: Final = 0.75
-"""Share of flips in the same direction from which a judge is said to decide by position."""
+"""A judge is said to decide by position if this share of its flips, or more, goes one way."""
 MOST: Final = 0.5
 
 
@@ -79,12 +79,10 @@ class FlipLean:
 
     @property
     def order_decides(self) -> bool:
-        """Whether the order decides most pairs: the whole interval of the order effect is above one
-        half.
+        """Whether the order decides most pairs: the whole interval of the order effect is above ½.
 
-        Without repeats, flips may be noise, which has no direction. Then the lean (share of pairs
-        that flip toward the second position minus share toward the first) has to be significant,
-        with its whole interval above one half or below minus one half.
+        Without repeats the order effect is unknown. Then the lean has to be significant, with its
+        whole interval above ½ or below −½, because flips by noise have no direction.
         """
         effect, lean = self.order_effect, self.lean
         if effect is not None and effect.low is not None:
@@ -137,9 +135,9 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
 
 
 def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """Adjusted p-value of each (judge, prompt) under the filter; `worst`: computed as if all
-    missing pairs contradicted the preference. The adjustment covers all filters that a reader may
-    select: all judges and prompts and, if a category is selected, all categories."""
+    """p-value of each (judge, prompt), adjusted for all judges and prompts and, if the filter
+    selects a category, for all categories; `worst`: computed as if all missing pairs contradicted
+    the preference."""
     category = bias.filter.category
     if category != ALL_CHOICE:
         found = _category_p_values(bias, worst)
@@ -175,9 +173,9 @@ def _adjust_leans(
     in_category: bool,
     worst: bool,
 ) -> dict[CellKey, float]:
-    """p-value of each cell, Holm-adjusted for all cells and all sets of models that could be
-    selected, divided by the part of the error rate that such tests may use; `worst`: computed as if
-    all missing pairs contradicted the preference."""
+    """Cell -> p-value of the sign test, Holm-adjusted for all cells and all sets of models that a
+    filter could select, and divided by the part of the 5 % error rate spent on such tests;
+    `worst`: computed as if all missing pairs contradicted the preference."""
     tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
@@ -188,9 +186,8 @@ def _adjust_leans(
 
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
-    """Categories in which this judge and prompt significantly prefer a position. These categories
-    are checked before "no preference" is reported, because opposite preferences in two categories
-    cancel overall."""
+    """Categories in which this judge and prompt significantly prefer a position, even if they
+    prefer none overall; opposite preferences in two categories cancel."""
     if len(bias.categories) < 2:
         return ()
     fairness, adjusted = bias.fairness, _category_p_values(bias, worst=True)

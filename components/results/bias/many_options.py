@@ -60,8 +60,8 @@ def _preferring_judges(significant: int, rows: int, what: str) -> str:
 
 
 def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
-    """Sentence on the highest share of one position, with its p-value, among the rows in
-    `significant` (row name -> p-value)."""
+    """Sentence on the highest share that a judge and prompt in `significant` (name -> p-value) give
+    to one position."""
     best = max(
         (
             (one.value, row, slot)

@@ -27,8 +27,8 @@ BAND_ROUNDS: Final = 399
 
 @dataclass(frozen=True, eq=False)
 class OptionModelRow:
-    """Choices of one judge with one prompt among N options: the choice model with effects of
-    positions and labels, and its tests."""
+    """Results of one judge with one prompt that chooses among N options: choice model (effects of
+    positions and labels), permutation test, entropy of the chosen positions."""
 
     judge: str
     prompt: str
@@ -41,9 +41,9 @@ class OptionModelRow:
 
 
 def order_test_family(bias: Bias) -> int:
-    """Number of tests to adjust for: all judges and prompts, times the categories and the sets of
-    models that the filters in use could select. A filter shows fewer rows, but a reader may look at
-    every value of the filter."""
+    """Number of tests to adjust for: judge-prompt pairs, times categories if the filter selects a
+    category, times possible sets of models if it selects models. Hidden rows count too, because a
+    reader may try every value of a filter."""
     rows = {cell[:2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
     categories = {cell[2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
     chosen = bias.filter.category != ALL_CHOICE
@@ -72,8 +72,8 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 
 
 def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey, float]:
-    """p-value of the permutation test of each judge and prompt, adjusted for all judges and prompts
-    and for all values that the filters in use could have."""
+    """p-value of the permutation test of each judge and prompt, adjusted for all such tests that a
+    reader can see by changing the filters in use."""
     raw = [row.permutation.p for row in rows]
     adjusted = holm_adjust(raw, order_test_family(bias), bias.error_share)
     return {

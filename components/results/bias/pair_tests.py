@@ -1,4 +1,4 @@
-"""Tests for an effect of the order, by judge and prompt; p-values are adjusted over the study."""
+"""Tests for an effect of the order by judge and prompt, with p-values adjusted for their number."""
 
 from __future__ import annotations
 
@@ -108,12 +108,11 @@ def order_tests_html(
     family: int = 0,
     error_share: float = 1.0,
 ) -> Markup:
-    """HTML table of adjusted p-values: one row per judge and prompt, one column per test; details
-    in hover cards.
+    """HTML table of adjusted p-values: one row per judge and prompt, one column per test.
 
-    `between` and `unit`: heads of the columns with each row's `counts_text` and `n`. `family`:
-    number of rows that a reader can see under any filter; `error_share`: part of the error rate
-    that tests may use.
+    `names`: key of a test -> head of its column; `between` and `unit`: heads of the columns with
+    `counts_text` and `n`; `family`: number of tests to adjust for, if larger than the number of
+    rows; `error_share`: part of the 5 % error rate that is spent on these tests.
     """
     rows = [row for row in rows if row.n]
     if not rows:

@@ -25,13 +25,13 @@ from studies.domain import Estimate
 from studies.frames.frame import SEP
 
 MAX_SLOT_ROWS: Final = 6
-"""Maximum rows of the histogram among more than two options; with more rows, prompts are pooled."""
+"""For more than two options, the histogram has one row per judge and prompt if there are at most
+this many; otherwise one row per judge, with prompts pooled."""
 
 
 def slot_figure(bias: Bias) -> Figure | None:
-    """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
-    ties. With more than `MAX_SLOT_ROWS` rows of choices among N options, the prompts of a judge are
-    pooled; a filter on one judge shows its prompts."""
+    """Histogram of the positions chosen, one row per judge and prompt (see MAX_SLOT_ROWS); for
+    pairs, with a column for ties."""
     if not bias.calls:
         return None
     names: dict[CellKey, str]
@@ -82,8 +82,8 @@ def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, right: str = ACCURACY_LABEL
 ) -> Markup:
     """HTML row of default key figures: consistency, first-position share, changes on a repeat,
-    accuracy (label `right`), unusable replies. `failures` and `planned`: number of unusable replies
-    and number of calls, if not those of `bias`."""
+    accuracy, unusable replies. `failures` and `planned` replace the numbers of unusable replies and
+    of calls in `bias`; `right`: label of the accuracy."""
     if not bias.calls:
         return EMPTY
     kpis = [
@@ -110,8 +110,8 @@ def default_kpis_html(
 
 
 def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
-    """HTML row of key figures of the bias view: consistency, strongest preference, judges that
-    prefer a position."""
+    """HTML row of key figures of the bias view. For pairs: consistency, largest net flip rate, …;
+    for N options: highest Grade Score, consistency, most chosen position, …"""
     if not bias.calls:
         return EMPTY
     return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))
@@ -137,8 +137,8 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 
 
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
-    """Key figure: the judge and prompt with the largest difference between flips toward one
-    position and flips toward the other, as a share of its pairs."""
+    """Key figure: largest net flip rate of a judge and prompt. A net flip rate is (flips toward the
+    first position − flips toward the second) / pairs; the largest absolute value is taken."""
     label = "Largest net flip rate" if len(rows) > 1 else "Net flip rate"
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")
@@ -274,8 +274,8 @@ def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
 
 
 def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
-    """Sentence on whether the judge prefers a position or a label, from the shares of the first
-    position and of the first label; "" if a share is unknown. `names`: the labels, sorted."""
+    """Sentence on whether the judge prefers a position or a label. `slot`, `label`: shares of the
+    first position and of the first label; "" if one is unknown. `names`: the labels, sorted."""
     if slot.value is None or label.value is None:
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))

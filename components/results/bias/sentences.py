@@ -21,8 +21,8 @@ from components.results.bias.flip_leans import ONE_WAY_SHARE, FlipLean, LeaningC
 from metrics.agreement.pairwise_agreement import PEOPLE
 
 EVEN_ENTROPY: Final = 0.9
-"""Entropy from which the positions are said to be chosen about equally often; opposite preferences
-may still cancel."""
+"""Position entropy from which the positions count as chosen about equally often, although a judge
+may prefer the first in one category and the second in another."""
 PREFERENCE_RULE: Final = (
     "“Prefers”: a sign test on the flips, with items as units, has p < .05. Holm's adjustment "
     "is over all rows of the study, also those that the filter hides. The test must also be "
@@ -115,16 +115,15 @@ def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> s
 
 
 def random_consistency(bias: Bias) -> float:
-    """Consistency of random choices among N options, given the observed share of ties t. It is tᴺ +
-    N·((1 − t)/N)ᴺ. Without ties this is 1/2 for pairs; some ties lower it, because two random
-    choices then agree less often."""
+    """Consistency of a judge that chooses at random: probability that N verdicts, one per order of
+    N options, are all equal. With the observed share of ties t: tᴺ + N·((1 − t)/N)ᴺ."""
     options, ties = bias.options, bias.whole("tie_rate").value or 0.0
     return float(ties**options + options * ((1 - ties) / options) ** options)
 
 
 def low_consistency_warning(bias: Bias) -> str:
-    """Warning for ratings and win rates if the verdicts are less consistent than chance. Empty
-    unless the whole interval of the consistency is below chance."""
+    """Warning that the verdicts are less consistent than random ones; empty unless the whole
+    interval of the consistency is below chance."""
     same, chance = bias.whole("consistency"), random_consistency(bias)
     if same.value is None or same.high is None or same.high >= chance:
         return ""
@@ -178,8 +177,8 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
 
 
 def _noise_sentence(unclear: int, what: str) -> str:
-    """Sentence on the number (`unclear`) of judges and prompts that flip most pairs but have no
-    repeats, so that the flips may be noise; empty for 0. `what`: their noun, such as "judge"."""
+    """Sentence that `unclear` judges flip most pairs, perhaps by noise, because there are no
+    repeats; empty for 0. `what`: noun for the judges and prompts counted, such as "judge"."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
@@ -231,8 +230,8 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
 
 
 def _category_lead(row: FlipLean) -> str:
-    """Sentence below the headline for a single judge, on its flips; "" if no preference is
-    significant, neither overall nor in a category."""
+    """Sentence on the flips of a single judge, for below the headline; "" if it significantly
+    prefers no position, neither overall nor in a category."""
     return (
         flip_sentence(row).replace("**", "") if row.leaning_categories or row.is_significant else ""
     )

@@ -118,8 +118,8 @@ def measure_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlS
 
 
 def columns_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
-    """State of the switch for the columns of the matrix. Default: by prompt if the study has
-    several prompts and no categories to show, else by category."""
+    """State of the switch for the columns of the matrix. Default: by category; by prompt if there
+    are several prompts and either no categories or more than two options."""
     bias = load_bias(filtered_study)
     several = len({prompt for _, prompt in bias.names}) > 1
     sliced = not several or (bool(bias.categories) and bias.options == 2)

@@ -86,9 +86,9 @@ def _missing_study_text(study: Study) -> str:
 
 
 def find_counterpart(store: Store, study: Study) -> str | None:
-    """Name of a study to compare with `study`: one of the two has the unrelated option, the
-    other not; both have the same data and a common judge and prompt. None if the store has no
-    such study."""
+    """Name of a study that differs from `study` in the unrelated option: in one of the two it
+    replaces an answer, in the other it is absent. Both have the same data and a common judge and
+    prompt. None if the store has no such study."""
     wanted = {"none": "replace", "replace": "none"}.get(study.unrelated)
     judges = {judge.name for judge in study.judges}
     for line in store.studies():

@@ -117,8 +117,9 @@ class CardMeasures:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """Effect of one position, for pairs the first, else the most preferred: its term in logits,
-        its win share among equally good answers, the p-value, and the name of the position."""
+        """Effect of the first position for pairs, of the most preferred position for N options:
+        (effect in logits, share that it would win among equally good answers, p-value, its name).
+        """
         if self.pairs:
             gamma = self.position.gamma.get(
                 self.rater, unknown_estimate("no readable verdict", "logit")
@@ -176,8 +177,8 @@ class CardMeasures:
 
     @cached_property
     def same_as_others(self) -> Estimate:
-        """Share of this rater's verdicts that equal another rater's verdict on the same answers in
-        the same order; all other raters are pooled."""
+        """Agreement of this rater with the other judges and prompts, pooled: each verdict is
+        compared with each of their verdicts on the same answers in the same order."""
         names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
         if self.rater not in self.grid.raters or not names:
             return unknown_estimate("the study has no other judge or prompt", "share")

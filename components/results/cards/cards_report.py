@@ -12,7 +12,7 @@ from components.html.panel import wrap
 from components.results.cards.card_html import show_card
 
 MAX_CARDS: Final = 12
-"""Maximum number of report cards in one file."""
+"""Maximum number of report cards in the report file; a line gives the number of further cards."""
 
 
 def report_cards(view: FilteredStudy) -> Markup:

@@ -30,7 +30,8 @@ MEASURE_SELECTIONS: Final[Mapping[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CardMeasure:
-    """One row of the table; the value column shows `value_text` and `bounds`."""
+    """One row of the table: a measure of the judge, and its values by chance, for the other raters
+    and for people."""
 
     label: str
     description: str
@@ -208,8 +209,7 @@ def _share_measure(
 
 
 def _excess_text(excess: Estimate) -> str:
-    """Text on self-preference compared with judges of other model families; empty if there is none
-    to compare with."""
+    """Text on self-preference compared with judges of other model families; empty if unknown."""
     if excess.value is None:
         return ""
     size = number(100 * excess.value, 1, signed=True)

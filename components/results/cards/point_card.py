@@ -43,7 +43,7 @@ SHIFT: Final = NumberStyle(2, signed=True)
 
 @dataclass(frozen=True)
 class PointCard:
-    """Measures of one judge with one prompt that judges single answers."""
+    """Measures of one judge, with a prompt for verdicts on single answers."""
 
     rows: pd.DataFrame
 

@@ -82,9 +82,8 @@ class ReportCard(CardMeasures):
 
     @cached_property
     def _tests(self) -> float:
-        """Factor of the Bonferroni correction: number of cards that a reader can open under any
-        value of the filters in use, divided by the part of the error rate that such cards may
-        use."""
+        """Factor of the Bonferroni correction: number of cards that a reader can open by changing
+        the filters in use, divided by the part of the 5 % error rate that is spent on them."""
         return max(order_test_family(self._bias), 1) / self._bias.error_share
 
     def _claimed(self, estimate: Estimate) -> Estimate:
@@ -92,8 +91,8 @@ class ReportCard(CardMeasures):
         return simultaneous_interval(estimate, self._tests)
 
     def _label_low(self) -> float | None:
-        """Distance from 1/2 to the nearer end of the interval of the first label's share; negative
-        if the interval contains 1/2."""
+        """Distance of the interval of the first label's share from 1/2; negative if the interval
+        contains 1/2."""
         label = self._claimed(self.slot_label_effects["label"])
         if label.low is None or label.high is None:
             return None
@@ -120,9 +119,9 @@ class ReportCard(CardMeasures):
         }
 
     def _position_preference(self) -> tuple[float | None, float | None]:
-        """p-value of the test that no position is preferred, and share of the preferred position.
-        The p-value equals that of the Position bias view, so that card and view never contradict
-        each other."""
+        """p-value of the test that no position is preferred, the same as in the view Position bias;
+        and share of the preferred position: among the flips for pairs, among choices between
+        equally good answers for N options."""
         cell = (self.judge, self.prompt)
         if not self.pairs:
             found = option_p_values(self._bias, load_option_rows(self.raters.filtered_study))

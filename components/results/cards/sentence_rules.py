@@ -28,7 +28,7 @@ _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CardFact:
-    """Name and number format of a value of a report card, for hover texts."""
+    """Description and number format of a value that rules test, for sentences and hover texts."""
 
     words: str
     write: Callable[[float], str]
@@ -382,9 +382,9 @@ class CardSentence:
 
 
 SENTENCE_WORDS: Final = ("differ", "toward", "label", "lean")
-"""Keys of the texts that a sentence may insert besides values: the clause "Its verdicts differ …",
-the preferred position, the preferred label, and the share of pairs that flip toward the second
-position minus the share toward the first, with its interval."""
+"""Keys of the texts that a sentence may insert besides values: the clause "This judge's verdicts
+differ between the orders", the preferred position, the preferred label, and the net flip rate, such
+as "(12.0 points toward first [3.1, 20.4])"."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

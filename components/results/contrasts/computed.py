@@ -110,9 +110,9 @@ class PairedSides:
         return rival_sides(self.filtered_study, self.left, self.right)
 
     def _selection_quantile(self, compared: Sequence[ComparedMeasure]) -> float:
-        """Minimum critical value of the intervals, as the two sides were selected from several
-        (`rivals`): quantile of the largest |z| over all pairs of these. 0, no minimum, if there are
-        only two."""
+        """Minimum of the critical value of the intervals: 95 % quantile of the largest |z| over all
+        pairs of `rivals`, because the two sides may have been chosen for their difference. 0 (no
+        minimum) if there are only two rivals."""
         if len(self.rivals) < 3 or not compared:
             return 0.0
         frame = stack_rivals(self.filtered_study, self.rivals)
@@ -123,8 +123,8 @@ class PairedSides:
     def by_category(
         self, compared: ComparedMeasure
     ) -> tuple[list[MeasureContrast], list[MeasureContrast]]:
-        """Contrasts of the categories with at least MIN_ITEMS items, adjusted as one family; and,
-        as a second list, contrasts of the smaller categories."""
+        """Two lists of contrasts by category: categories with at least MIN_ITEMS common items, with
+        intervals adjusted as one family; and smaller categories, without intervals."""
         sizes = self.common_items[self.common_items != ""].value_counts().sort_index()
         pairs = [
             (((SIDE_CELLS[0][0], str(name)), (SIDE_CELLS[1][0], str(name))), n)
@@ -152,7 +152,7 @@ class PairedSides:
 
 
 def limit_interval(line: Contrast) -> Contrast:
-    """Clip the interval of a contrast to [−1, 1]; with fewer than MIN_ITEMS items, remove it."""
+    """Clip the interval of a contrast to [−1, 1], except for κ; remove it below MIN_ITEMS items."""
     if 0 < line.raw.items < MIN_ITEMS:
         value_only = replace(line.raw, low=None, high=None)
         return replace(line, raw=value_only, adjusted=value_only)

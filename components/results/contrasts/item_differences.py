@@ -119,8 +119,8 @@ def _item_row(
 
 
 def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> Markup:
-    """HTML histogram of the differences per item: in counts if all items have the same n, else in
-    percentage points."""
+    """HTML histogram of the differences per item: in counts if all items have the same small n,
+    else in percentage points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
     each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:

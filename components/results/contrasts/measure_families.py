@@ -29,7 +29,8 @@ class ComparedMeasure:
     description: str
     measure: Measure
     selection: Mapping[str, object] = field(default_factory=dict)
-    """Filters that Inspect adds to a side's judge and prompt, to list the measured judgements."""
+    """Filters, besides judge and prompt of a side, with which Inspect lists the judgements that the
+    measure is about; such as flips for the consistency."""
 
 
 FLIPPED_SELECTION: Final = {"flipped": True}
@@ -153,8 +154,8 @@ FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
     },
     SINGLE_ANSWERS: POINT_MEASURES,
 }
-"""Family -> measures: the families of the JSON summary, then the measures of single answers. The
-measures of "Win rates", one per model, are built by `family_measures`."""
+"""Family -> measures. For "Win rates" the tuple is empty: `family_measures` builds one measure for
+each model of the study."""
 
 CATEGORY_MEASURES: Final = {one.label: one for one in (*FAMILIES["Behaviour"], *POINT_MEASURES)}
 """Label -> measure, for the measures that can be shown by category and by item."""

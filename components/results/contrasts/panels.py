@@ -28,17 +28,17 @@ from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 
 MIN_OPPOSITE_LEAN: Final = 0.05
-"""The clause "the flips of the two go toward opposite positions" needs one side above this value,
-the other below minus this value, and a significant difference. The value of a side is its share of
-pairs that flip toward the first position minus its share toward the second."""
+"""Two sides are said to flip toward opposite positions if the net flip rate (share of pairs that
+flip toward the first position minus share toward the second) of one is above this value, that of
+the other below its negative, and the difference is significant."""
 
 
 # ---------------------------------------------------------------------------- headline
 
 
 def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
-    """Headline (the difference in consistency) and the sentence below it (number of significant
-    differences)."""
+    """Headline (the difference in consistency or, in a family without it, the largest significant
+    difference) and the sentence below it (number of significant differences)."""
     if pair.problem:
         return "Nothing to compare.", pair.problem
     lines = known_differences(pair.family(family))
@@ -182,8 +182,8 @@ def _difference_html(estimate: Estimate, decimals: int) -> Markup:
 
 
 def significance_badge(line: Contrast) -> Markup:
-    """HTML badge "no significant difference"; empty if the difference is significant. If there is
-    no interval, the number of items instead."""
+    """HTML badge "no significant difference", or the number of items if there is no interval; empty
+    if the difference is significant."""
     if line.adjusted.low is None:
         return fill('<span class="eh-small eh-mute">{}</span>', count(line.raw.items, "item"))
     if is_significant(line):

@@ -18,8 +18,9 @@ NO_LABEL_NOTE: Final = "no verdict has a label"
 
 
 def _point_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
-    """Rows of usable pass/fail verdicts (`passes`) or of usable scores, without noise-floor
-    repeats; with the columns `value` and `right` (the label, nan if there is none)."""
+    """Usable pass/fail verdicts if `passes`, else usable scores, without noise-floor repeats. Added
+    columns: `value` (score; 1 for a pass, 0 for a fail) and `right` (label; nan if there is none).
+    """
     frame = evidence.frame
     single = (frame["options"] == 1).to_numpy() & ~frame["noise"].to_numpy(np.bool_)
     score = usable_scores(frame)

@@ -79,8 +79,8 @@ def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str,
 
 @memoise_by_study
 def _by_consistency(whole: FilteredStudy) -> list[list[str]]:
-    """List of the judges of an unfiltered study and, if there is only one, list of its prompts;
-    each with the most consistent first."""
+    """A list of the study's judges and, if there is only one judge, a list of its prompts; in both,
+    the most consistent comes first."""
     counts, found = load_bias(whole).counts.rows, []
     for column in ("judge", "prompt"):
         got = counts.by_cell(CONSISTENCY.name, (column,))
@@ -100,8 +100,8 @@ def _select_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
 
 
 def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
-    """Judgements of a side that pass the filters; the judge and prompt of the side replace those of
-    the filter."""
+    """Judgements of a side that pass the filters. If the side names a judge, the judge filter is
+    ignored; likewise for the prompt."""
     chosen = filtered.filter
     chosen = replace(
         chosen,
@@ -117,7 +117,7 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
 
 
 def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """People's votes on the answers that pass the filters."""
+    """People's votes that pass the filters of category, models and suspects."""
     rows = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
         filtered.unfiltered_frame
     )
@@ -125,9 +125,9 @@ def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
-    """All sides of this study of the same kind as the two given (judges, prompts, or judges with
-    prompts): those from which a reader or the page chose the two. If the two are of different
-    kinds, only these two."""
+    """The sides from which `left` and `right` could have been chosen: if both are judges, all
+    judges of the study; likewise for prompts, and for judges with a prompt. Only `left` and `right`
+    if they are of different kinds, or in another study."""
     kinds = {(bool(side.judge), bool(side.prompt), side.study) for side in (left, right)}
     if len(kinds) != 1:
         return [left, right]
@@ -140,15 +140,15 @@ def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
 
 
 def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
-    """One frame of several sides with a column `side`, plus people's votes."""
+    """Rows of several sides and people's votes, with a column `side` ("side 0", …, "people")."""
     parts = {f"side {number}": rows_of_side(filtered, one) for number, one in enumerate(sides)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))
 
 
 def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
-    """Frame of both sides with a column `side`; people's votes have the side "people". Prompt names
-    become "side/prompt", so that a judgement that belongs to both sides counts in both."""
+    """Rows of both sides and people's votes, with a column `side` ("left", "right" or "people"). A
+    judgement of both sides occurs twice; the prompt "side/prompt" keeps the two copies apart."""
     parts = {LEFT: rows_of_side(filtered, left), RIGHT: rows_of_side(filtered, right)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))

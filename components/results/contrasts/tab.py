@@ -108,8 +108,8 @@ def _kinds_state(
 
 
 def applied_choice(filtered: FilteredStudy, chosen: str, known: tuple[str, ...]) -> str:
-    """The choice to draw: `chosen`, unless it is a choice for comparisons and the study has single
-    answers only; then the first of `known`, the choices for single answers."""
+    """The choice to draw: `chosen`, unless it needs comparisons and the study has none; then the
+    first of `known`, the choices that apply to single answers."""
     return chosen if chosen in known or has_comparisons(filtered) else known[0]
 
 

@@ -23,7 +23,7 @@ REFRESH_SECONDS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """Number of calls done and planned in an active run."""
+    """Number of calls done and planned in a run."""
 
     done: int
     planned: int
@@ -78,8 +78,8 @@ def bind_timer(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> Non
 def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
     """Progress of a study's active run; None without one.
 
-    Call this before drawing a view: if the run ends during the drawing, the view is then drawn once
-    more.
+    Call this before drawing a view: a view drawn with the progress of an active run is drawn again
+    when the run has ended.
     """
     run = engine.latest_run(study) if engine and study else None
     return None if run is None or run.finished.is_set() else latest_progress(engine, study)

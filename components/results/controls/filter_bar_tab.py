@@ -34,8 +34,8 @@ _MORE_MENU: Final = Markup(
     '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
     '</summary><div class="list"></div></details></div>'
 )
-"""HTML menu of the views that the switch does not show; the page's script fills the menu when it is
-opened."""
+"""HTML menu "More", with the views for which the switch of views has no room; the page's script
+fills it when it is opened."""
 _FILTER_PILL: Final = Markup(
     '<div class="eh"><button type="button" class="eh-btn" data-unfold="#eh-filter-box" '
     'aria-expanded="false" aria-controls="eh-filter-box">Filter</button>'

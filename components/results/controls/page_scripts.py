@@ -9,17 +9,16 @@ from components.results.controls.results_parts_tab import ResultsTab
 
 
 def single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
-    """Adapt a script that needs the values of all controls, for the event of one control: the other
-    values are read from the page. The event has a single input, because Gradio searches its whole
-    component tree for each input."""
+    """JavaScript for a change of one control: run `script`, which needs the values of all controls,
+    with the new value of this control and the values of the others that the page has stored."""
     place = tab.inputs.index(control)
     values = "evenhand.held"
     return f"value => {values} && void ({script})(...{values}.with({place}, value))"
 
 
 def address_script(tab: ResultsTab) -> str:
-    """JavaScript that writes the values that differ from their defaults into the page address. It
-    also keeps the values on the page, as the text that `request_text` sends."""
+    """JavaScript that writes the values that differ from their defaults into the page address, and
+    stores all values on the page for the next request."""
     names = json.dumps(list(tab.named_inputs))
     starts = json.dumps([part.value for part in tab.inputs])
     return (
@@ -31,10 +30,9 @@ def address_script(tab: ResultsTab) -> str:
 def draw_script(tab: ResultsTab, *, settling: bool = False, changed: bool = False) -> str:
     """JavaScript that writes the page address and draws the visible view.
 
-    `settling`: the controls have just been set for a study; if the visitor chose another view in
-    the meantime, that view is drawn. Without `settling` nothing is drawn while a study is being
-    opened, because the controls still have the values of the previous study. `changed`: draw only
-    if a value has changed, because Gradio's menus report one choice twice.
+    While a study is being opened, the script does nothing, because the controls still have the
+    values of the previous study. The script with `settling` ends the opening; it draws the view
+    that the visitor chose in the meantime, if any. `changed`: draw only if a value has changed.
     """
     before = "evenhand.asked" if changed else "null"
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})

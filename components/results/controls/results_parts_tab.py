@@ -33,11 +33,11 @@ class ResultsTab:
     pages: gr.Tabs
     parts: dict[str, ViewParts]
     draw_buttons: dict[str, gr.Button]
-    """View -> hidden button that draws it; the page presses the button of the visible view. Gradio
-    updates all outputs of an event, visible or not, so one button for all views would be slow."""
+    """View -> hidden button that draws this view; the page's script presses the button of the
+    visible view."""
     request_text: gr.Textbox
-    """Hidden text box, empty between events: with each event, the page sends in it the values of
-    `inputs` as one JSON text, since every Gradio input costs time."""
+    """Hidden text box in which the page sends the values of all `inputs` as one JSON text, because
+    Gradio needs time for each input of an event."""
     follower: RunFollower
     marks: gr.HTML
     """Hidden component that receives the clicks on numbers, points and cells of all views."""
@@ -74,9 +74,9 @@ class ResultsTab:
 def parse_request(
     tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """Values of `tab.inputs`, read from the JSON text that the page sent; initial values if it is
-    empty. `session_values`: values of controls that are stored in the session, used instead of
-    those in the text."""
+    """Values of `tab.inputs` in the JSON text that the page sent; initial values if the text is
+    empty. `session_values`: control name -> value to use instead of the one in the text, for
+    controls whose values are in the Gradio session."""
     parts = tab.inputs
     if not request_text:
         return tuple(part.value for part in parts)
@@ -98,7 +98,7 @@ def parse_request(
 
 
 def _is_valid_value(start: Any, value: Any) -> bool:
-    """Whether a value has the type of the control's initial value: a text, or a list of texts."""
+    """Whether a value is of the kind of the initial value: a list of texts, or a text (or None)."""
     if isinstance(start, list):
         return isinstance(value, list) and all(isinstance(part, str) for part in value)
     return value is None or isinstance(value, str)

@@ -25,9 +25,9 @@ from studies.frames.frame import SEP, SUSPECT_COLUMN
 from studies.texts.injection import INSTRUCTION, find_echoes
 
 MAX_REPLIES_SCANNED: Final = 200
-"""Maximum replies searched for repeated injection text, to keep the page fast."""
+"""Maximum number of replies searched for repeated injection text; further replies are ignored."""
 SUSPECTS_SELECTION: Final = {"suspect": ONLY_SUSPECTS}
-"""Selection for Inspect that the button "Read the suspects" opens."""
+"""Filter with which the button "Read the suspects" opens Inspect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
 
 
 def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """Places of the suspect texts shown to judges in these rows: (item, "instruction"), or (item,
-    model) for a suspect answer of the model."""
+    """Suspect texts that judges saw in these rows: (item, "@instruction") for the instruction of
+    an item, (item, model) for the answer of a model."""
     shown: dict[str, set[str]] = defaultdict(set)
     for item, contestants in rows[["item", "shown"]].drop_duplicates().itertuples(index=False):
         shown[item].update(contestants.split(SEP))
@@ -107,7 +107,7 @@ def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_size(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: absolute change of the win rate by suspects; a rise sorts above an equal fall."""
+    """Sort key: size of the change of a win rate by suspects; a rise is above an equal fall."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 

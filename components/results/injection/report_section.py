@@ -25,7 +25,7 @@ from studies.frames.frame import SUSPECT_COLUMN
 from studies.texts.injection import RULE_DESCRIPTIONS, find_suspects
 
 MAX_ROWS: Final = 20
-"""Maximum rows of one measure; a row is a model, or a judge with a prompt."""
+"""Maximum number of models, or of judges with a prompt, per measure; further ones are left out."""
 SECTION_TITLE: Final = "Injection suspects"
 COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First-position share", FIRST_SHARE))
 

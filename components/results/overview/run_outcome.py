@@ -28,7 +28,7 @@ from components.results.view.unusable_replies import (
 from studies.store.store import Store
 
 WIDE: Final = 0.05
-"""Half-width of an interval, as a share, above which the panel proposes more questions."""
+"""Half-width of the interval of the consistency above which the panel proposes more questions."""
 
 
 def run_outcome_html(store: Store, name: str) -> Markup:
@@ -73,8 +73,8 @@ def _flips_html(bias: Bias) -> Markup:
 
 
 def repetition_text(bias: Bias) -> str:
-    """Text that splits the changed verdicts: changes on a repeat in the same order, and what the
-    order adds to them."""
+    """Text on the share of verdicts that change on a repeat in the same order, and on how many more
+    change when swapped."""
     repeats, effect = bias.whole("noise_floor"), bias.whole("order_effect")
     if repeats.value is None:
         return (
@@ -170,7 +170,7 @@ def _next_html(steps: list[NextStep]) -> Markup:
 def _unusable_html(
     filtered_study: FilteredStudy, unusable: UnusableReplies, may_run: bool
 ) -> Markup:
-    """HTML for a study without a usable verdict: what was expected and what came; next steps."""
+    """HTML for a study without a usable verdict: expected form, example of a reply, next steps."""
     steps = repair_steps(filtered_study, unusable, on_run=True, may_run=may_run)
     why = panel_html(EXPLANATION_TITLE, NO_MEASURE_TEXT, explanation_html(filtered_study))
     return why + _next_html(steps)

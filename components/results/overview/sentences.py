@@ -11,8 +11,7 @@ from components.results.bias.sentences import bias_finding
 
 
 def swap_sentence(bias: Bias) -> str:
-    """Sentence on the share of verdicts changed by the order, and judges that decide by
-    position."""
+    """Sentence on the verdicts changed by a swap, and on judges that decide by position."""
     rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
     if not bias.calls or not rows:
         return bias_finding(bias)[0]

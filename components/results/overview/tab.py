@@ -37,8 +37,8 @@ from metrics.win_rates.win_rates import win_rate_by_position
 
 NAME: Final = "Overview"
 MAX_ADVICE_ROWS: Final = 20_000
-"""Maximum number of verdicts for which the Overview computes a recommendation; with more verdicts
-this takes seconds."""
+"""Maximum number of verdicts for which the Overview computes the recommended remedy; with more, it
+shows general advice, because computing takes seconds."""
 GENERAL_ADVICE: Final = (
     "More calls per comparison (both orders, repeats or several judges) can make verdicts right "
     "more often."

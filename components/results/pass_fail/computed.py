@@ -15,7 +15,7 @@ from metrics.labels.reliability import ReliabilityPoint, reliability_curves
 from studies.frames.point_columns import pass_fail_rows
 
 GROUP_WORDS: Final = {"contestant": "model", "category": "category"}
-"""Column by which answers are grouped -> its word on the page."""
+"""Name of the column by which answers are grouped -> word for the column on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class PassFailView:
     order: dict[tuple[str, str], OptionOrder]
     reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
     parts: dict[str, dict[str, PassFailRates]]
-    """Column ("contestant" or "category") -> its values -> rates of the judge and prompt shown;
-    only columns with several values."""
+    """Rates of the judge and prompt shown: "contestant" -> model -> rates, if there are several
+    models; "category" -> category -> rates, if there are several categories."""
     shift: PassByOrder | None = None
     """Pass rates of the judge and prompt shown, by the option listed first; None if only one order
     was used."""
     shift_parts: dict[str, dict[str, PassByOrder]] = field(default_factory=dict)
-    """`shift` by model and by category, as in `parts`."""
+    """Like `shift`, for each model and each category; keys as in `parts`."""
 
     @property
     def cell(self) -> tuple[str, str] | None:

@@ -1,5 +1,5 @@
 """Panel on the order of the options "pass" and "fail": pass rates in both orders, and their
-difference as a heatmap by group."""
+difference; for all answers, by model and by category."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _texts(found: OptionOrder) -> list[str]:
 
 
 def _shift_table(view: PassFailView) -> Markup:
-    """HTML table of the pass rates with pass and with fail listed first, and of their difference,
-    for all answers and for each group."""
+    """HTML table: pass rate with pass listed first, with fail listed first, and their difference;
+    one row for all answers, for each model and for each category."""
     if view.shift is None or view.cell is None:
         return EMPTY
     judge, prompt = view.cell
@@ -112,8 +112,8 @@ def _shift_row(
 
 
 def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) -> Markup:
-    """HTML button with the difference, which opens the replies of the group; it adds "≈ same" if
-    the difference is not significant, adjusted for `tests` groups."""
+    """HTML button with the difference `shift` of the group `name`; a click opens the replies of the
+    group. "≈ same" is added if the difference, adjusted for `tests` groups, is not significant."""
     if shift.value is None:
         return value_cell(shift, PERCENT, who=name)
     value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.bounds(shift)
@@ -139,6 +139,6 @@ def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) 
 
 
 def differs(shift: Estimate, tests: int) -> bool:
-    """Whether the difference is significantly not 0, adjusted for the number of groups."""
+    """Whether the difference `shift` is significant, adjusted for the number of `tests`."""
     wide = simultaneous_interval(shift, max(tests, 1))
     return wide.low is not None and wide.high is not None and not wide.low <= 0 <= wide.high

@@ -81,7 +81,8 @@ def _sentence(text: str) -> str:
 
 
 def pass_fail_kpis(view: PassFailView) -> Markup:
-    """HTML row of key figures; raw agreement is shown beside κ and the base rate."""
+    """HTML row of key figures: true and observed pass rate, agreement with labels, verdicts changed
+    by the order of the options, unusable replies."""
     found = view.shown
     if found is None:
         return EMPTY
@@ -195,8 +196,8 @@ def rates_table(view: PassFailView) -> Markup:
 
 
 def _reliability_table(view: PassFailView) -> Markup:
-    """HTML table of the share of good answers by the judge's probability of a pass; empty if there
-    is a single probability, or only 0 and 1."""
+    """HTML table with one row per probability of a pass that the judge gave: share of good answers
+    among these answers. Empty if there is a single probability, or only 0 and 1."""
     points = view.reliability.get(view.cell or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same

@@ -19,15 +19,15 @@ KINDS: Final = {
     "False passes": ("pass_bad", "false pass", True),
     "False fails": ("fail_good", "false fail", False),
 }
-"""Choice of the switch -> field of the confusion table, noun of one error, whether it is a pass."""
+"""Choice of the switch -> (cell of the confusion table, noun, whether the verdict is a pass)."""
 ERRORS: Final = tuple(KINDS)
 MAX_ROWS: Final = 5
 MAX_QUESTION: Final = 160
 
 
 def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
-    """HTML list of the false passes or false fails (`errors`: one of ERRORS) of the judge and
-    prompt shown; None if there are neither, or if the data have no questions."""
+    """HTML list of up to MAX_ROWS false passes or false fails (`errors`: one of ERRORS) of the
+    judge and prompt shown; None if it has neither, or if the items have no questions."""
     cell = load_pass_fail(filtered).cell
     if cell is None:
         return None
@@ -48,7 +48,8 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
 
 
 def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
-    """At most MAX_ROWS rows, one per item, the highest probability of the judge's verdict first."""
+    """The MAX_ROWS rows of different items in which the judge gave its (wrong) verdict the highest
+    probability; the first rows if there are no probabilities."""
     if EXPECTED_COLUMN in rows:
         rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
     return rows.drop_duplicates("item").head(MAX_ROWS)

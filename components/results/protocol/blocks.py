@@ -136,9 +136,9 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Names of studies of the same data that differ from this one in the unrelated answer among the
-    options, or in what judges see (images or descriptions). If this study has no additional option,
-    studies with one come last: Grade Scores with other numbers of options are not comparable."""
+    """Names of studies of the same data that differ from this one in the unrelated option (absent,
+    added, or in place of an answer) or in what judges see (images or descriptions). Studies with an
+    added option come last: with another number of options, Grade Scores are not comparable."""
     mine = filtered.study
     found = []
     for line in filtered.store.studies():
@@ -156,8 +156,8 @@ def _is_comparable(one: Study, two: Study) -> bool:
 
 
 def load_comparison_study(filtered: FilteredStudy, name: str | None) -> ComparisonStudy | None:
-    """The choices among N options in the study `name` under the same filters; None if that study
-    has no such choices."""
+    """The choices among N options in the study `name`, under the same filters; None if `name` is
+    not one of the comparable studies."""
     if not name or name not in comparable_studies(filtered):
         return None
     other = FilteredStudy(filtered.store, name, filtered.filter)
@@ -165,8 +165,8 @@ def load_comparison_study(filtered: FilteredStudy, name: str | None) -> Comparis
 
 
 def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Agreement of the judges with people; judges of the study `name` are added if they saw the
-    other input (images, or image descriptions)."""
+    """Agreement of the judges with people. The judges of the study `name` are added if they saw
+    images where the judges of this study saw descriptions, or the reverse."""
     if not name or name not in comparable_studies(filtered):
         return load_own_alignment(filtered)
     beside = FilteredStudy(filtered.store, name, filtered.filter)

@@ -25,8 +25,8 @@ PUBLISHED_FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "publ
 GRADE_PROMPTS: Final = ("grade-simple", "grade-criteria", "grade-debias", "grade-points")
 """Evenhand's names of prompts 1 to 4 of Grade Score."""
 ORDERS_PER_ITEM: Final = 2
-"""Number of orders per item that Creation-MMBench's Table 5 pools; for the intervals, the orders of
-an item count as one observation."""
+"""Number of verdicts per item in the counts of Creation-MMBench's Table 5, one in each order; the
+intervals count them as one observation."""
 PUBLISHED_BASELINE: Final = "GPT-4o-1120"
 ROUNDING_ERROR: Final = 5e-5
 """Largest rounding error of a printed number: half a unit of its last digit."""
@@ -111,7 +111,8 @@ class GradeCaveat:
     grade_rises: int
     choice_falls: int
     leaders: int
-    """Number of models with the highest grade in at least one of the tables' eight columns."""
+    """Number of different models that have the highest grade in a column; there are eight columns,
+    four prompts with and without the unrelated option."""
 
 
 def grade_caveat() -> GradeCaveat:
@@ -292,8 +293,8 @@ def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
 
 
 def count_images_unhelpful() -> tuple[int, int]:
-    """Number of cells in which seeing the images does not help the judge, and number of all cells.
-    The cells are MAE and Consistency of each judge, in one and in both orders, over all models."""
+    """In Table 7, number of values (MAE or Consistency of a judge, in one or both orders, over all
+    models) that are no better with images than with descriptions; and number of all such values."""
     overall = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()

@@ -39,7 +39,8 @@ _PROTOCOL_SECTIONS: Final = {
     "factuality": (FACTUALITY_SECTION,),
     "single": (RATINGS_SECTION,),
 }
-"""Protocol of a prompt -> its panels, added unless the study's preset has one of them already."""
+"""Protocol of a prompt -> its panels. They are added to the panels of the study's preset, unless
+the preset has one of them."""
 
 
 def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ def protocol_by_prompt(filtered: FilteredStudy) -> dict[str, str]:
 
 
 def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
-    """Filtered rows of prompts with one of these protocols, and all rows of people."""
+    """Judgements with a prompt of one of these protocols, and people's votes, under the filters."""
     wanted = {name for name, kind in protocol_by_prompt(filtered).items() if kind in protocols}
     frame = Raters(filtered).rows
     mask = frame["prompt"].isin(wanted).to_numpy() | people_mask(frame)
@@ -110,7 +111,7 @@ class ProtocolRule:
 
 
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
-    """Rules followed in the panels shown; a filter may replace the study's counting rule."""
+    """The rules that apply to the panels `sections`, under the study's or the filter's settings."""
     study = filtered.study
     found: list[ProtocolRule] = []
     if VISIT_SECTION in sections:

@@ -38,7 +38,7 @@ CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 def bind(parts: Any) -> None:
-    """Connect the upload of benchmark scores: keep them in the view's state, or show the error."""
+    """Connect the upload of benchmark scores: store the scores in the control "scores"."""
 
     def load_upload(path: str, scores: Any) -> tuple[Any, Markup]:
         try:

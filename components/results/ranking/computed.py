@@ -22,14 +22,13 @@ from studies.domain import Estimate
 SEED: Final = 20_24
 """Fixed random seed of the Elo band and bootstraps: the same data give the same figures."""
 MAX_BAND_BATTLES: Final = 2_000_000
-"""Maximum of (battles × shuffled orders) for the Elo band: with many battles, fewer orders are
-used, but at least 20."""
+"""The Elo band uses (this number / battles) shuffled orders, at least 20 and at most 100."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Leaderboards from all verdicts, from each order, and from people's votes; and the Elo
-    curve."""
+    """Leaderboards from all verdicts (`boards`, one per group of models connected by battles), from
+    each order, and from people's votes; win rates, head-to-heads and the Elo curve."""
 
     boards: list[Leaderboard]
     win_rates: dict[str, Estimate] = field(default_factory=dict)
@@ -47,14 +46,13 @@ class Ranking:
 
     @property
     def orders(self) -> int:
-        """Number of shuffled orders of the items over which the band of the Elo curve extends."""
+        """Number of shuffled orders of the items that the band of the Elo curve summarises."""
         battles = 0 if self.pairs is None else len(self.pairs)
         return int(np.clip(MAX_BAND_BATTLES // max(battles, 1), 20, 100))
 
     @cached_property
     def elo_curve(self) -> EloResult | None:
-        """Elo curve with its band; computed when it is first drawn, because it takes longer than
-        all other parts together."""
+        """Elo curve with its band, computed on first use, which takes long."""
         if self.pairs is None:
             return None
         rng = np.random.default_rng(SEED)
@@ -75,9 +73,9 @@ class Ranking:
 def compute_ranking(
     rows: pd.DataFrame, verdicts: pd.DataFrame | None = None, votes: pd.DataFrame | None = None
 ) -> Ranking:
-    """Compute the ranking from outcomes that already follow the counting rule of the study or
-    filter. `verdicts`: the judges' verdicts before both orders were combined; `votes`: people's
-    verdicts."""
+    """Compute the ranking. `rows`: outcomes by the counting rule of the study or filter, which may
+    combine both orders; `verdicts`: the single verdicts of the judges, for the leaderboards by
+    order; `votes`: people's votes."""
     pairs = machine_pairs(rows)
     if pairs.empty:
         return Ranking([], has_unusable_pairs=verdicts is not None and _are_unusable(verdicts))

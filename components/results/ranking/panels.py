@@ -34,9 +34,9 @@ from metrics.summary.rating_sections import neighbour_evidence
 from studies.domain import Estimate
 
 MAX_EVIDENCE: Final = 4
-"""Number of pairs of adjacent models, from the top of the leaderboard, whose e-values are shown."""
+"""Number of e-values shown (first against second model, second against third, …)."""
 MAX_EVIDENCE_ROWS: Final = 300_000
-"""Largest number of judgements for which e-values are computed on the page."""
+"""Largest number of judgements for which the page shows e-values; with more, it shows none."""
 MAX_E_VALUE: Final = 1_000_000
 NO_PAIRS_HTML: Final = empty_state(
     "No pairs here.", "Ratings and head-to-heads need pairwise comparisons."
@@ -88,9 +88,8 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
 
 
 def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
-    """Ratings from people's votes; empty unless people and judges rated the same models. Ratings
-    are relative to the mean of the rated models, so ratings of different sets of models cannot be
-    compared."""
+    """Ratings from people's votes; empty unless people and judges rated the same models, because
+    ratings are relative to the mean of the rated models."""
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return {}
@@ -232,8 +231,8 @@ def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
 
 
 def rating_limits(ranking: Ranking) -> dict[str, float]:
-    """Bradley–Terry rating of each model, which its Elo curve approaches; without the groups of
-    models whose ratings had to be regularised."""
+    """Model -> Bradley–Terry rating, the limit of its Elo curve. Groups of models in which one won
+    or lost every battle are left out, because they have no finite rating."""
     return {
         name: rating.value
         for board in ranking.boards
@@ -244,8 +243,8 @@ def rating_limits(ranking: Ranking) -> dict[str, float]:
 
 
 def convergence_badge(ranking: Ranking) -> Markup:
-    """HTML badge on whether Elo has converged: whether each model's Bradley–Terry rating lies in
-    the range that its final Elo has over shuffled orders of the items."""
+    """HTML badge on whether Elo has converged: it has if each model's Bradley–Terry rating lies in
+    the Elo band, the range of the model's final Elo over shuffled orders of the items."""
     limits, curve = rating_limits(ranking), ranking.elo_curve
     if curve is None or not limits:
         return EMPTY
@@ -282,8 +281,8 @@ def convergence_badge(ranking: Ranking) -> Markup:
 
 
 def _outside_band_text(curve: EloResult) -> str:
-    """Text on the models whose curve in plan order ends outside the band. This happens if battles
-    come in blocks, such as one judge after the other."""
+    """Text on the models whose Elo curve, drawn in plan order, ends outside the Elo band; "" if
+    there are none."""
     names = [
         name
         for name, rated in sorted(curve.table.items())

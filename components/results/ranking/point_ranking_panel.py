@@ -29,7 +29,7 @@ from metrics.labels.point_ranking import PointRanking, RankedModel, point_rankin
 from studies.domain import Estimate
 
 MAX_TABLES: Final = 6
-"""Maximum number of judge-prompt pairs with a table; filters show the other pairs."""
+"""Maximum number of tables, one per judge and prompt; readers see the others by filtering."""
 TITLE: Final = "Models by verdicts on single answers"
 SUBTITLE: Final = (
     f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; rank: the range of "

@@ -108,8 +108,9 @@ def _changed_places(
     changed: Sequence[tuple[str, str]],
     significant: bool,
 ) -> RankingStability:
-    """The result if models change places, but no two of them differ significantly in both orders.
-    `significant`: whether two models that change places differ significantly in one order."""
+    """The result if models change places, but none of these changes is significant in both orders.
+    `here`, `there`: models by rank in the first and second order; `changed`: pairs of models that
+    change places; `significant`: whether one of these differs significantly in one order."""
     kept = [str(place + 1) for place in range(len(here)) if here[place] == there[place]]
     answer: Answer = "In part" if kept else "Not known"
     if len(changed) == 1:
@@ -131,7 +132,8 @@ def _changed_places(
 
 
 def _one_change_text(pair: tuple[str, str], has_others: bool, significant: bool) -> str:
-    """Text for two models that change places; `has_others`: whether other models are ranked."""
+    """Text for the only two models that change places; `has_others`: whether there are further
+    models, which keep their ranks."""
     others = "; all other ranks stay the same" if has_others else ""
     orders = "one order only" if significant else "neither order"
     return (

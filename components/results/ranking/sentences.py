@@ -91,9 +91,8 @@ def _tied_sentence(board: Leaderboard) -> str:
 
 
 def _items_needed(gap: Estimate) -> str:
-    """Sentence on the number of items that would separate two models, if their observed difference
-    is the true difference. More verdicts on the same items would not help, because the verdicts on
-    an item have common errors."""
+    """Sentence on the number of items with which the observed difference of two models would be
+    significant."""
     more = battles_to_separate(gap)
     if not more or not gap.items:
         return ""
@@ -110,8 +109,8 @@ def _ordinal_word(place: int) -> str:
 
 
 def _order_sentence(ranking: Ranking) -> str:
-    """Sentence on the model that would lead by the verdicts of one order alone; empty unless it is
-    significantly above the overall leader in that order."""
+    """Sentence that by the verdicts of one order alone another model would lead; empty unless that
+    model is significantly above the overall leader in this order."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""

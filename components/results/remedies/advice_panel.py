@@ -28,7 +28,7 @@ COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
 
 def remedy_finding(view: RemedyView) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule, and the gain or loss of the usual
-    rule (undecided unless both orders agree); or the reason why no rule is recommended."""
+    rule "both orders must agree"; or the reason why no rule is recommended."""
     advice = view.advice
     if advice is None:
         return (
@@ -61,8 +61,8 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
 
 
 def recommendation_panel(view: RemedyView) -> Markup:
-    """HTML of the recommendation: gain on held-out items, gain of the next more expensive rule,
-    agreement of one call, and the buttons that apply the rules."""
+    """HTML of the recommendation: gain of the recommended rule and of the next more expensive rule
+    on held-out items, agreement of one call, and buttons that apply the rules to the study."""
     advice = view.advice
     if advice is None or advice.chosen is None:
         return EMPTY

@@ -15,10 +15,10 @@ from metrics.remedies.recommendation import points
 from metrics.remedies.rule_names import imperative, join_names, rule_words
 
 BUDGETS: Final = tuple((f"${amount:,}", str(amount)) for amount in (40, 10, 100, 400, 1000))
-"""Choices of the control: label and dollars; the first is the default."""
+"""Choices of the budget menu: (label, dollars as text); the first is the default."""
 DEFAULT_BUDGET: Final = 40.0
 CALLS: Final = 1000.0
-"""Budget in calls, used instead of dollars if no price is known."""
+"""If no price is known, the panel answers for a budget of this many calls instead of dollars."""
 HOW_BUDGET: Final = (
     "The first rule listed is one call of the judge with the highest agreement. Another rule "
     "(juries included) is listed only if a remedy is recommended for its judge. The rule must "
@@ -45,8 +45,8 @@ def budget_title(view: RemedyView, budget: float) -> str:
 
 
 def budget_html(view: RemedyView, budget: float) -> Markup:
-    """HTML of the best use of a budget: a sentence for the comparisons of this study, and a table
-    by number of comparisons; empty without a budget plan."""
+    """HTML of the best use of a budget: a sentence on the rule to use for as many comparisons as
+    this study has, and a table of the rule to use by number of comparisons."""
     plan = view.plan
     if plan is None or not plan.steps:
         return EMPTY
@@ -101,8 +101,8 @@ def _agreement(step: PlanStep) -> str:
 
 
 def _table(plan: BudgetPlan, budget: float) -> Markup:
-    """HTML table with one row per rule of the plan, from the most expensive (few comparisons) to
-    the cheapest (many)."""
+    """HTML table with one row per rule of the plan, the most expensive first: the number of
+    comparisons for which the budget makes it the best rule, its cost and its agreement."""
     first, second = (
         ("$ per 1,000", "comparisons")
         if plan.currency == "dollars"

@@ -68,8 +68,8 @@ class RemedyView:
 
     @property
     def pilot_lines(self) -> list[PilotLine]:
-        """Rules of finished pilots of this study that are missing in `table`. Not cached with this
-        view, because a pilot is another study and may end later."""
+        """Rules measured in pilots of this study, without those that `table` has on all
+        comparisons. Not cached, because verdicts of a pilot may arrive later."""
         known = {line.rule.id for line in self.table if line.complete}
         start = f"{self.filtered.name}{PILOT_MARK}"
         found = []
@@ -87,8 +87,8 @@ class RemedyView:
 
     @cached_property
     def next_price(self) -> PriceGain | None:
-        """The cheapest rule that costs more than the recommended rule and gains more on held-out
-        items; None if there is no such rule."""
+        """The cheapest rule with more calls than the recommended rule that gains over 0.5
+        points more on held-out items; None if there is no such rule."""
         chosen = self.advice.chosen if self.advice else None
         if chosen is None or self.advice is None:
             return None
@@ -97,8 +97,8 @@ class RemedyView:
 
     @cached_property
     def plan(self) -> BudgetPlan | None:
-        """Budget plan: for each cost per comparison, the rule (of any judge) with the highest
-        agreement; None if no better answer is known."""
+        """Budget plan: the rules (of all judges) worth their cost, the cheapest first; each has
+        significantly higher agreement than the one before. None if no better answer is known."""
         return plan_budget(self.study, self.inputs.prices)
 
     @property
@@ -118,8 +118,8 @@ class RemedyView:
 
     @cached_property
     def curve(self) -> tuple[list[CoveragePoint], str]:
-        """Points of the risk-coverage curve, and its caption. The curve comes from graded scores;
-        without them, from the votes of a jury or from ties."""
+        """Points of the risk-coverage curve, and its caption. A comparison counts as decided if the
+        winner leads by a margin (of graded scores, else votes) that grows from point to point."""
         if self.cell is None:
             return [], ""
         points = self.study.risk_curve(self.cell)
@@ -177,7 +177,7 @@ class RemedyView:
 
     @property
     def _called_cells(self) -> list[tuple[str, str]]:
-        """Each (judge, prompt) that a rule of the table calls."""
+        """Each (judge, prompt) whose calls a rule in `table` needs."""
         return list(dict.fromkeys(cell for line in self.table for cell in line.rule.calls))
 
     @property
@@ -205,7 +205,8 @@ class RemedyView:
 
     def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
         """Pareto frontier, cheapest rule first: the rules whose agreement is higher than that of
-        every rule that costs the same or less."""
+        every rule that costs the same or less. Rules on fewer comparisons, or with people's votes,
+        are left out."""
         lines = [line for line in self.table if line.complete and not line.rule.votes]
         best: list[RuleEstimate] = []
         for line in sorted(lines, key=lambda one: (self.cost(one, by_dollars), -_agreement(one))):
@@ -245,9 +246,9 @@ def _load_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
 
 @memoise_by_study
 def load_remedies(filtered: FilteredStudy) -> RemedyView:
-    """Compute the remedies of a filtered study, for the judge and prompt of the filter. The judge
-    filter chooses the judge that is shown; the other judges are kept as partners in juries. Without
-    a choice, the judge with the highest agreement of one call is shown."""
+    """Compute the remedies of a filtered study. Judge and prompt of the filter are those shown; the
+    other judges still count as partners in juries. Without a choice, the judge and prompt whose
+    single calls have the highest agreement are shown."""
     shown = filtered.filter
     whole = replace(shown, judge=ALL_CHOICE, prompt=ALL_CHOICE)
     study, inputs = _load_study(FilteredStudy(filtered.store, filtered.name, whole))
@@ -273,8 +274,8 @@ def pilot_names(store: Store, name: str) -> list[str]:
 
 @memoise_by_study
 def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
-    """Judge -> estimates of the rules with the first prompt of the pilot's study file; and the
-    prices and token counts of the pilot."""
+    """Judge -> estimates of the rules in a pilot, with the first prompt of its study file; and the
+    pilot's prices and token counts."""
     inputs = remedy_inputs(pilot.store, pilot.name)
     study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}

@@ -39,8 +39,8 @@ from metrics.remedies.rule_table import RuleEstimate
 
 @dataclass(frozen=True, eq=False)
 class _Spot:
-    """A rule to draw: its number in the table, estimate, cost, whether it is on the frontier
-    (`best`), and the kind of pilot that it comes from (empty: none)."""
+    """A rule to draw: number in the table, estimate, cost, whether it is on the Pareto frontier
+    (`best`), and the kind of the pilot that measured it ("" if this study did)."""
 
     number: str
     line: RuleEstimate
@@ -64,8 +64,8 @@ class _Spot:
 
 
 def frontier_chart(view: RemedyView, by_dollars: bool) -> Markup:
-    """SVG chart of each rule's agreement against its price, wide and narrow; below it, the reason
-    if dollars cannot be shown."""
+    """SVG chart of each rule's agreement against its price, drawn for wide and for narrow screens;
+    below it, the reason if dollars cannot be shown."""
     spots = [*_own_spots(view, by_dollars), *_pilot_spots(view, by_dollars)]
     wide = _frontier(view, spots, by_dollars, Canvas(820, 290))
     narrow = _frontier(view, spots, by_dollars, Canvas(340, 300, narrow=True))
@@ -170,9 +170,8 @@ def _whisker(spot: _Spot, x: float, y: Scale) -> Markup:
 
 
 def _mark(view: RemedyView, spot: _Spot, at: Sequence[float]) -> Markup:
-    """SVG circle with the rule's number; a click opens the comparisons that the rule decides
-    differently from a single call. A pilot's rule opens nothing, because its comparisons are in
-    another study."""
+    """SVG circle with the rule's number. A click opens the comparisons that the rule decides
+    differently from a single call; not for a rule of a pilot, which is another study."""
     x, y = at
     select = {"rule": rule_key(spot.line.rule), "judge": view.judge, "prompt": view.prompt}
     opens = spot.line.changed and not spot.pilot

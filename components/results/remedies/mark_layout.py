@@ -28,9 +28,8 @@ class Box:
 
 
 def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) -> list[Point]:
-    """Move marks sideways until neither circles nor intervals cover each other. Marks that are
-    `kept` (those on the frontier) do not move. A mark that would leave the drawing moves to the
-    left instead of the right."""
+    """Move marks to the right (at the edge of the drawing, to the left) until neither circles nor
+    intervals cover each other; `kept`: whether each mark stays in its place."""
     taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
     found = []
     for mark, stays in zip(marks, kept, strict=True):

@@ -25,8 +25,8 @@ PROBABILITY_PROMPT: Final = "label-probability"
 DESCRIPTION_TOKENS: Final = 200
 """Assumed tokens of a description that a judge writes before its verdict, to price a pilot."""
 DESCRIPTION_LIMIT: Final = 1024
-"""Minimum of `max_tokens` for replies that begin with a description; a lower limit would cut off
-verdicts."""
+"""`max_tokens` of a judge is raised to this number if its replies begin with a description, so that
+they are not cut off before the verdict."""
 CHARACTERS_PER_TOKEN: Final = 4
 EMBEDDED: Final = JudgeSpec(name="embedded", model="embedded", read="probabilities")
 
@@ -112,7 +112,7 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
 
 
 def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator[Pilot]:
-    """Pilots that each compare one other prompt with the prompt shown, in both orders."""
+    """Pilots, one per additional prompt, that compare it with the prompt shown in the view."""
     length = _reference_length(view)
     describing = replace(judge, read="text", max_tokens=max(judge.max_tokens, DESCRIPTION_LIMIT))
     for kind, prompt, title, detail, spec, extra in (
@@ -156,9 +156,9 @@ def _pilot(
     repeats: int = 1,
     extra_tokens: tuple[float, float] = (0.0, 0.0),
 ) -> Pilot:
-    """Build a pilot. `calls_each`: number of calls per item. `extra_tokens`: input and output
-    tokens that a call with the new prompt needs beyond those of a stored call; half of the calls
-    have the new prompt."""
+    """Build a pilot. `study`: the study with the pilot's judges and prompts; `calls_each`: calls
+    per item; `extra_tokens`: additional (input, output) tokens of a call with the new prompt, which
+    half of the calls use."""
     items = min(PILOT_ITEMS, len(set(view.study.grid.items.tolist())))
     small = replace(
         study,
@@ -188,8 +188,8 @@ def _token_dollars(judge: JudgeSpec, tokens: tuple[float, float]) -> float:
 
 
 def _prompts(view: RemedyView) -> tuple[str, ...]:
-    """The prompt shown if the study file names it, else the first prompt of the study file; a
-    built-in prompt for recorded verdicts, which have no prompt text."""
+    """The prompt of a pilot, as a tuple: the prompt shown if the study file names it, else the
+    first of the study file; a built-in prompt if the study file names none."""
     known = view.filtered.study.prompts
     return (view.prompt,) if view.prompt in known else known[:1] or ("brief-letters",)
 

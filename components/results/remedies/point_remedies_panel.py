@@ -28,7 +28,7 @@ from metrics.labels.option_order import Cell
 from metrics.labels.point_rules import PointRemedies, PointRule, point_remedies
 
 MAX_TABLES: Final = 6
-"""Maximum number of judge-prompt pairs with a table; filters show the other pairs."""
+"""Maximum number of tables, one per judge and prompt; readers see the others by filtering."""
 TITLE: Final = "Remedies for verdicts on single answers"
 SUBTITLE: Final = (
     "each rule's agreement with the labels (pass/fail) or distance to the labels (scores), "

@@ -19,8 +19,9 @@ from metrics.summary.remedy_section import RemedyInputs, rule_cost
 
 
 def rules_table(view: RemedyView) -> Markup:
-    """HTML table of the rules: first those on all comparisons; below, those with people's votes or
-    on fewer comparisons (outside the adjustment for multiple comparisons), and those of pilots."""
+    """HTML table of the rules in five groups: rules on all comparisons, with intervals adjusted for
+    their number; rules with people's votes; rules on fewer comparisons; rules of pilots; rules that
+    cannot be computed, with the reason."""
     groups: dict[str, list[RuleEstimate]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
     for line in view.table:
         part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""

@@ -28,11 +28,9 @@ from components.results.remedies.mark_layout import TEXT_HEIGHT, Box
 from metrics.remedies.risk_coverage import CoveragePoint
 
 CLOSE: Final = 20.0
-"""Distance between marks, in pixels, below which one text names both, because two texts would cover
-each other."""
+"""Two marks closer than this, in pixels, share one text with both names."""
 LINE_PARTS: Final = 6
-"""Number of segments into which a line between two points is cut; texts must not cover the boxes of
-the segments."""
+"""Number of segments into which each line of the curve is cut, to keep texts off the line."""
 MIN_DECIDED: Final = 0.05
 """Smallest share of decided comparisons that the curve shows; with fewer, an interval cannot be
 computed reliably."""

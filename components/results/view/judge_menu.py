@@ -1,4 +1,4 @@
-"""Menu at a judge's name that leads to the views of this judge alone."""
+"""Menu that opens at a judge's name, with links such as to the judge's report card."""
 
 from __future__ import annotations
 

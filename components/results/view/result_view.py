@@ -24,7 +24,7 @@ from components.results.view.paper_table import PaperTable
 
 @dataclass(frozen=True)
 class ControlState:
-    """Value, choices and visibility of a control for a study; those that are None do not change."""
+    """Value, choices and visibility of a control; None: choices or visibility do not change."""
 
     value: Any
     choices: Sequence[Any] | None = None
@@ -46,8 +46,8 @@ class Control:
     below: bool = False
     """Whether the control is placed below the heading instead of beside it."""
     state: Callable[[FilteredStudy, str | None], ControlState] | None = None
-    """Function: study, value in the page address -> state of the control; without this function,
-    the value is one of `choices`."""
+    """Function: (study, value in the page address) -> state of the control for this study. Without
+    this function, the choices are the same for every study."""
     grows: bool = False
     """Whether the control's choices depend on the verdicts, so that they change during a run."""
 
@@ -130,18 +130,18 @@ class Panel:
     heading_row: bool = False
     """Whether the panel is one row of bodies and controls, without heading; used for a headline."""
     visibility: Literal["always", "shown", "hidden"] = "always"
-    """`always` visible; otherwise hidden whenever `draw` returns None, and `shown` or `hidden`
-    before the first drawing."""
+    """A panel is hidden whenever `draw` returns None, unless it is "always" visible; before the
+    first drawing it is "shown" or "hidden"."""
     in_report: Callable[[FilteredStudy], bool] | None = None
-    """Function: whether the report file contains the panel, drawn with initial control values."""
+    """Function: whether the report file contains the panel as on the page, with initial control
+    values."""
     report: Callable[[FilteredStudy], ReportPanel | None] | None = None
     """Function that draws the panel in another form for the report file."""
     table: Callable[[FilteredStudy], PaperTable | None] | None = None
     """Function that returns the numbers of the panel as a table for a paper."""
     json_keys: tuple[str, ...] = ()
-    """Paths of the panel's numbers in the output of `python -m metrics --json`, with * for names of
-    judges, prompts, models and people; the main one first. Empty only for a panel without measured
-    numbers (`tests/components/results/test_json_keys.py` lists these)."""
+    """Paths of the panel's numbers in the output of `python -m metrics --json`, the main one first;
+    * stands for the name of a judge, prompt, model or person."""
 
     @property
     def heading_name(self) -> str:
@@ -164,7 +164,8 @@ class Panel:
         return [*frame, *heading, *(body.name for body in self.bodies)]
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw the panel; return output name -> content, or only its visibility if it is hidden."""
+        """Draw the panel; return output name -> content. For a panel that can be hidden, the output
+        `frame_name` is its visibility: the only output if it is hidden."""
         drawn = self.draw(filtered, **{name: controls[name] for name in self.parameters})
         if drawn is None and self.visibility != "always":
             return {self.frame_name: False}
@@ -242,7 +243,7 @@ class View:
         controls: Mapping[str, Any],
         panels: Iterable[Panel] | None = None,
     ) -> dict[str, Any]:
-        """Draw panels (default: all, but no hidden groups); return output name -> content."""
+        """Draw `panels` (default: all), except in hidden groups; return output name -> content."""
         hidden: set[str] = set()
         made: dict[str, Any] = {}
         for group in _groups(self.layout):

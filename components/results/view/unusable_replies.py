@@ -18,7 +18,7 @@ from metrics.estimation.row_selection import people_mask
 from studies.domain import STATUSES, Judgement
 
 MAX_EXAMPLE: Final = 160
-"""Maximum characters of the example reply."""
+"""Maximum characters of the example reply; of a longer reply, only the end is shown."""
 SEARCHED_REPLIES: Final = 200
 """Number of the latest unusable replies among which the example is searched."""
 NO_USABLE_VERDICT: Final = "No reply contains a usable verdict."
@@ -53,7 +53,7 @@ def step_rows(steps: list[NextStep]) -> Markup:
 
 @dataclass(frozen=True)
 class UnusableReplies:
-    """The replies of the model judges, if there are replies and none is usable."""
+    """Number of replies by status, for a study with replies of which none is usable."""
 
     by_status: Mapping[str, int]
 
@@ -63,8 +63,8 @@ class UnusableReplies:
 
     @property
     def sentence(self) -> str:
-        """Sentence with the number of replies by status; a call that ended in an error has no
-        reply, so calls are counted if there are such calls."""
+        """Sentence with the number of replies by status; it says "calls" instead of "replies" if
+        some calls ended in an error, without a reply."""
         noun = "calls" if self.by_status.get("error") else "replies"
         verb = "returned" if noun == "calls" else "contains"
         kinds = ", ".join(
@@ -122,9 +122,8 @@ def _shorten(text: str) -> str:
 def repair_steps(
     filtered: FilteredStudy, unusable: UnusableReplies, *, on_run: bool, may_run: bool = True
 ) -> list[NextStep]:
-    """Actions for unusable replies: read them, change the prompt, ask again. `on_run`: whether the
-    rows are on the Run tab, whose button Retry the last row presses; elsewhere it opens that
-    tab."""
+    """Actions for unusable replies: read them; if calls can be made again, change the prompt or ask
+    again. The last button presses Retry on the Run tab (`on_run`), or opens this tab."""
     number = count(unusable.total)
     read = NextStep(
         "Read the replies",

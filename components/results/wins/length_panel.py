@@ -139,8 +139,8 @@ def _hover_text(one: LengthBin, who: str) -> Markup:
 
 
 def _odds_text(odds: Estimate) -> tuple[str, str]:
-    """Odds ratio and its interval as texts with one decimal; with two decimals below 1, so that
-    0.04 is not shown as 0.0."""
+    """Odds ratio and its interval as texts with one decimal; with two decimals if the ratio or its
+    lower limit is below 1."""
     ends = [end for end in (odds.low, odds.value) if end is not None]
     style = NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
     return style.text(odds.value), style.bounds(odds)

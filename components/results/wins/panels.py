@@ -65,8 +65,8 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
 
 
 def show_win_rates(filtered_study: FilteredStudy) -> Markup:
-    """HTML table by model: win rate, wins, ties, losses, and bounds of the win rate if verdicts are
-    missing."""
+    """HTML table by model: win rate, wins, ties, losses; if verdicts are missing, also the win rate
+    if the model had lost all of them, and if it had won all."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return NOTHING_YET_HTML
@@ -128,8 +128,8 @@ def _has_missing(bound: Estimate | None) -> bool:
 
 
 def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> Markup:
-    """HTML notice on missing verdicts: their number, and the win rate of the leading model if they
-    were counted otherwise (as ties instead of left out, or the reverse), all lost, or all won."""
+    """HTML notice on missing verdicts: their number, and the leading model's win rate if they were
+    all lost, all won, or counted otherwise (as ties if they are left out now, or the reverse)."""
     failed = (
         ~filtered_study.machines["status"].isin(list(USABLE_STATUSES))
         & ~filtered_study.machines["noise"]
@@ -180,8 +180,8 @@ def default_split(filtered_study: FilteredStudy) -> str:
 
 
 def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> Markup:
-    """HTML matrix of win rates by model (rows) and category, judge or prompt (columns). `raters`:
-    verdicts of judges, of people, or their difference."""
+    """HTML matrix of win rates; rows are models. `raters`: "Judges" (columns by `by`: category,
+    judge or prompt), "People", or "Difference" of the two (columns are categories)."""
     column = SPLIT_COLUMNS[by]
     if raters != "Judges":
         rows = Raters(filtered_study).rows

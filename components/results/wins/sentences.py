@@ -22,13 +22,13 @@ from studies.domain import Estimate
 
 MERGED_RULES: Final = ("strict", "majority", "graded")
 MIN_ITEMS: Final = 5
-"""Minimum items of a category for a statement about its leader."""
+"""A model's win rate in a category is ignored if it comes from fewer items."""
 
 
 def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
-    """Categories in which the model `best` leads significantly, and the other categories. The model
-    leads if its interval is above the interval of every other model, with all intervals adjusted
-    for the number of categories; this is stricter than a test of the differences."""
+    """Categories in which the model `best` leads significantly, and the other categories. It leads
+    significantly if its whole interval is above those of all other models; the intervals are
+    adjusted for the number of categories."""
     cells = win_rates_by_cell(filtered_study.outcomes, ["category"])
     ahead: list[str] = []
     behind: list[str] = []

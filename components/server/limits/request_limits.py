@@ -35,13 +35,14 @@ class BodyPace(NamedTuple):
     """Lowest average speed after `first_seconds`."""
 
     def seconds_for(self, received: int) -> float:
-        """Seconds after which a request with only `received` bytes so far is refused."""
+        """Seconds from the start of a request within which more than `received` bytes must have
+        arrived."""
         return self.first_seconds + received / self.bytes_per_second
 
 
 class RequestLimits:
-    """Middleware that answers only allowed routes and, with a `quota` (public mode), limits the
-    size of request bodies."""
+    """Middleware that answers only allowed routes, refuses request bodies that arrive too slowly
+    and, with a `quota` (public mode), those that are too large."""
 
     def __init__(
         self,
@@ -132,8 +133,8 @@ class _LimitedBody:
         return message
 
     async def _receive_in_time(self) -> Message:
-        """Return the next part of the body if it arrives in time; after the end of the body, wait
-        for the client's disconnection without limit."""
+        """Return the next part of the body; refuse the request if the part does not arrive in time.
+        After the end of the body there is no time limit."""
         if self._complete:
             return await self._receive()
         deadline = self._started + self._pace.seconds_for(self._received_bytes)

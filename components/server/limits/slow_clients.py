@@ -1,8 +1,9 @@
-"""Limits on the number of connections, on a request's head (time, size) and on unread responses.
+"""Limits on the number of connections, on the time and size of a request's head, and on the time
+for which a client may leave its response unread.
 
-uvicorn waits without limit for the head of a request and for a client that does not read, so that a
-few thousand silent connections would use up its file descriptors. The limits on request bodies are
-in components.server.limits.request_limits. This module does not import gradio.
+Without them a few thousand silent connections would use up the server's file descriptors. The
+limits on request bodies are in components.server.limits.request_limits. This module does not import
+gradio.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SPARE_DESCRIPTORS: Final = 256
 
 
 def may_be_proxy(address: str) -> bool:
-    """Whether an address is not public, so that it may be a proxy of many visitors."""
+    """Whether a network address is private, so that many visitors may share it through a proxy."""
     try:
         return not ip_address(address).is_global
     except ValueError:
@@ -36,11 +37,11 @@ class ConnectionLimits:
     is_shared: Callable[[str], bool] = may_be_proxy
     """Function that returns whether an address is exempt from `per_address`."""
     head_seconds: float = 15.0
-    """Maximum seconds for the head of a request, from the opening of the connection; for a later
-    request on it, from the first byte."""
+    """Maximum seconds until the head of a request has arrived: from the opening of the connection
+    or, for a later request on the same connection, from its first byte."""
     head_bytes: int = 65_536
     burst_seconds: float = 0.25
-    """Seconds for which more connections than allowed may be open."""
+    """Seconds for which the number of connections may exceed `connections`."""
     keep_alive_seconds: int = 5
     """Seconds after a response until a silent connection is closed."""
     unread_seconds: float = 60.0
@@ -57,7 +58,7 @@ def limit_connections(config: uvicorn.Config, limits: ConnectionLimits | None = 
 
 
 def _affordable_connections() -> int:
-    """Number of connections for which the process has enough file descriptors."""
+    """Maximum connections, given the number of files that the process may open."""
     try:
         import resource  # not on Windows
     except ImportError:
@@ -71,10 +72,9 @@ def _affordable_connections() -> int:
 class BoundedProtocol(H11Protocol):
     """uvicorn's HTTP protocol with `ConnectionLimits`.
 
-    With too many connections, those that have waited longest for a request's head are closed, not
-    the new ones, so that silent connections cannot keep visitors out. They are closed
-    `burst_seconds` after the limit is exceeded, because the event loop accepts all connections that
-    arrive at once before it reads any request.
+    If there are too many connections, those that have waited longest for a request are closed, and
+    not the newest, so that silent connections cannot keep visitors out. This happens
+    `burst_seconds` later, when the requests of connections that arrived together have been read.
     """
 
     limits: ClassVar[ConnectionLimits]
@@ -91,8 +91,8 @@ class BoundedProtocol(H11Protocol):
             self.loop.call_later(self.limits.burst_seconds, self._make_room)
 
     def _make_room(self) -> None:
-        """If there are too many connections, close those that have waited longest for a request's
-        head; connections with a request in progress stay open."""
+        """If there are too many connections, close those that have waited longest for a request,
+        but none with a request in progress."""
         excess = len(self.connections) - self.limits.connections
         if excess <= 0:
             return

@@ -21,7 +21,7 @@ from studies import settings
 SWEEP_SECONDS: Final = 10.0
 """Seconds between two clean-ups."""
 MAX_AGE_SECONDS: Final = 3_600.0
-"""Age in seconds at which a file is deleted; it is deleted earlier if the quota is exceeded."""
+"""Age in seconds at which a file is deleted; earlier if more than half of the quota is used."""
 IN_USE_SECONDS: Final = 120.0
 """Age in seconds before which no file is deleted, since it may be in use."""
 MAX_FILES: Final = 20_000
@@ -53,8 +53,8 @@ def list_temp_files(folder: Path) -> list[TempFile]:
 
 
 def delete_old_files(folder: Path, most: int, now: float) -> int:
-    """Delete expired files, then the oldest files until at most `most` bytes are left; return the
-    number of bytes left."""
+    """Delete expired files and then, while more than `most` bytes (or MAX_FILES files) are left,
+    the oldest ones; files younger than IN_USE_SECONDS stay. Returns the number of bytes left."""
     files = list_temp_files(folder)
     left, number = sum(one.bytes for one in files), len(files)
     for one in files:
@@ -69,11 +69,11 @@ def delete_old_files(folder: Path, most: int, now: float) -> int:
 
 
 class TempFileQuota:
-    """Limit on the bytes of all temporary files, enforced by a thread; `reserve` requests bytes."""
+    """Limit of `most` bytes on all temporary files; a thread deletes old files."""
 
     def __init__(self, most: int, every: float = SWEEP_SECONDS) -> None:
-        """Start the thread. A new folder is used unless the environment names one, so that no files
-        of other programs are deleted."""
+        """Start the thread. If the environment names no folder for temporary files, a new one is
+        made, so that no files of other programs are deleted."""
         self._own_folder = ""
         if not settings.TEMP_FOLDER.read():
             self._own_folder = tempfile.mkdtemp(prefix="evenhand-")
@@ -100,7 +100,7 @@ class TempFileQuota:
             shutil.rmtree(self._own_folder, ignore_errors=True)
 
     def refresh(self) -> None:
-        """Delete old files and count the bytes left."""
+        """Delete expired files and, if more than half of the quota is used, the oldest files."""
         try:
             self._free_bytes = self._most - delete_old_files(
                 self._folder, self._most // 2, time.time()

@@ -83,8 +83,7 @@ def _normalise_category(category: str) -> str:
 
 
 def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
-    """Items as (label, id): with images and no caption first, then with images and a caption, then
-    without images."""
+    """Items as (label, id): with images but no caption, then with both, then without images."""
 
     def rank(item: Item) -> tuple[bool, bool]:
         return (not item.images, any(item.context))
@@ -94,7 +93,7 @@ def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
 
 
 def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]]:
-    """All versions of the data as (label, source), oldest first; empty if there is only one."""
+    """All versions of the data as (file name, source), oldest first; empty if there is only one."""
     found = list_versions(target.source, folder) if target.source else []
     sources = found if target.source in found else [target.source, *found]
     if len(sources) < 2:
@@ -144,8 +143,8 @@ def show_item(target: CollectTarget, item: Item | None) -> Markup:
 def save_item(
     text: str, folder: Path, new: NewItem, fresh: bool, answers: Sequence[tuple[str, str]] = ()
 ) -> JobResult:
-    """Add an item to the data, saved as a new version or (with `fresh`) as a new file; the returned
-    study file uses it."""
+    """Add an item to the data, which are saved as a new version; with `fresh`, save it alone as new
+    data. The returned study file uses what was saved."""
     target = CollectTarget("", (), None) if fresh else load_collect_target(text, folder)
     try:
         if target.load_error:

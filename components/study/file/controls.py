@@ -38,7 +38,7 @@ class Hint:
 
 
 def form_part(*parts: str, seen: int = 0) -> Markup:
-    """HTML of a part of the form; `seen`: number of the last change that the server received."""
+    """HTML of a part of the form; `seen`: number of the last change that the server has applied."""
     return wrap(fill('<div class="eh-form" data-seen="{}">{}</div>', seen, join(parts)))
 
 
@@ -82,7 +82,7 @@ def form_row(
     label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
 ) -> Markup:
     """HTML of label, control and hint; a dot marks a value that differs from the preset's. `to`:
-    field of the control; `group`: whether the control consists of several inputs."""
+    name of the control's field; `group`: whether the control consists of several inputs."""
     below = Hint(hint) if isinstance(hint, str) else hint
     changed = " changed" if below.preset is not None else ""
     words = escape(label)
@@ -143,8 +143,8 @@ def text_input(
     renames: str = "",
 ) -> Markup:
     """HTML of a one-line text field; `suggestions` appear while typing. A `slow` field (a file, the
-    Hub) is sent only when it loses focus. `renames`: the name of the judge that this field renames,
-    so that the page keeps a typed key with the judge."""
+    Hub) is sent only when it loses focus. `renames`: present name of the judge that this field
+    renames; the page then keeps the key typed for the judge."""
     listed = f"{html_id(field)}-d" if suggestions else ""
     made = _attributes(
         data_renames=renames, type="text", id=html_id(field),
@@ -169,9 +169,9 @@ def text_area(field: str, value: str, *, rows: int = 3) -> Markup:
 
 
 def key_input(owner: str, to: str, url: str, *, disabled: bool = False) -> Markup:
-    """HTML password field with the id `to`, for the key of `owner` (a judge or the Hub). The key is
-    not in the study file; it stays in the browser until a run or a test sends it. It belongs to the
-    origin of `url`: the page deletes it when the origin changes, and shows where it is sent."""
+    """HTML password field (id `to`) for the key of `owner`, a judge or the Hub. The key stays in
+    the browser until a run or a test sends it, and is never in the study file. It belongs to the
+    origin of `url`: the page deletes it when the origin changes."""
     made = _attributes(
         type="password", id=to, cls="eh-in", data_key=owner, autocomplete="off",
         data_key_url=url, placeholder="the key is held in memory, never stored",
@@ -184,8 +184,7 @@ def key_input(owner: str, to: str, url: str, *, disabled: bool = False) -> Marku
 
 
 def key_reason_field(owner: str, to: str, url: str, host: str) -> Markup:
-    """HTML field with the id `to` for the missing key of the judge `owner`, and a button. The key
-    counts as typed only when the button is pressed, so that the field stays until then."""
+    """HTML field (id `to`) for the missing key of `owner`, with its button "Use this key"."""
     field = _attributes(
         type="password", id=to, cls="eh-in", data_key_draft=owner, autocomplete="off",
         data_key_url=url, aria_describedby=f"{to}-note",
@@ -271,7 +270,7 @@ def multi_select(
     nothing: str = "all",
     label: str = "",
 ) -> Markup:
-    """HTML of expandable checkboxes headed by the selection, or by `nothing` if it is empty."""
+    """HTML list of checkboxes that unfolds; its heading shows the checked options, or `nothing`."""
     selected = set(chosen)
     unknown = [(name, f"{name} (not in the data)") for name in chosen if name not in dict(options)]
     labels = dict([*options, *unknown])
@@ -301,8 +300,8 @@ def _checkbox_attributes(field: str, choice: str, on: bool) -> Markup:
 
 
 def _attributes(**values: object) -> Markup:
-    """HTML attributes of an element. True gives an attribute without a value. False, None and ""
-    omit the attribute, except an empty `value`."""
+    """HTML attributes. True: an attribute without a value. False, None and "": no attribute (but
+    `value` may be empty)."""
     made: dict[str, object] = {}
     for name, value in values.items():
         named = "class" if name == "cls" else name.replace("_", "-")

@@ -30,21 +30,21 @@ judges:
 prompts: [brief-letters]
 noise_floor: 0.2
 """
-"""Study file with which a new page starts; the study runs on this machine in a minute."""
+"""Study file of a new form; its study runs on this machine in a minute."""
 
 STUDY_DEFAULTS: Final[Mapping[str, Any]] = default_values()
 
 
 @dataclass(frozen=True, slots=True)
 class FormState:
-    """State of the form that is not in the study file: open panel, selected item, last notice."""
+    """State of the form apart from the study file: open drawer, selected item, last notice."""
 
     study: str = ""
     """Name of the stored study that the form and the header show."""
     opened: str = ""
     """Text of the study file when the study was opened."""
     unsaved: Mapping[str, str] = field(default_factory=dict)
-    """Study -> its study-file text, for studies changed in the form and left unsaved."""
+    """Study -> its changed study file, for studies left in the form without saving."""
     last_change: int = 0
     """Number of the last form change that the server has applied for this page."""
     panel: str = ""
@@ -56,7 +56,8 @@ class FormState:
     """Prompt in the drawer, by its name in study files; empty: the first prompt of the study."""
     other: str = ""
     mode: str = "side"
-    """Content of the prompt drawer: "library", "side" (as sent to a judge), "editor", "compare"."""
+    """Content of the prompt drawer: "library", "side" (template and preview), "editor",
+    "compare"."""
     judge: str = ""
     """Index (as text) of the judge in the open drawer."""
     describer: str = ""
@@ -109,8 +110,8 @@ class LenientStudy:
         return [dict(j) for j in as_list(self.raw(*STUDY.judges)) if isinstance(j, Mapping)]
 
     def editable_judges(self) -> list[dict[str, Any]]:
-        """The judges as mappings; a ValueError if an entry is not a mapping, since an edit of the
-        list would delete this entry."""
+        """The judges as mappings. Raises ValueError if an entry of the file is not a mapping,
+        because an edit would delete the entry."""
         if len(self.judges) < len(as_list(self.raw(*STUDY.judges))):
             raise ValueError(
                 f"{STUDY.judges}: an entry does not consist of “key: value” lines; correct it in "
@@ -132,7 +133,7 @@ class LenientStudy:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def hint(self, text: str, *path: str) -> Hint:
-        """The hint below a control, with the preset's value if the file has another value."""
+        """The hint `text` below a control; with the preset's value if the file has another."""
         if self.preset is None or self.raw(*path) is None:
             return Hint(text)
         base = self.default_value(*path)

@@ -31,7 +31,7 @@ def parse_number(key: StudyKey, words: str) -> float:
 
 
 def parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
-    """Parse typed filters such as `field=value,value; field=value`."""
+    """Parse filters: "field=a,b; other=c" -> {"field": ["a", "b"], "other": ["c"]}."""
     made = {}
     for part in words.split(";"):
         if not part.strip():
@@ -45,7 +45,7 @@ def parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
 
 
 def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
-    """Parse numbers of items for each value of a field, such as `category: 2, meta.task: 1`."""
+    """Parse numbers of items per value of a field: "category: 2" -> {"category": 2}."""
     made = {}
     for part in words.split(","):
         if not part.strip():
@@ -58,7 +58,7 @@ def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
 
 
 def add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
-    """Model -> answer file of the study, with the entry typed as `model = file` added."""
+    """Answer files of the study (model -> file), with the one typed as "model = file" added."""
     values = study.raw(*DATA.files)
     made = dict(values) if isinstance(values, Mapping) else {}
     if not words.strip():

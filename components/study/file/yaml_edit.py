@@ -42,8 +42,8 @@ def get_value(values: Mapping[str, Any], path: KeyPath) -> Any:
 
 
 def put_value(text: str, path: KeyPath, value: Any) -> str:
-    """Return the file's text with one value changed. The value None removes the key, and the block
-    of the key if it becomes empty."""
+    """Return the file's text with one value changed. None removes the key, and also the block that
+    contains the key if nothing else is in it."""
     wanted = _with_value(read_mapping(text), path, value)
     if wanted == read_mapping(text):
         return text
@@ -137,7 +137,8 @@ def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
 
 
 def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
-    """Return the YAML block with the last key of the path; ValueError for flow style ({a: 1})."""
+    """Return the YAML block to which the last key of the path belongs; ValueError if there is none,
+    or if it is in flow style ({a: 1})."""
     node = root
     for key in path[:-1]:
         inner = node.value if isinstance(node, yaml.MappingNode) else ()
@@ -148,8 +149,7 @@ def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """Number of the line with the last scalar in a YAML node; PyYAML's `end_mark` may lie after
-    comments."""
+    """Number of the last line of a YAML node, without comments that follow it."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _last_line(last[1] if isinstance(last, tuple) else last)
@@ -162,7 +162,8 @@ def _entry_lines(key: str, value: Any, column: int) -> list[str]:
 
 
 def _entry_before(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
-    """Index of the entry after which a new key belongs, by the order of keys; None: at the top."""
+    """Index of the entry after which a new key is inserted, in the order of the documented keys;
+    None: before all entries."""
     block = DATA if path[0] == STUDY.data.name and len(path) > 1 else STUDY
     rank = {key.name: index for index, key in enumerate(block)}
     own = rank.get(path[-1], len(rank))

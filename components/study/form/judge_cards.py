@@ -85,8 +85,7 @@ def _missing_key(name: str) -> Markup:
 
 
 def provider_title(judge: Mapping[str, Any]) -> str:
-    """Name of a judge's provider, found by the judge's `provider` or its address; "built in",
-    "simulated" or "other address" without a provider."""
+    """Name of a judge's provider; "built in", "simulated" or "other address" if it has none."""
     kind = judge_kind(judge)
     if kind != ENDPOINT:
         return {EMBEDDED: "built in", SIMULATED: "simulated"}[kind]

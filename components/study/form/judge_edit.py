@@ -32,8 +32,8 @@ def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") ->
 
 
 def judge_from_template(template: str, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Settings of a new judge. `template`: a provider ("openai"), an address of no provider
-    (OTHER_ADDRESS), the embedded model ("embedded"), or a simulated judge ("first")."""
+    """Settings of a new judge. `template`: a provider ("openai"), OTHER_ADDRESS, "embedded", or a
+    key of SIMULATED_JUDGES ("first")."""
     if template in SIMULATED_JUDGES:
         name, settings = SIMULATED_JUDGES[template]
         return {_NAME: unique_name(name, judges), _MODEL: "simulated", **settings}
@@ -58,8 +58,8 @@ def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:
 
 
 def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
-    """Settings of the judge with one field changed; all other fields stay, including those that the
-    form does not show."""
+    """Settings of the judge after a change of the field `key` to the typed value `raw`. A new kind
+    resets the settings, a new model may rename the judge, a new host removes the price."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}
@@ -83,8 +83,7 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
 
 
 def _without_foreign_price(judge: dict[str, Any], url: str) -> dict[str, Any]:
-    """Settings of the judge without its price if `url` is at another host: the price was that of
-    the host before."""
+    """Remove the judge's price if `url` is at another host than its present address."""
     before = origin_of(judge_address(judge))
     if not before or before == origin_of(url):
         return judge

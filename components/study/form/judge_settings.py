@@ -90,7 +90,7 @@ def provider_of(judge: Mapping[str, Any]) -> str:
 
 
 def is_named_after_model(judge: Mapping[str, Any]) -> bool:
-    """Whether the judge's name follows its model: it has no name of its own, or the model's."""
+    """Whether the judge has no name, or has its model's name; it is then renamed with the model."""
     return (judge.get(_NAME) or "") in ("", judge.get(_MODEL))
 
 
@@ -136,8 +136,8 @@ def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
-    """HTML field for the model; a judge named after its model is renamed when the model changes.
-    Models with a listed price are suggested, except for an address of no known provider."""
+    """HTML field for the model; models with a known price are suggested, except for an address of
+    no known provider."""
     model = str(judge.get(_MODEL, ""))
     other = provider_of(judge) == OTHER_ADDRESS
     models = [] if other else [(known, "listed price") for known in listed_prices()]
@@ -202,10 +202,8 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
 
 
 def needs_typed_key(judge: Mapping[str, Any]) -> bool:
-    """Whether a judge's provider requires a key, and this machine has no key for the judge.
-
-    A key typed into the page stays in the browser, so this function does not count it.
-    """
+    """Whether a key must be typed: the provider requires one, and no environment variable supplies
+    it. Typed keys are only in the browser and are not considered."""
     if judge_kind(judge) != ENDPOINT:
         return False
     url, variable = judge_address(judge), judge_variable(judge)
@@ -216,8 +214,8 @@ def needs_typed_key(judge: Mapping[str, Any]) -> bool:
 
 
 def key_row(field: str, name: str, url: str) -> Markup:
-    """HTML field for the key of an endpoint, with the host to which the key is sent; disabled
-    without an address, since a key belongs to one address."""
+    """HTML field for the key of an endpoint, with the host to which the key is sent; disabled until
+    there is an address."""
     hint = (
         f"the key is sent to {origin_of(url) or 'this address'} only; it is held in memory, never "
         "in a file, link or export"

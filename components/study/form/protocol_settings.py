@@ -180,7 +180,7 @@ def _repeat_rows(study: LenientStudy) -> list[Markup]:
 
 
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
-    """Rule -> label: the rules that combine both orders, and a remedy named in the study file."""
+    """Rule for combining both orders -> label; with the remedy that the study file may name."""
     used = study.text_value(*STUDY.combine)
     remedy = parse_remedy(used)
     named = REMEDY_RULES | ({used: words_of_id(remedy.id, remedy.judges).title} if remedy else {})

@@ -25,25 +25,25 @@ from studies.spec.study import Study
 from studies.store.store import Store
 
 MAX_EXACT_ASKS: Final = 3000
-"""Largest plan, in calls, whose tokens are all counted; this takes about a quarter of a second."""
+"""Maximum calls of a plan whose tokens are all counted; with more, a sample is counted."""
 SAMPLE_ASKS: Final = 1500
 ASSUMED_CORRELATION: Final = 0.1
-"""Correlation between verdicts on the same item that is assumed before a run; the judges in the PRD
-data (Peer Rank and Discussion) have −.04 to .30."""
+"""Correlation assumed between verdicts on the same item before there are replies; measured in the
+PRD data (Peer Rank and Discussion): −.04 to .30, depending on the judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastByJudge:
-    """Forecast of the calls of a plan that are not yet answered, by judge. `sampled_asks` is the
-    number of calls from which tokens are estimated; 0 if all calls were counted."""
+    """Forecast, by judge, of the calls of a plan that have no stored reply. `sampled_asks`: number
+    of calls from which tokens were estimated; 0 if all were counted."""
 
     asks: int
-    """Number of all calls of the plan, including those already answered."""
+    """Number of all calls of the plan, with or without a stored reply."""
     noise: int
     by_judge: Mapping[str, Forecast]
     sampled_asks: int = 0
     stored: int = 0
-    """Number of calls already answered in the store, which are not made again."""
+    """Number of calls with a stored reply, which are not made again."""
 
     @property
     def new(self) -> int:
@@ -78,7 +78,7 @@ class ForecastByJudge:
 
 
 def count_asks(plan: Plan) -> tuple[int, int]:
-    """Number of calls of a plan, and of the noise-floor repeats among them; renders no prompt."""
+    """Number of all calls of a plan, and number of noise-floor repeats among them."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
         showings_for(prompt): {} for prompt in plan.prompts
@@ -98,7 +98,7 @@ def count_asks(plan: Plan) -> tuple[int, int]:
 
 
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
-    """Forecast calls, tokens, dollars and seconds of each judge for the calls not yet answered."""
+    """Forecast calls, tokens, dollars and seconds of each judge's calls without a stored reply."""
     asks, noise = count_asks(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))
@@ -128,7 +128,7 @@ def stored_plan_quote(store: Store, name: str) -> CostQuote:
 
 
 def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
-    """Number of answered calls, if the stored study of this name has this plan; else None."""
+    """Number of calls with a stored reply; None if the stored study has another plan."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
     counts = store.counts(plan.study.name)
@@ -184,9 +184,8 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 
 def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
-    """Key figure: the smallest first-position share that the plan can distinguish from 50 %, for
-    one judge and prompt. Verdicts on one item are assumed to correlate by ρ = ASSUMED_CORRELATION,
-    so that m of them count as m/(1 + (m − 1)ρ) independent verdicts."""
+    """Key figure: the smallest first-position share above 50 % that one judge with one prompt
+    detects with 80 % power, if verdicts on one item correlate by ASSUMED_CORRELATION."""
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
@@ -281,7 +280,7 @@ def one_item_plan(plan: Plan) -> Plan:
 
 
 def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Two models with an answer to the item; all such models if a prompt shows all answers."""
+    """Models of the trial: two with an answer to the item, or all if a prompt shows all answers."""
     names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
     if any(prompt.protocol == "choice" for prompt in plan.prompts):
         return tuple(names)

@@ -21,8 +21,8 @@ MAX_NAME = 120
 
 
 def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
-    """Save a study file as a study without calls, under a name not in use; return name and file.
-    The name is empty if the file is not a valid study: it then exists only in the form."""
+    """Save a study file as a study without calls, under a free name; return (name, study file). If
+    the file is not valid, nothing is saved and the name is ""."""
     try:
         wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")
         free = store.name_for_owner(free_name(store, wanted))

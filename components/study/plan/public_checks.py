@@ -73,8 +73,7 @@ def check_prompts_and_judges(study: Study) -> None:
 
 
 def _check_patience(judge: JudgeSpec) -> None:
-    """Refuse a judge with time limits or attempts so high that one visitor could hold connections
-    for hours."""
+    """Refuse long time limits or many attempts, which could hold connections for hours."""
     longest = max(judge.timeout_s, judge.idle_s, judge.connect_s)
     if longest > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
         raise StudyError(
@@ -84,7 +83,7 @@ def _check_patience(judge: JudgeSpec) -> None:
 
 
 def _key_refusal(study: Study, judge: JudgeSpec) -> str:
-    """Error text for an environment variable that a visitor's study file names."""
+    """Reason why a study may not use the environment variable that it names for a key, or ""."""
     lent = load_host_key()
     if lent is None:
         return (
@@ -113,8 +112,8 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
 
 
 def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough: int) -> float:
-    """Number of calls of one judge with one prompt: exact below `enough` calls; otherwise
-    extrapolated from the items of the first `enough` calls."""
+    """Number of calls of one judge with one prompt; if there are `enough` or more, an estimate from
+    the first `enough`."""
     seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)

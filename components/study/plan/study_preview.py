@@ -28,7 +28,7 @@ from studies.spec.keys import DATA, STUDY
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
 
 RETRY_SECONDS: Final = 60.0
-"""Maximum seconds for which the error of a source that failed to load is cached."""
+"""Maximum seconds for which a source that failed to load is not loaded again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ def read_data_spec(sheet: LenientStudy) -> DataSpec:
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
-    """Load all records of a source; they are cached until a file of the source changes. An error is
-    cached for up to RETRY_SECONDS, since the page requests the records at every change, and a Hub
-    that does not respond is slow to fail."""
+    """Load all records of a source; they are cached until a file of the source changes. After a
+    failure the same error is raised for up to RETRY_SECONDS, since a Hub that does not respond is
+    slow to fail."""
     check_data_source(spec)
     whole = replace(
         spec, where={}, options=0, categories=(), count=0, take=DATA.take.default, per={}, seed=0
@@ -146,8 +146,7 @@ def _load_askable(spec: DataSpec, folder: Path) -> LoadedSource:
 
 
 def _check_askable(found: LoadedSource) -> None:
-    """Refuse records without texts: their recorded verdicts can be opened, but no judge can be
-    called on them."""
+    """Refuse records without questions and answers, on which no judge can be called."""
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(
             f"data.source: {found.shards.folder.name} holds verdicts without questions and "

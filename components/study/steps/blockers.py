@@ -24,8 +24,8 @@ from studies.spec.keys import DATA, JUDGE
 @dataclass(frozen=True, slots=True)
 class Blocker:
     """One reason why a study cannot be run: step, short text, sentence, and a button that helps. A
-    click on the button makes the change `action` of the form, presses the button with the selector
-    `press`, or shows the panel with the selector `goto`."""
+    click on the button makes the form change `action`, presses another button (CSS selector
+    `press`), or shows a part of the page (CSS selector `goto`)."""
 
     step: int
     text: str
@@ -37,7 +37,7 @@ class Blocker:
     errand: Mapping[str, Any] | None = None
     """A slow job that the button starts."""
     key_of: str = ""
-    """Judge whose key is missing; the browser drops the reason once the key is typed."""
+    """Judge without a key; the browser hides this reason once a key is typed for the judge."""
     key_url: str = ""
     """Address of the judge `key_of`, the only address to which its key is sent."""
 

@@ -65,8 +65,7 @@ def _heading(preview: StudyPreview, first: int) -> Markup:
 
 
 def _first_showing(preview: StudyPreview, item: Item) -> tuple[str, ...]:
-    """Names of the models in the order of the first call on an item; without a plan, the
-    alphabetically first two."""
+    """Models in the order of the first call on an item; without a plan, the first two by name."""
     if preview.plan is None:
         return tuple(sorted(name for name, text in item.responses.items() if text.strip()))[:2]
     found = next(_presentations(preview.plan, item), None)
@@ -74,8 +73,8 @@ def _first_showing(preview: StudyPreview, item: Item) -> tuple[str, ...]:
 
 
 def planned_orders(plan: Plan) -> int:
-    """Number of orders in which each comparison is judged, as planned for the first item that is
-    compared; 0 if no item is."""
+    """Number of orders in which a comparison is judged, taken from the first item with a
+    comparison; 0 if there is none."""
     found = (next(_presentations(plan, item), None) for item in plan.items)
     return next((one.orders for one in found if one), 0)
 

@@ -43,7 +43,7 @@ PROVIDERS: Final = (
     (OTHER_ADDRESS, "Other address"),
 )
 MAX_ROWS: Final = 8
-"""Maximum models listed; further models of a provider are in an expandable part."""
+"""Number of models listed; the others are in an expandable part."""
 LOCAL_SERVERS: Final = "@local"
 """Key under which `tested` (see `judge_drawer`) holds the model servers found on this machine."""
 _SIMULATED_LABELS: Final = (
@@ -60,9 +60,9 @@ def judge_drawer(
     tested: Mapping[str, Any],
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
-    """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
-    holds the test calls by judge, the lists of models by address (`models_key`), and the model
-    servers of this machine (LOCAL_SERVERS) once they were looked for."""
+    """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`:
+    judge -> result of its test call; `models_key(address)` -> models at this address; LOCAL_SERVERS
+    -> model servers of this machine, once they were looked for."""
     place = int(view.judge) if view.judge.isdigit() else -1
     if view.panel != "judge" or not 0 <= place < len(study.judges):
         return form_part(seen=view.last_change)
@@ -138,8 +138,8 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
 
 
 def _model_list(rows: Sequence[Markup], keep: str) -> Markup:
-    """HTML list of models: MAX_ROWS rows, the others folded; `keep` identifies the folded part when
-    the list is drawn again."""
+    """HTML list of models: MAX_ROWS rows, the others in an expandable part, which the name `keep`
+    keeps open when the list is redrawn."""
     shown = fill('<div class="eh-models">{}</div>', join(rows[:MAX_ROWS]))
     if len(rows) <= MAX_ROWS:
         return shown
@@ -155,8 +155,8 @@ def _model_list(rows: Sequence[Markup], keep: str) -> Markup:
 def _model_row(
     model: str, aside: str, action: Mapping[str, Any], on: bool, renames: str = ""
 ) -> Markup:
-    """HTML row of a model that a click chooses; `renames`: judge that then gets the model's name,
-    so that the page keeps the judge's typed key."""
+    """HTML row of a model that a click chooses. `renames`: judge that the click also renames to the
+    model's name; the page then keeps the key typed for the judge."""
     made = attributes(
         {
             "type": "button",
@@ -181,8 +181,8 @@ def _providers(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) 
 
 
 def _provider_tile(name: str, title: str, place: int, chosen: str) -> Markup:
-    """HTML tile of a provider. The tile of another address puts the cursor into the address, and
-    keeps an address that is already there."""
+    """HTML tile of a provider. The tile "Other address" moves the cursor to the address field, and
+    keeps an address typed there before."""
     action = {"do": "use judge", "judge": place, "template": name}
     if name != OTHER_ADDRESS:
         return _tile(title, _tile_note(name), action, name == chosen)
@@ -193,9 +193,9 @@ def _provider_tile(name: str, title: str, place: int, chosen: str) -> Markup:
 
 
 def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) -> Markup:
-    """HTML of the key field and the list of models of the chosen provider; requesting the list also
-    checks the key. For another address, the fields of address and model come first, and without
-    the address there is no button: the page enables buttons of slow jobs when a job ends."""
+    """HTML of the chosen provider's key field and list of models, or of the button that requests
+    the list. For "Other address" the fields for address and model come first; without an address
+    there is no button."""
     address, name = judge_address(judge), judge_name(judge)
     key = key_row(f"judge.{place}", name, address)
     if provider_of(judge) == OTHER_ADDRESS:

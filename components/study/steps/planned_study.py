@@ -29,7 +29,7 @@ from studies.spec.presentations import resolve_contestants
 from studies.store.store import Store
 
 MAX_MEASURED: Final = 200_000
-"""Largest number of stored verdicts from which the form computes variance components."""
+"""Maximum stored verdicts from which the form measures variances; with more, they are assumed."""
 _PAIRED: Final = frozenset({"pairwise", "five-level", "factuality"})
 
 
@@ -52,7 +52,8 @@ class PlannedStudy:
 
     @property
     def quantity(self) -> str:
-        """Words for the share whose interval is planned: "win rate" or "share near 50 %"."""
+        """The share whose interval is planned, in words: "win rate", or "share near 50 %" if the
+        study does not compare pairs."""
         return "win rate" if self.compares_pairs else "share near 50 %"
 
     @cached_property
@@ -78,7 +79,7 @@ class PlannedStudy:
         return assumed_components(self.size, ASSUMED_CORRELATION)
 
     def width(self, **changes: Any) -> PlannedWidth:
-        """Expected width of the interval, for this study or with the sizes in `changes`."""
+        """Expected width of the interval, with the sizes in `changes`, such as `items=200`."""
         return planned_width(self.components, replace(self.size, **changes))
 
     @cached_property
@@ -122,7 +123,8 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
 
 
 def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
-    """Comparisons of one judge with one prompt on one question; both orders count as one."""
+    """Mean number of comparisons of one judge with one prompt on one question; a pair in both
+    orders, and its repeats, is one comparison."""
     rows = max(1, len(plan.study.judges) * len(plan.prompts))
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
     orders = 2 if plan.study.pair_orders == "both" else 1

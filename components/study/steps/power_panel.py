@@ -1,9 +1,9 @@
 """Precision of a planned study: how wide the intervals of its shares will be, and what would narrow
 them.
 
-Shares are taken at 50 %, where an interval is widest. Before the first replies the verdicts on one
-question are assumed to correlate by ASSUMED_CORRELATION (ρ), so that m verdicts count as m/(1 + (m
-− 1)ρ); afterwards the variance components of the stored verdicts are used.
+Widths are computed for a share of 50 %, the widest case. Before there are replies, the verdicts on
+one question are assumed to have the correlation ρ = ASSUMED_CORRELATION, so that m of them count as
+m/(1 + (m − 1)ρ) independent ones; afterwards the measured variance components are used.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from studies.spec.presentations import resolve_contestants
 
 _NORMAL_95: Final = 1.96
 ASSUMED_FLIPS: Final = 0.3
-"""Share of comparisons that are assumed to flip, to compute the smallest detectable preference for
-a position."""
+"""Share of comparisons assumed to flip, to compute the detectable preference for a position."""
 _VOTES: Final = 40
-"""Number of people's votes for which the panel states the precision if the data have no labels."""
+"""Number of votes for which the panel states the precision, if the data have no labels."""
 _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
-    """Half-width of the 95 % interval of a share `at`; `per_question`: comparisons per question."""
+    """Half-width of the 95 % interval of a share with the value `at`, from this number of questions
+    with `per_question` comparisons each."""
     if not questions:
         return 1.0
     counted = questions * per_question / design_effect(per_question, ASSUMED_CORRELATION)
@@ -151,8 +151,8 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
 
 
 def _direction_kpi(comparisons: float) -> Kpi:
-    """Key figure: the smallest preference for one position that can be detected in this number of
-    comparisons."""
+    """Key figure: the smallest preference for one position, among the flips, that this number of
+    comparisons can detect."""
     flips = ASSUMED_FLIPS * comparisons
     found = detectable_share(flips)
     label = "Preference for a position"

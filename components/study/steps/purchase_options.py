@@ -1,4 +1,5 @@
-"""Ways to narrow the interval of a planned study: calls, cost, gain, and change of the form."""
+"""Table of additions that would narrow the interval of a planned study: more questions, a further
+judge, prompt or repeat; with their calls, cost and gain."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
 _MIN_STEP: Final = 50
-"""Smallest number of additional questions offered, unless the data have fewer."""
+"""Minimum number of additional questions offered, unless the data have fewer."""
 NEEDS_PROBABILITIES: Final = "label-probability"
 """Prompt that needs token probabilities, which many judges do not return."""
 _SOURCES: Final = {
@@ -45,7 +46,7 @@ class PurchaseOption:
     change: Mapping[str, Any] | None
     warning: str = ""
     assumed: bool = False
-    """Whether the gain is only an upper limit, because the variance is assumed and not measured."""
+    """Whether the width is only a best case, because the variance is not measured yet."""
 
 
 def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[PurchaseOption]:
@@ -105,9 +106,9 @@ def _second_prompt(planned: PlannedStudy, study: LenientStudy) -> Iterator[Purch
 def _further_prompt(
     prompts: Sequence[Prompt], items: Sequence[Item], study: LenientStudy
 ) -> LibraryPrompt | None:
-    """The library's prompt most like the study's first prompt; None if no prompt fits. A prompt
-    fits if it is not in the study, has the protocol of the first prompt, skips none of the items
-    and needs no token probabilities."""
+    """A prompt of the library that the study could add: of the first prompt's protocol, usable for
+    all items, without token probabilities, and most like the first prompt in name and verdict
+    format; None if there is none."""
     first, own = prompts[0], {prompt.name for prompt in prompts}
 
     def unlike(entry: LibraryPrompt) -> tuple[bool, bool]:
@@ -180,8 +181,8 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
 
 
 def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption | None:
-    """The option with the largest gain per call, among the options with a known gain; `now` is the
-    half-width without any option."""
+    """The option that narrows the interval most per call, compared with the half-width `now`;
+    options with an assumed gain or without calls are left out. None if no option narrows it."""
     known = [
         one
         for one in options

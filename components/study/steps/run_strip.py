@@ -29,11 +29,9 @@ _POWER_LINK: Final = Markup(
 def cost_strip(
     preview: StudyPreview, plan: Plan, numbers: ForecastByJudge, saved_as: str
 ) -> Markup:
-    """HTML strip with calls, price and time of the run; `saved_as`: name of the copy that Run
-    starts, empty if it starts the study itself.
-
-    While a judge has no key, the browser shows the request for the key instead.
-    """
+    """HTML strip with calls, price and time of the run; while a judge has no key, the browser shows
+    the request for the key instead. `saved_as`: name of the new study that Run would start; empty
+    if Run starts this study."""
     study = preview.lenient_study
     missing = key_blockers(study)
     body = fill(
@@ -63,10 +61,9 @@ def blocked_strip(blockers: Sequence[Blocker], met: Sequence[MetCondition]) -> M
 
 
 def _reasons_html(blockers: Sequence[Blocker], met: Sequence[MetCondition]) -> Markup:
-    """HTML of all reasons: for each a sentence with its button or key field, then a list of the
-    numbered reasons and the conditions that are met. A single reason is left out of the list: the
-    sentence gives it. The browser shows the sentence of the first reason that still applies, and
-    updates the list when a key is typed."""
+    """HTML of all reasons: a sentence for each, with its button or key field, then a list of the
+    reasons and the conditions that are met. The browser shows only the first sentence, and leaves
+    out reasons that no longer apply; a single reason is not listed."""
     heads = join(_reason_html(blocker, at) for at, blocker in enumerate(blockers))
     alone = "" if len(blockers) < 2 else None
     listed = join(

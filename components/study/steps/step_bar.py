@@ -32,8 +32,8 @@ class Step:
 def steps_html(
     preview: StudyPreview, numbers: ForecastByJudge | None, blockers: list[Blocker]
 ) -> Markup:
-    """HTML of the steps. Only the browser has the typed keys, so a step may contain two texts; the
-    browser shows the text on a missing key until all keys are typed."""
+    """HTML of the steps. A step may contain two texts, because typed keys are only in the browser:
+    the browser shows the text on a missing key until all keys are typed."""
     missing = key_blockers(preview.lenient_study)
     usual = study_steps(preview, numbers, blockers)
     keyless = study_steps(preview, numbers, [*blockers, *missing]) if missing else usual

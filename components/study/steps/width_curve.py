@@ -22,7 +22,7 @@ from components.study.steps.planned_study import PlannedStudy
 
 _POINTS: Final = 60
 _FURTHER: Final = (2, 4)
-"""Multiples of the planned number of questions at which further points are drawn on the curve."""
+"""Multiples of the planned number of questions at which points are drawn too."""
 _STEPS: Final = (0.01, 0.02, 0.04, 0.05, 0.1, 0.2, 0.25)
 
 

@@ -19,31 +19,29 @@ OVERLOAD_SHARE: Final = 0.6
 MANY_REFUSALS: Final = 10
 MAX_MANY_REFUSALS: Final = 24
 REFUSAL_WINDOW: Final = 32
-"""Number of most recent calls among which refusals are counted. Many refusals mean a rate limit,
-single ones are transient."""
+"""Number of latest calls among which refusals are counted; many refusals mean a rate limit, a few
+are transient."""
 CHANCE: Final = 1e-6
-"""Refusals count as evidence of a rate limit if the probability of so many or more, without a rate
-limit, is below this value."""
+"""Refusals mean a rate limit if the earlier share of refusals would give so many or more with a
+probability below this value."""
 MIN_ACCEPTED: Final = 4
 """Number of accepted trial calls (TrialCalls) after which all other calls may start again."""
 PRIOR_CALLS: Final = 50.0
 PRIOR_SHARE: Final = 0.02
-"""Share of refusals assumed before any call was made; it counts like an observation of PRIOR_CALLS
-calls."""
+"""Share of refusals assumed at the start, with the weight of PRIOR_CALLS observed calls."""
 
 
 class CongestionWindow:
-    """Outcomes of the most recent calls at the current limit on calls in flight, and their share of
-    failures.
+    """Outcomes of the latest calls, from which congestion is detected and the limit on calls in
+    flight is lowered.
 
-    Each decrease of the limit is tested: if the share of failures stays the same at the lower
-    limit, the failures do not depend on the load, and the limit before the decrease is restored.
+    Each decrease is tested: if calls fail about as often at the lower limit, the failures do not
+    depend on the load, and the limit before the decrease is restored.
     """
 
     def __init__(self) -> None:
         self.noise_share = 0.0
-        """Share of calls that fail at any load: lowering the limit on calls in flight did not
-        reduce it."""
+        """Estimated share of calls that fail at any load, however few calls are in flight."""
         self._outcomes: deque[bool] = deque(maxlen=MAX_WINDOW)
         self._since_check = 0
         self._before: tuple[float, float] | None = None
@@ -68,8 +66,8 @@ class CongestionWindow:
         return limit
 
     def _check_window(self, share: float) -> float | None:
-        """Compare a full window of outcomes with the window before the last decrease of the limit.
-        Return the limit before that decrease if the share of failures did not fall, else None."""
+        """Test the last decrease of the limit: return the limit before it if `share`, the share of
+        failures since then, has hardly fallen and is below OVERLOAD_SHARE; else None."""
         before, self._before = self._before, None
         self._since_check = 0
         self.noise_share += min(0.0, share - self.noise_share) / 8
@@ -85,18 +83,19 @@ class CongestionWindow:
 
 
 def _share_between(share: float) -> float:
-    """Return the share of failures above which a decrease of the limit counts as useless.
+    """Return the highest share of failures after a decrease of the limit at which the decrease
+    counts as useful.
 
-    It is midway between `share`, observed before the decrease, and the share expected after the
-    decrease if every failure was caused by load.
+    It is midway between `share`, observed before the decrease, and the share expected after it if
+    every failure was caused by load.
     """
     expected = max(0.0, 1 - (1 - share) / DECREASE_FACTOR)
     return (share + expected) / 2
 
 
 class RefusalWindow:
-    """Refusals (HTTP 429) among the most recent calls: a few are transient, many mean a rate limit.
-    Many means: more than chance explains, given the share of refusals among earlier calls."""
+    """The latest calls and which of them were refused (HTTP 429). A few refusals are transient.
+    Many, compared with the share of refusals among earlier calls, mean a rate limit."""
 
     def __init__(self) -> None:
         self._outcomes: deque[bool] = deque(maxlen=REFUSAL_WINDOW)
@@ -119,8 +118,8 @@ class RefusalWindow:
 
 
 def _unlikely_count(share: float) -> int:
-    """Return the smallest number of refusals in a window that is reached with a probability below
-    CHANCE if each call is refused with probability `share`. The result is at least
+    """Return the number of refusals in a window that means a rate limit: the smallest that has a
+    probability below CHANCE if each call is refused with probability `share`, but at least
     MANY_REFUSALS and at most MAX_MANY_REFUSALS."""
     tail, count = 0.0, REFUSAL_WINDOW + 1
     while count > MANY_REFUSALS and tail < CHANCE:
@@ -131,11 +130,10 @@ def _unlikely_count(share: float) -> int:
 
 
 class TrialCalls:
-    """Trial calls, made one at a time while all other calls wait because of a first refusal (HTTP
-    429).
+    """Trial calls, made one at a time after a first refusal (HTTP 429), while all other calls wait.
 
-    An endpoint with a rate limit refuses the trial calls too. If the endpoint accepts the trial
-    calls, the refused call was refused for another reason, and only the refused call has to wait.
+    If the endpoint accepts them, it has no rate limit, and only the refused call has to wait
+    longer.
     """
 
     def __init__(self) -> None:

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 MAX_HEDGE_SHARE: Final = 0.02
-"""Maximum number of hedged (second) attempts, as a share of a judge's other attempts."""
+"""Maximum number of a judge's hedged (second) attempts, as a share of its other attempts; beyond it
+a slow call gets no second attempt."""
 
 
 @dataclass(slots=True)
 class HedgeBudget:
-    """Number of a judge's hedged (second) attempts, `hedges`, and of its other attempts, `calls`;
-    `hedges` may be at most 2 % of `calls`."""
+    """Number of a judge's hedged (second) attempts, `hedges`, and of its others, `calls`."""
 
     calls: int = 0
     hedges: int = 0
 
     def take(self) -> bool:
-        """Count one more hedged attempt; if the maximum is reached, only return False."""
+        """Return whether one more hedged attempt is allowed, and count it if it is."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False
         self.hedges += 1
@@ -48,11 +48,10 @@ Background = Callable[["asyncio.Task[Any]"], None]
 async def race(
     first: C, make_second: Callable[[], C], budget: HedgeBudget, background: Background
 ) -> tuple[C, Any]:
-    """Run `first`, the attempts at an ask; if `first` becomes slow, also run a second attempt.
-    Return the object (first or second) that was answered first, and its outcome.
+    """Run the attempts `first`; if they become slow, also a second attempt at the same ask. Return
+    `first` or the second, whichever is answered first, and its outcome.
 
-    The slower attempt continues in the background, because it is billed; the function `background`
-    receives its task.
+    The other attempt is billed too, so it continues: its task is passed to `background`.
     """
     one = asyncio.create_task(first.run())
     await _wait_until_slow(one, first.slow_event)

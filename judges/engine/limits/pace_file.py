@@ -19,13 +19,12 @@ _SLOT: Final = struct.Struct(f"<8sq{VALUES}d")
 _HEAD: Final = struct.Struct("<8sq")
 LOCK_ATTEMPTS: Final = 20
 LOCK_SECONDS: Final = 0.0005
-"""Seconds between two tries to lock the file. The lock is held only for microseconds, unless the
-process that holds it was halted."""
+"""Seconds between two tries to lock the file; a process holds the lock for microseconds."""
 
 
 class PaceSlot:
-    """The record of one endpoint and API key in the file. A hash of `endpoint`, a text of both,
-    gives the record's tag and position. If another record has that position, no values are
+    """One record in the file, for one endpoint with one API key; `endpoint` is a text of the two. A
+    hash of it is the record's position; if another record is there already, no values are
     shared."""
 
     def __init__(self, path: Path, endpoint: str) -> None:

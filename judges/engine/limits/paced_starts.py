@@ -14,23 +14,22 @@ STALE_SECONDS: Final = 600.0
 
 
 class PacedStarts:
-    """The estimated rate, the cool-down, and the next start time that no process has reserved.
+    """The estimated rate, the end of the cool-down, and the next free start time of a call.
 
-    Each process reserves one start time at a time. All processes therefore make the same number of
-    calls, at equal intervals, whichever process wakes up first.
+    Each process reserves one start time at a time. The processes therefore make equally many calls,
+    at equal intervals.
     """
 
     def __init__(self, slot: PaceSlot | None = None) -> None:
         self.estimate = RateEstimate()
         self.cooldown_start = -1.0
-        """Time at which the last cool-down of all calls began."""
+        """Start of the latest cool-down in which all calls had to wait."""
         self.cooldown_end = 0.0
         self._next_start = 0.0
         self._reserved: float | None = None
         self._after_reserved = 0.0
         self._refusals = 0.0
-        """Number of refused calls (HTTP 429); each cancels the start times that processes have
-        reserved."""
+        """Number of refused calls (HTTP 429); each makes all reserved start times invalid."""
         self._reserved_after = 0.0
         self._slot = slot
         self._changes = 0
@@ -62,9 +61,9 @@ class PacedStarts:
         return self._reserved_after == self._refusals
 
     def _reserve(self, now: float, gap: float) -> None:
-        """Reserve the next start time; the one after it is `gap` seconds later. An invalid
-        reservation of this process is cancelled first, unless another process has reserved a later
-        start time."""
+        """Reserve the next start time for this process; the next free one is then `gap` seconds
+        later. If this process reserved last, and its reservation is invalid, that start time is
+        free again."""
         if self._reserved is not None and self._next_start == self._after_reserved:
             self._next_start = self._reserved
         self._reserved = max(now, self._next_start, self.cooldown_end)
@@ -72,7 +71,7 @@ class PacedStarts:
         self._reserved_after = self._refusals
 
     def record_start(self, now: float) -> None:
-        """Use the reserved start time; compute the time until the next start from the rate."""
+        """Use the reserved start time; if no later one is reserved, the next is 1/rate from now."""
         self.estimate.start_window(now)
         if self.estimate.rate is not None:
             with self._shared(now):

@@ -11,8 +11,8 @@ from judges.models.rate_headers import RequestQuota
 
 MAX_START_TIMES: Final = 4096
 MAX_WAIT: Final = 60.0
-"""Maximum wait in seconds that headers can cause, because headers may be wrong. A refused call may
-have to wait longer."""
+"""Maximum wait in seconds that reply headers can cause, because headers may be wrong; a refusal can
+cause a longer one."""
 
 
 class QuotaBucket:

@@ -18,17 +18,17 @@ MAX_RATE: Final = 1000.0
 FIRST_DECREASE: Final = 0.85
 """Factor by which a refusal lowers a rate that was guessed, not measured."""
 DECREASE: Final = 0.97
-"""Factor by which a refusal lowers a measured rate."""
+"""After a refusal, the rate is this multiple of the measured limit."""
 TRIAL_AFTER: Final = 10
-"""Number of refusals, counted while the rate is limited, after which a rate near the earlier,
-unlimited rate is tried for the first time."""
+"""Minimum number of refusals at a limited rate before a rate near the unlimited one is tried (the
+first trial; each further trial needs twice as many)."""
 DOUBTFUL_SHARE: Final = 0.1
-"""If at least this share of calls is refused although the rate is limited, the rate may not be the
-cause of the refusals."""
+"""Minimum share of refused calls at which the limited rate counts as doubtful: the refusals may
+have another cause than the rate."""
 TRIAL_FACTOR: Final = 0.7
 MIN_TRIAL_REFUSALS: Final = 4
 MIN_TRIAL_CALLS: Final = 32
-"""Number of accepted calls at a rate after which the endpoint counts as accepting that rate."""
+"""Number of accepted calls that show that the endpoint accepts the rate of these calls."""
 MIN_MEASURED_CALLS: Final = 5
 """Number of accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
@@ -39,8 +39,8 @@ MIN_GROWTH_CALLS: Final = 10
 MAX_GROWTH_CALLS: Final = 160
 GROWTH_SECONDS: Final = 90.0
 PRECISE_RATIO: Final = 1.1
-"""A measured limit counts as precise if the rate allowed at the last refusal is less than this
-multiple of the rate of accepted calls."""
+"""A measured limit is precise if the rate allowed before the refusal is below this multiple of the
+rate of accepted calls."""
 
 
 class RateEstimate:
@@ -141,15 +141,14 @@ class RateEstimate:
 
     def _is_doubtful(self) -> bool:
         """Whether many calls are refused although the rate is less than half of the rate before it
-        was limited. A too high rate may then not be the cause of the refusals."""
+        was limited, so that the refusals may have another cause."""
         assert self.rate is not None
         calls = self._accepted + self._refused
         often = self._refused >= max(self._trial_after, DOUBTFUL_SHARE * calls)
         return often and self.rate < self._unlimited_rate / 2
 
     def _start_trial(self) -> None:
-        """Try 70 % of the rate used before the limit was found. After each failed trial, twice as
-        many refusals are needed for the next trial."""
+        """Try 70 % of the unlimited rate; the next trial needs twice as many refusals."""
         self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
         self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
 
@@ -163,11 +162,10 @@ class RateEstimate:
         self._growth_calls = float(MIN_GROWTH_CALLS)
 
     def _set_measured(self) -> None:
-        """Set the limit between the lowest and the highest rate that would explain the refusals.
+        """Set the limit between the lowest and the highest value that fit the refusals.
 
-        The lowest rate is that of accepted calls over the whole time. The highest is the rate of
-        accepted calls outside cool-downs, which is the limit of an endpoint that accepts no extra
-        calls after a cool-down.
+        Lowest: accepted calls divided by the whole time. Highest, about: accepted calls divided by
+        the time outside cool-downs.
         """
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds

@@ -16,7 +16,7 @@ from judges.engine.limits.turn_queue import TurnQueue
 from judges.models.rate_headers import RequestQuota
 
 START_LIMIT: Final = 20
-"""Maximum calls in flight at the start of a run."""
+"""Initial limit on the calls in flight to an endpoint; it grows with successful calls."""
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
 QUIET_SECONDS: Final = 600.0
@@ -27,16 +27,15 @@ refusal makes them wait again, even if refusals are rare."""
 class EndpointLimiter:
     """Limits the calls to one endpoint; shared by all workers and runs that call this endpoint.
 
-    The limit on calls in flight doubles whenever as many calls have succeeded as the limit allows
-    at once. After the first congestion the limit grows by 1 instead, and each congestion multiplies
-    the limit by 0.7. Congestion means that the share of failed calls grows with the load; failures
-    at a constant share count as transient faults.
+    The limit on calls in flight doubles after as many successful calls as the limit itself. After
+    the first congestion it grows by 1 instead, and each congestion multiplies it by 0.7. Congestion
+    means that the share of failed calls grows with the load; failures at a constant share count as
+    transient faults.
 
-    After a first refusal (HTTP 429), trial calls are made one at a time, until four are accepted or
-    the waiting time that the refusal demands is over. If a trial call is refused too, no call
-    starts before the end of the waiting time. Later refusals that are rare among successful calls
-    delay only the refused call. If refusals are frequent, the endpoint has a rate limit: each
-    refusal then makes all calls wait, and the number of calls per second is limited.
+    After a first refusal (HTTP 429) all calls wait, except trial calls, made one at a time. The
+    wait ends early if four trial calls are accepted; if one is refused, no call starts before the
+    end of the wait. Later refusals that are rare delay only the refused call. Frequent refusals
+    mean a rate limit: each then makes all calls wait, and the calls per second are limited.
     """
 
     def __init__(
@@ -76,13 +75,12 @@ class EndpointLimiter:
         return max(0.0, self._pace.cooldown_end - self._clock())
 
     def was_overtaken(self, started: float) -> bool:
-        """Whether a cool-down that still lasts began after `started`, the start time of a call."""
+        """Whether a cool-down that has not ended began after the call that started at `started`."""
         return self.cooldown_left > 0 and started <= self._pace.cooldown_start
 
     @property
     def holds_refused_calls(self) -> bool:
-        """Whether a rate limit makes all calls wait, so that a refused call needs no separate
-        waiting time."""
+        """Whether a rate limit makes all calls wait; a refused call then needs no extra wait."""
         return self.rate_estimate.rate is not None and self.cooldown_left > 0
 
     @property
@@ -206,8 +204,8 @@ class EndpointLimiter:
             self._clean_limit = max(self._clean_limit, self.limit)
 
     def _record_outcome(self, started: float, *, failed: bool) -> None:
-        """Record success or failure of a call, and lower the limit after congestion. Calls started
-        before the last decrease are ignored, so that one congestion lowers the limit once."""
+        """Record success or failure of a call, and lower the limit at congestion. Calls started
+        before the last decrease are ignored, because they were made at the higher limit."""
         if started <= self._episode_start:
             return
         limit = self._congestion.record(failed, self.limit)
@@ -217,8 +215,8 @@ class EndpointLimiter:
         self.limit = min(limit, float(self.ceiling))
 
     def _record_refusal(self, started: float, limited: bool, wait: float | None) -> None:
-        """Start a cool-down for all calls, unless the refusal is one of a few transient refusals;
-        limit the rate if refusals are frequent."""
+        """Make all calls wait after the first refusal in QUIET_SECONDS, and after every refusal if
+        refusals are frequent; the calls per second are then limited, too."""
         now = self._clock()
         estimate = self.rate_estimate
         if limited and estimate.probing:

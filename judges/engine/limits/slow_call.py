@@ -18,7 +18,8 @@ class SlowCallWatch:
     limiter: EndpointLimiter
     durations: CallDurations
     slow_calls: dict[str, float]
-    """Name of a call (derived from its key) -> its start time, for the judge's slow calls."""
+    """Name of an attempt -> its start time, for the judge's slow attempts. The name is the call's
+    key, followed by " hedge" for a second attempt."""
     name: str
     slow_event: asyncio.Event = field(default_factory=asyncio.Event)
     """Event that is set once a call takes far longer than usual."""

@@ -15,8 +15,7 @@ MIN_CALLS: Final = 10
 """Number of successful calls needed before a call can count as slow."""
 RECENT_CALLS: Final = 100
 SLOW_FACTOR: Final = 4.0
-"""A call is slow if it takes longer than this multiple of the time in which nine of ten calls
-end."""
+"""A call is slow if it takes longer than this multiple of the 90 % quantile of the durations."""
 MIN_SLOW_SECONDS: Final = 2.0
 
 
@@ -40,10 +39,7 @@ class CallDurations:
 
     def slow_after(self, length: int = 0) -> float | None:
         """Return the seconds after which a call of this prompt length counts as slow; None after
-        too few calls.
-
-        If there were few calls of this length, the durations of calls of all lengths are used.
-        """
+        too few calls. With few calls of this length, calls of all lengths are used."""
         seconds = self._by_length.get(_length_group(length), self._seconds)
         if len(seconds) < MIN_CALLS:
             seconds = self._seconds

@@ -7,8 +7,8 @@ from collections import deque
 
 
 class TurnQueue:
-    """Futures of waiting calls: first come, first served within a run; the runs take turns, however
-    many calls each of them has waiting."""
+    """Futures of waiting calls. The runs take turns, however many calls each has waiting; within a
+    run, first come, first served."""
 
     def __init__(self) -> None:
         self._by_run: dict[object, deque[asyncio.Future[None]]] = {}

@@ -1,17 +1,17 @@
 """Simulated judges with known biases, for teaching and for testing that metrics recover the biases.
 
-A verdict is drawn by these rules; the first rule that applies decides. With probability
-`first_bias`: the first slot, or a slot drawn with `slot_weights`. With probability
-`self_preference`: the answer of the judge's own model family. With probability
-|`length_preference`|: the longest answer (if negative: the shortest). With probability `tie_rate`:
-a tie. Otherwise the truly better answer with probability `accuracy`; if the answers are truly
-equal, one drawn uniformly. With probability `unreadable_rate` the reply names no answer at all.
+A verdict is drawn step by step; the first step that applies decides. With probability `first_bias`:
+the first slot, or a slot drawn with `slot_weights`. With probability `self_preference`: the answer
+of the judge's own model family. With probability |`length_preference`|: the longest answer (if
+negative: the shortest). With probability `tie_rate`: a tie. Otherwise: the truly better answer with
+probability `accuracy`, else another; if all are equally good, one drawn uniformly. Before all this,
+with probability `unreadable_rate`, the reply names no answer.
 
-In formats with five levels a win is "much better" with probability `much_rate`; if `much_rate` is
-not set, a win is "much better" when the true preference is "much better". In prompts that grade the
-options first, the verdict contradicts the grades with probability `contradiction_rate`. Formats
-that score the answers are simulated in simulated_scores.py of this folder, judges with graded
-replies to pairs (setting `graded_signal`) in simulated_grading.py.
+In five-level formats a win is "much better" with probability `much_rate`; if this is not set, when
+the true preference is "much better". In prompts that grade the options first, the verdict
+contradicts the grades with probability `contradiction_rate`. simulated_scores.py has the formats
+that score answers, simulated_grading.py the judges with graded replies to pairs (setting
+`graded_signal`).
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ def _write_level_probabilities(call: JudgeCall, usage: Usage, rng: random.Random
 
 
 def _write_graded_reply(call: JudgeCall, logit: float, usage: Usage) -> JudgeReply:
-    """Write the verdict that the logit implies (positive: first slot), with its probability or
-    margin."""
+    """Write the verdict for a logit (positive: first slot) with its label probabilities, or, if
+    replies are read as text, with its margin."""
     format, labels = call.prompt.format, call.inputs.labels
     label = labels[0 if logit > 0 else 1]
     if call.judge.read == "probabilities":

@@ -1,11 +1,10 @@
 """Graded replies of simulated judges to pairs, with known signal, position effect and noise.
 
-The judge's logit for the answer shown first is `graded_signal` (positive if that answer is truly
-better, negative if the other one is) + `graded_first` + noise with the standard deviation
-`graded_noise`. If the verdict is read from probabilities, the first label gets the probability 1/(1
-+ exp(−logit)). In five-level formats a verdict is "much better" if |logit| ≥ `graded_much`. In
-other formats only the sign of the logit decides. The expected agreement of every remedy therefore
-has a closed form.
+The logit for the answer shown first is ±`graded_signal` (+ if this answer is truly better, − if the
+other is, 0 if neither) + `graded_first` + noise with the standard deviation `graded_noise`. If the
+verdict is read from probabilities, the first label gets 1/(1 + exp(−logit)). In five-level formats,
+|logit| ≥ `graded_much` means "much better". In other formats only the sign of the logit counts. The
+expected agreement of every remedy therefore has a closed form.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from studies.frames.truth import TrueWinner, best_answer
 
 DEFAULT_MUCH: Final = 2.0
 MAX_LOGIT: Final = 30.0
-"""Largest absolute logit; larger ones are cut, because their probabilities equal 0 or 1 when stored
-as a float."""
+"""Largest absolute logit; larger ones are reduced to it, because a float cannot tell their
+probability from 0 or 1."""
 
 
 def is_graded(settings: Mapping[str, Any]) -> bool:
@@ -52,12 +51,11 @@ def label_logprobs(logit: float, labels: Sequence[str]) -> tuple[tuple[str, floa
 
 
 def true_winner(inputs: PromptInputs, seed: str) -> TrueWinner:
-    """Return the truly better answer; for items whose better answer is unknown, the answer of the
-    model with the highest strength (strengths are drawn from the seed)."""
+    """Return the model whose answer is truly better, or "tie". If the truth is unknown, each model
+    has a strength drawn from the seed, and the strongest model is returned."""
     truth = best_answer(inputs.item.human, inputs.shown)
     return _strongest_model(inputs.shown, seed) if truth is None else truth
 
 
 def _strongest_model(shown: Sequence[str], seed: str) -> str:
-    """Return the model with the highest strength; strengths are drawn from the seed."""
     return max(shown, key=lambda name: random.Random(f"strength\x1f{seed}\x1f{name}").random())

@@ -1,12 +1,11 @@
 """Scores given by simulated judges, with known mean, spread, noise and position effect.
 
-An answer's quality is +1 if it is truly better than every other answer to its item, -1 if worse
-than all. Its points, on a scale of 0-10, are `score_mean` + `score_spread` x quality +
-`first_points` if it is shown first of several + noise with the standard deviation `score_noise`,
-clipped to the scale. Verdicts on one answer are drawn from its label: pass or fail with
-`sensitivity` and `specificity`, an option of a scale with `severity`; the level of the criterion
-that a rubric lists first is raised by `first_points` steps. A model's mean score and the effects of
-the orders are therefore known.
+The quality of an answer is between -1 (truly worse than all other answers to its item) and 1
+(better than all). Its points are `score_mean` + `score_spread` x quality + noise with the standard
+deviation `score_noise`, and `first_points` more if it is shown first of several, clipped to 0-10.
+Verdicts on one answer are drawn from its label: pass or fail with `sensitivity` and `specificity`,
+an option of a scale with `severity`. In a rubric, the level of the criterion listed first is raised
+by `first_points` steps.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ def float_setting(settings: Mapping[str, Any], name: str, default: float = 0.0) 
 
 
 def draw_slot(settings: Mapping[str, Any], slots: int, rng: random.Random) -> int | None:
-    """Return the first slot, or a slot drawn by `slot_weights`, with probability `first_bias`;
-    otherwise None. A slot without a weight is never drawn."""
+    """With probability `first_bias`, return the first slot or, if the judge has `slot_weights`, a
+    slot drawn with these weights; otherwise None. A slot without a weight is never drawn."""
     if rng.random() >= float_setting(settings, "first_bias"):
         return None
     weights = settings.get("slot_weights")
@@ -68,7 +67,8 @@ def write_point_verdict(call: JudgeCall, settings: Mapping[str, Any], rng: rando
 
 
 def point_names(call: JudgeCall) -> dict[str, str]:
-    """Return option -> its name in a reply, in the order offered."""
+    """Return option -> its name in a reply (its text, or its letter if the prompt offers letters),
+    in the order offered."""
     offered = parse_arrangement(call.inputs.labels)
     names = dict(zip(offered.options, offered.names, strict=True))
     if call.prompt.verdict == PASS_FAIL_FORMAT:
@@ -79,9 +79,9 @@ def point_names(call: JudgeCall) -> dict[str, str]:
 def draw_point_name(
     call: JudgeCall, settings: Mapping[str, Any], rng: random.Random, criterion: int | None = None
 ) -> str:
-    """Draw an option and return its name in a reply. With probability `first_bias` it is the option
-    offered first (or at a place drawn by `slot_weights`); otherwise it depends on the answer's
-    label or quality. `criterion` is the index of the criterion in a rubric."""
+    """Draw an option and return its name in a reply. With probability `first_bias` only its place
+    among the options decides (`draw_slot`), otherwise the answer's label or quality. `criterion` is
+    the index of the criterion in a rubric."""
     offered = parse_arrangement(call.inputs.labels).options
     if (biased := draw_slot(settings, len(offered), rng)) is not None:
         chosen = offered[biased]
@@ -95,7 +95,7 @@ def draw_point_name(
 
 def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
     """Draw pass or fail: a good answer passes with probability `sensitivity`, a bad one fails with
-    probability `specificity`."""
+    probability `specificity`. Without a label, an answer with a quality above 0 is good."""
     item, name = call.inputs.item, call.inputs.shown[0]
     label = right_verdicts(item.labels).get(name)
     good = label == PASS if label in (PASS, FAIL) else _quality(call, settings) > 0
@@ -109,11 +109,9 @@ def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Ra
 def _draw_option(
     call: JudgeCall, settings: Mapping[str, Any], rng: random.Random, raised: float = 0.0
 ) -> str:
-    """Draw an option of the scale.
-
-    It is the option of the answer's label (or quality), lowered by `severity` steps and raised by
-    `raised` steps, plus noise with a standard deviation of `score_noise` steps.
-    """
+    """Draw an option of the scale: the one of the answer's label (without a label, of its quality),
+    `severity` steps lower, `raised` steps higher, and moved by noise with a standard deviation of
+    `score_noise` steps."""
     options = call.prompt.options
     values = list(option_values(options).values())
     label = right_verdicts(call.inputs.item.labels).get(call.inputs.shown[0])
@@ -132,8 +130,8 @@ def _quality(call: JudgeCall, settings: Mapping[str, Any]) -> float:
 
 
 def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
-    """Write a grade of 0-5 for each option. The picked option gets the highest grade; with
-    probability `contradiction_rate` another option gets it."""
+    """Write a grade from 0 to 5 for each option. The picked option gets 5; with probability
+    `contradiction_rate` it gets 3, and another option 5."""
     slots = range(len(call.inputs.shown))
     grades = {slot: rng.randint(0, 4) for slot in slots} | {pick: 5}
     if len(slots) > 1 and rng.random() < float_setting(call.judge.simulation, "contradiction_rate"):
@@ -144,9 +142,9 @@ def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
 
 
 def answer_quality(item: Item, name: str, seed: str = "0") -> float:
-    """Return the mean result of a model's answer against the other answers to the item, from -1
-    (loses all) to 1 (wins all). If no preference is known, return a quality drawn for the model
-    from the seed."""
+    """Return the mean result of a model's answer against the other answers to the item: a win
+    counts 1, a tie 0, a loss -1. If no result is known, return a number drawn for the model from
+    the seed."""
     others = [other for other in item.responses if other != name]
     winners = [better_answer(item.human, name, other) for other in others]
     known = [0.0 if w == "tie" else 1.0 if w == name else -1.0 for w in winners if w is not None]

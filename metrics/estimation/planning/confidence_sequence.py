@@ -24,10 +24,9 @@ NO_VOTES_NOTE: Final = "no item has a vote yet"
 def confidence_sequence(wins: float, n: int) -> Estimate:
     """Estimate the share of wins among n votes, one per item, with bounds that hold at every n.
 
-    The bounds enclose all p with B(w + ½, n − w + ½)/B(½, ½) < 20·pʷ(1 − p)ⁿ⁻ʷ, where w is the
-    number of wins and B the beta function: the e-value against p is below 20 (Krichevsky–Trofimov
-    mixture, Ville's inequality). Votes between 0 and 1 are allowed: `wins` is their sum, and the
-    bounds hold for their mean, as aˣ·b¹⁻ˣ ≤ a·x + b·(1 − x).
+    The bounds enclose every share p whose e-value is below 20; it is B(w + ½, n − w + ½)/B(½, ½) /
+    (pʷ(1 − p)ⁿ⁻ʷ), with w wins and B the beta function (Krichevsky–Trofimov mixture). Votes may be
+    fractions from 0 to 1: `wins` is then their sum, and the bounds hold for their mean.
     """
     if n == 0:
         return unknown_estimate(NO_VOTES_NOTE, "share")

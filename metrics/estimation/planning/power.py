@@ -89,13 +89,11 @@ def _round_up(n: float) -> int:
 def half_width_after(
     estimate: Estimate, more: int, correlation: float | None = None
 ) -> float | None:
-    """Expected half-width of an estimate after `more` further verdicts like the present ones.
+    """Expected half-width of an estimate's interval after `more` further verdicts.
 
-    By default the further verdicts are on new items, with as many verdicts per item as now: the
-    half-width shrinks by √(n/(n + more)) and by Student's t for the larger number of items. With a
-    `correlation` ρ the further verdicts are on the *same* items (m verdicts each): the variance is
-    proportional to (1 + (m−1)ρ)/n and stays above ρ divided by the number of items, so further
-    repeats help less and less.
+    By default these are on new items, with as many verdicts per item as now. With a `correlation`
+    (of verdicts on one item) they are on the *same* items: the half-width then shrinks less and
+    less, as the number of items stays the same.
     """
     if estimate.low is None or estimate.high is None or estimate.n == 0:
         return None
@@ -128,13 +126,11 @@ MAX_BATTLES: Final = 10_000_000
 
 
 def battles_to_separate(gap: Estimate, power: float = 0.8) -> int | None:
-    """Number of further verdicts until the interval of a rating gap excludes zero.
+    """Number of further verdicts until the interval of a rating gap excludes zero with probability
+    `power`, if the present estimate of the gap is right.
 
-    Assumes that the interval shrinks with 1/√n, as items, indirect comparisons and ties keep their
-    proportions. Total verdicts: n' = n·(h·(1 + z_β/z)/gap)², with h the half-width now and z the
-    normal quantile of the interval (1.96 at 95 %); `power` is the probability that the interval
-    then excludes zero. Returns 0 if the gap is already significant; None without an interval, at a
-    gap of zero, or beyond MAX_BATTLES.
+    The half-width is assumed to shrink with 1/√n. Returns 0 if the gap is significant now; None
+    without an interval, for a gap of zero, or if more than MAX_BATTLES are needed.
     """
     if (gap.low is not None and gap.low > 0) or (gap.high is not None and gap.high < 0):
         return 0

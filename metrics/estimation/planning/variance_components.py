@@ -1,8 +1,8 @@
 """Variance components of a crossed design (generalizability study), and the gain from enlarging it.
 
 Balanced analysis of variance with random effects: items × judges × prompts × orders, with repeats
-in each cell. Each of these factors is called a facet, its values are the levels of the facet.
-Negative estimates count as zero.
+in each cell (combination of the four). Items, judges, prompts and orders are the *facets*; the
+values of a facet, such as the single judges, are its *levels*. Negative estimates count as zero.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from metrics.estimation.intervals import Floats
 ITEM: Final = "item"
 REPEAT: Final = "repeat"
 Effect = frozenset[str]
-"""The facets (of items, judges, prompts, orders) that interact in an effect; a single facet is a
-main effect."""
+"""Facets whose joint effect is meant: {item} for a main effect, {item, judge} for an
+interaction."""
 
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Variance of each effect, and the number of levels of each facet (items, judges, prompts,
-    orders).
+    """Number of levels of each facet, and variance of each effect.
 
-    `repeat` is the variance of single replies within a cell. It is None if no cell has two replies;
-    this variance is then part of the effect of all facets together.
+    `repeat` is the variance between replies in the same cell; None if no cell has two replies,
+    because it then cannot be separated from the interaction of all facets.
     """
 
     facets: Mapping[str, int]
@@ -39,10 +38,10 @@ class VarianceComponents:
     repeats: float
 
     def error_variance(self, times: Mapping[str, float] | None = None) -> float:
-        """Variance of the mean over all verdicts, for a new sample of items.
+        """Variance of the mean of all verdicts over new samples of items, with the same judges,
+        prompts and orders: only effects that involve items count.
 
-        `times` gives, for a facet, the factor by which its number of levels grows. Judges, prompts
-        and orders are taken as fixed: only effects that involve items count.
+        `times` is facet -> factor by which its number of levels grows.
         """
         factor = dict(times or {})
         size = {name: n * factor.get(name, 1.0) for name, n in self.facets.items()}
@@ -101,10 +100,9 @@ def variance_components(
     """Estimate the components from cell means, an array with one axis per facet and no missing
     cells.
 
-    `within` is the variance of single replies inside a cell, `repeats` their number per cell. With
-    σ²_T the variance of effect T and n_f the levels of facet f, the mean square MS_S of effect S
-    has expectation Σ_{T ⊇ S} σ²_T·Π_{f ∉ T} n_f, hence σ²_S = Σ_{T ⊇ S} (−1)^{|T∖S|}·MS_T / Π_{f ∉
-    S} n_f. A facet with one level has no effect of its own.
+    Each component follows from the mean squares of the analysis of variance. `within` is the
+    variance between replies in one cell, `repeats` the number of replies per cell. A facet with one
+    level has no effect.
     """
     size = dict(zip(facets, means.shape, strict=True))
     varied = [name for name in facets if size[name] > 1]

@@ -72,8 +72,8 @@ def _criteria_order(overall: OrderEffect, levels: pd.DataFrame) -> CriteriaOrder
 
 
 def _place_gap(levels: pd.DataFrame, place: int) -> Estimate:
-    """Estimate the mean level of criteria at a place minus their mean level at other places, paired
-    by answer, order of the options and criterion."""
+    """Estimate the level of a criterion at this place minus its level at other places, on the same
+    answers with the same order of options; mean over all criteria in `levels`."""
     here = (levels["place"] == place).rename("here")
     means = levels.groupby([*ANSWER, "options", "criterion", here])["score"].mean().unstack()
     if True not in means or False not in means:

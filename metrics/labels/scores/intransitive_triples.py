@@ -1,8 +1,9 @@
-"""Intransitive triples: three answers to one item of which each wins against the next in a circle.
+"""Intransitive (circular) triples: three answers to one item, where a wins against b, b against c,
+and c against a.
 
-The number expected by chance comes from a permutation: for every pair of models, the winners are
-exchanged at random between the items. The number of wins of each model against another stays the
-same; any dependence between the verdicts on one item is removed.
+The number expected by chance comes from permutations: for every two models, the winners of their
+comparisons are exchanged at random between items. Each model keeps its number of wins against each
+other model; only the dependence between verdicts on the same item is removed.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from studies.domain import Estimate
 SEED: Final = 20_24
 MAX_DRAWS: Final = 1000
 MAX_PERMUTED: Final = 20_000_000
-"""Largest number of verdicts exchanged over all permutations together; larger studies get fewer
-permutations."""
+"""Limit of (verdicts × permutations): large studies get fewer than 1000 permutations, at least
+20."""
 PAIR: Final = ("one", "other")
 """Columns with the two answers of a pair, in alphabetical order."""
 
@@ -32,13 +33,13 @@ class IntransitiveTriples:
     share: Estimate
     """Share of circular triples among the triples with a winner in each of their three pairs."""
     expected: float
-    """Mean share after exchanging the winners of each pair of models between items."""
+    """Mean share of circular triples over the permutations (see the module)."""
     expected_low: float
     expected_high: float
     """`expected_low` to `expected_high` contains 95 % of the permuted shares."""
     p: float
-    """Share of permutations with at most as many circular triples as observed: small if the
-    verdicts on an item fit one ranking better than by chance."""
+    """Share of permutations with at most as many circular triples as observed; if small, the
+    verdicts on an item agree better with one ranking than by chance."""
     ties: int
     """Number of triples in which a pair has no winner; such triples are left out of the share."""
 

@@ -65,8 +65,8 @@ def score_agreement(scores: ArrayLike, labels: ArrayLike, items: ArrayLike) -> S
 
 
 def quadratic_kappa(score: Floats, label: Floats) -> float:
-    """Cohen's κ with quadratic weights: 1 − (mean squared difference)/(its value by chance). The
-    value by chance pairs every score with every label. nan if all scores and labels are equal."""
+    """Cohen's κ with quadratic weights: 1 − (mean squared difference)/(the same for scores and
+    labels paired at random). nan if all scores and labels are equal."""
     by_chance = score.var() + label.var() + (score.mean() - label.mean()) ** 2
     if by_chance < 1e-12:
         return float("nan")

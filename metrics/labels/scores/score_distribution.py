@@ -16,8 +16,7 @@ from metrics.labels.point_table import ANSWER, NO_CRITERION, chosen_options, poi
 from studies.domain import Estimate
 
 MAX_VALUES: Final = 25
-"""Largest number of different values whose shares are computed; with more, scores count as
-continuous."""
+"""Number of different values above which the share of each value is not computed."""
 _SAME_SCORE: Final = 1e-6
 _ARRANGEMENT: Final = ("options", "criteria")
 
@@ -44,7 +43,7 @@ class ExpectedScores:
 
     mean: Estimate
     spread: Estimate
-    """Mean over verdicts of the standard deviation of the score under these probabilities."""
+    """Mean standard deviation of a verdict's score under its probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class ScoreDistribution:
     arrangements: tuple[ArrangementScores, ...]
     mean: Estimate
     effective_values: float
-    """exp(entropy) of the values: the number of equally frequent values with this entropy."""
+    """exp(entropy) of the values: 3 if three values are equally frequent."""
     expected: ExpectedScores | None = None
     """Scores expected from the probabilities of the options; None if no probabilities were read."""
     expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
@@ -68,7 +67,7 @@ class PointRepeats:
     """Variation of repeated verdicts on one answer in the same arrangement."""
 
     deviation: Estimate
-    """Mean over answers of the standard deviation of an answer's scores."""
+    """Mean over answers (and arrangements) of the standard deviation of the repeats' scores."""
     several: Estimate
     """Share of answers whose repeats have more than one score."""
 

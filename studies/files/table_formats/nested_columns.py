@@ -20,7 +20,8 @@ EACH: Final = "[]"
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _SAMPLE_ROWS: Final = 50
 _MAX_LISTED: Final = 4
-"""Maximum length of a list with a path for each element (`models.0`); longer lists need `[]`."""
+"""Maximum length of a list whose elements are suggested one by one (`models.0`, `models.1`); for a
+longer list of objects, `models[].name` is suggested."""
 
 
 def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
@@ -57,7 +58,7 @@ def part_of(value: Any, path: Sequence[str]) -> Any:
 
 
 def nested_names(table: SourceTable) -> list[str]:
-    """List the paths into the objects and lists of a table's first rows."""
+    """List the paths, such as `answer1.name`, to values inside the cells of the first rows."""
     found: dict[str, None] = {}
     for row in table.rows[:_SAMPLE_ROWS]:
         for column, value in row.items():
@@ -102,7 +103,10 @@ def _split_path(name: str, columns: Sequence[str]) -> list[str]:
 
 
 def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
-    """Make one row for each element of a list in one column; the other columns are repeated."""
+    """Make one row for each element of a list; the values of the other columns are repeated.
+
+    `names` are paths such as `answers[].text`, all into the same column.
+    """
     split = {name: _split_path(name, table.columns) for name in names}
     lists = {path[0].removesuffix(EACH) for path in split.values()}
     if len(lists) > 1:

@@ -15,7 +15,7 @@ from studies.errors import SourceError
 from studies.files.read_limits import ReadLimits, unpacked_too_large
 
 BYTES_PER_VALUE: Final = 16
-"""Estimated minimum size of a value as a Python object, in bytes, in addition to its content."""
+"""Bytes that are counted for each value in addition to its content."""
 
 
 def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
@@ -40,7 +40,7 @@ def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[
 
 
 def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
-    """Check the counts and sizes in the footer before any value is read."""
+    """Raise SourceError if the whole file exceeds the limits, by the counts in its footer."""
     limits.check_columns(metadata.num_columns, name)
     limits.check_rows(metadata.num_rows, name)
     values = size = 0
@@ -54,7 +54,8 @@ def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
 
 
 def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
-    """Check the counts and sizes of each row group, for a file of which only some rows are read."""
+    """Raise SourceError if a single column of a row group exceeds the limits; for files of which
+    only some rows are read."""
     limits.check_columns(metadata.num_columns, name)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
@@ -73,10 +74,10 @@ def read_bounded_batches(
     *,
     whole: bool = False,
 ) -> Iterator[Any]:
-    """Yield a file batch by batch; raise SourceError if the total size exceeds the limit.
+    """Yield a file in batches of `rows`; raise SourceError when their total size exceeds the limit.
 
-    Each batch is measured before it is yielded. With `whole` (all rows will be read), reading also
-    stops if the size so far, extrapolated to all rows, exceeds four times the limit.
+    With `whole` (all rows will be read), the error is raised early, when the size extrapolated from
+    the rows read so far to the whole file exceeds four times the limit.
     """
     import pyarrow as arrow
     import pyarrow.parquet as parquet
@@ -113,7 +114,7 @@ class _SizeMeter:
     name: str
     max_bytes: int
     total: int
-    """Number of rows of the file if all of them are to be read, else 0."""
+    """Number of rows of the file; 0 if not all of them are to be read."""
     size: int = 0
     rows: int = 0
 

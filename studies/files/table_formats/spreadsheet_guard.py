@@ -24,14 +24,15 @@ FLAT_COLUMNS: Final = (
 FLAT_HEADERS: Final = frozenset(
     {FLAT_COLUMNS, FLAT_COLUMNS[:-4], FLAT_COLUMNS[:-5], FLAT_COLUMNS[:-7]}
 )
-"""Headers of flat tables: the present one, and three of older exports, which end before the columns
-`orders`, `category` and `injection_suspect`."""
+"""Headers of flat tables: the present one, and those of three older versions, which lack all
+columns from `orders`, from `category`, or from `injection_suspect` on."""
 BATTLE_COLUMNS: Final = (
     "question_id", "model_a", "model_b", "winner", "judge", "prompt", "item", "category", "tstamp",
     "order",
 )  # fmt: skip
 OWN_BATTLE_HEADERS: Final = frozenset({BATTLE_COLUMNS, BATTLE_COLUMNS[:-1]})
-"""Headers of exported battles, in which `prompt` is the judge's prompt, not a question."""
+"""Headers of battles that Evenhand exports, now and earlier (without `order`); their `prompt` is
+the judge's prompt, not a question."""
 OWN_CSV_HEADERS: Final = FLAT_HEADERS | OWN_BATTLE_HEADERS
 """Headers of the CSV files that Evenhand writes; only in these files does the import remove an
 apostrophe."""

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 
 class SourceBuilder:
-    """Collector of items, votes and verdicts; later answers to a question are added to its item.
+    """Collector of items, votes and verdicts; answers given under the same item id are merged.
 
-    A question or an answer whose text differs from the earlier text under the same name starts a
-    new item (`q1~2`), because a verdict on a different text belongs to a different comparison.
+    If the question, or a contestant's answer, differs from the text given earlier under this id, a
+    new item is started (`q1~2`): a verdict on a different text is a different comparison.
     """
 
     def __init__(self, items: Sequence[Item] = (), judgements: Sequence[Judgement] = ()) -> None:
@@ -123,7 +123,8 @@ class SourceBuilder:
         self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
 
     def add_gold(self, item: str, names: Sequence[str], pick: Pick) -> None:
-        """Add which of these answers is known to be better, unless it was added before."""
+        """Add as truth by design which of the answers of `names` is better: `pick` is its index or
+        "tie". Nothing is added if `pick` is None or these answers have such a truth already."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         known = {
             draft.compared.get(index)
@@ -169,15 +170,16 @@ class SourceBuilder:
         )
 
     def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
-        """Return whether both names are the same; such a row has no winner, and a note counts it as
-        left out."""
+        """Return whether a row compares a model with itself; the caller leaves such rows out, and a
+        note gives their number."""
         same = names[0] == names[1]
         if same:
             self._self_comparisons.append((names[0], where))
         return same
 
     def all_notes(self) -> list[str]:
-        """Return the format reader's notes, and notes on rows left out and equal questions."""
+        """Return the format reader's notes, and notes on rows left out and on items that share a
+        question."""
         return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
 
     def _self_comparison_notes(self) -> list[str]:
@@ -346,7 +348,8 @@ class SourceBuilder:
         return shared
 
     def judgements(self) -> list[Judgement]:
-        """Return all judgements, with the number of orders in which each comparison was shown."""
+        """Return all judgements; `Ask.orders` is the number of orders in which the file has the
+        comparison."""
         return self._recorded + [self._with_orders(judgement) for judgement in self._judgements]
 
     def _with_orders(self, judgement: Judgement) -> Judgement:

@@ -39,8 +39,8 @@ def finish_item(draft: ItemDraft, shared: Mapping[str, str]) -> Item:
 
 
 def _with_compared(draft: ItemDraft, index: int) -> Preference:
-    """Return the vote `draft.human[index]`. A vote of unknown order on only some of the item's
-    answers is converted to a ranking of these, because it would otherwise count for all answers."""
+    """Return the vote `draft.human[index]`; as a ranking, if the order shown is unknown and the
+    vote compared only some of the item's answers (a pick would beat all other answers)."""
     vote, names = draft.human[index], draft.compared.get(index, ())
     answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
     if vote.shown is not None or not names or answers <= set(names):

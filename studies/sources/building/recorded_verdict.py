@@ -34,7 +34,7 @@ class ReplyReading(Protocol):
 
 @dataclass(slots=True)
 class RereadCounts:
-    """Numbers of replies that were read again, of readable verdicts, and of changed verdicts."""
+    """Number of replies that were read again, and how many of them contain a verdict (`read`)."""
 
     replies: int = 0
     read: int = 0
@@ -61,8 +61,8 @@ def verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask)
 def sort_by_name(
     names: tuple[str, ...], pick: Pick, scores: tuple[float, ...]
 ) -> tuple[tuple[str, ...], Pick, tuple[float, ...]]:
-    """Return the contestants sorted by name, and the pick and scores in this order; used if the
-    order shown is unknown."""
+    """Sort the contestants by name, for verdicts of unknown order; convert pick and scores to this
+    order: ("b", "a"), 0, (5, 3) -> ("a", "b"), 1, (3, 5)."""
     order = sorted(range(len(names)), key=lambda k: names[k])
     new_pick = order.index(pick) if isinstance(pick, int) else pick
     new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores

@@ -48,15 +48,14 @@ _SIDE_FIELDS: Final = (("first", "second"), ("a", "b"))
 _COMPARISON_FIELDS: Final = (
     "winner", *(f for sides in _SIDE_FIELDS for side in sides for f in (side, f"score_{side}")),
 )  # fmt: skip
-"""Mapping fields that are meaningful only if both models of a comparison are named."""
+"""Fields that a guess may contain only if two columns name the two models of a comparison."""
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Guess a mapping column -> field from the names and texts of the columns.
 
-    A guess of questions and answers is filled into the form, which shows the resulting comparisons;
-    calls are made only when a run is started. A guess of verdicts is never applied without
-    confirmation.
+    Guessed questions and answers are filled into the form, which shows the resulting comparisons;
+    guessed verdicts are never used without confirmation.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
     guess = _correct_names_with_texts(_guess_by_name(columns), rows)
@@ -85,11 +84,8 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
 def _with_question(
     guess: dict[str, str], columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Return the guess; if it has no question, take the first column of sentences as the question.
-
-    The guess is changed only if at least two other columns are mapped to answers. A column whose
-    name contains a contestant is not taken.
-    """
+    """Map the first column of sentences to the question, if no column is mapped to it yet and at
+    least two other columns are answers. Columns such as `gpt4_response` are not taken."""
     if "instruction" in guess.values():
         return guess
     free = [
@@ -131,8 +127,8 @@ def _correct_names_with_texts(
 ) -> dict[str, str]:
     """Correct the guess for columns that were taken as names but contain long texts.
 
-    Supposed names of one side (first or second) become the answers of that side, supposed names of
-    a person become the question; other such columns are dropped from the guess.
+    `first` (a model's name) becomes `response_first`, `person` becomes the question, each unless
+    another column has this field; otherwise the column is dropped from the guess.
     """
     corrected: dict[str, str] = {}
     for column, field in guess.items():
@@ -147,8 +143,8 @@ def _correct_names_with_texts(
 
 
 def _sides_as_contestants(guess: dict[str, str]) -> dict[str, str]:
-    """Map each answer column (`response_…`) to a contestant with the name of the column, for tables
-    without columns of model names."""
+    """Replace each field `response_…` by `responses.<column>`, so that the column's name is that of
+    the contestant; for tables without columns of model names."""
     out = {}
     for column, field in guess.items():
         side = field.startswith("response_")

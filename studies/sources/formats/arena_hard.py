@@ -38,7 +38,7 @@ def matches_table(table: SourceTable) -> str:
 
 
 def read(source: OpenSource) -> SourceBuilder:
-    """Read judgements; questions and answers come from the files in `data.files`, under any key."""
+    """Read judgements, with the questions and answers in the files of `data.files`."""
     builder = SourceBuilder()
     questions: dict[str, tuple[str, str]] = {}
     answers: dict[str, dict[str, str]] = {}
@@ -116,8 +116,8 @@ def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> int:
 
 
 def _parse_level(score: str) -> tuple[Pick, int | None]:
-    """Return pick and margin of a score; (None, None) for a score that is not one of the five
-    levels."""
+    """Return pick and margin: "B>>A" -> (1, 2); (None, None) for a score that is not one of the
+    five levels."""
     return PICK_BY_LEVEL.get(score.replace(" ", "").strip("[]"), (None, None))
 
 

@@ -96,7 +96,7 @@ def _add_row(
     where: str,
     index: int,
 ) -> tuple[str, str]:
-    """Add the verdict of a row; return the ids of its item and contestant."""
+    """Add the verdict of a row; return its item's id and its contestant's name."""
 
     def text(field: str, default: str = "") -> str:
         return text_of(row.get(fields.get(field, ""))).strip() or default
@@ -134,7 +134,7 @@ def _make_label(
 
 
 class _CellReader:
-    """Reader of `verdict` and `label` cells, which both contain pass/fail words or both numbers."""
+    """Reader of the columns `verdict` and `label`: pass/fail words in both, or numbers in both."""
 
     def __init__(self, table: SourceTable, columns: tuple[str, str]) -> None:
         self.verdict_column = columns[0]

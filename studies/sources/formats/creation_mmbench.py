@@ -103,7 +103,7 @@ def _prediction_column(table: SourceTable, contestant: str) -> str:
 
 
 def _answer_columns(table: SourceTable, taken: set[str]) -> dict[str, str]:
-    """Return model -> column `prediction:<model>` of the question file, without models `taken`."""
+    """Return model -> its column of answers (`prediction:<model>`), except models in `taken`."""
     found = {}
     for column in table.columns:
         if column == "prediction":
@@ -229,7 +229,8 @@ def _bracket_depth(text: str) -> int:
 
 
 def _image_sources(row: Row, images: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Return a row's images as data URLs or paths; a cell can name another row with the image."""
+    """Return a row's images as data URLs or paths; `images` maps the `index` of each row to its
+    cell `image`, which can be the index of another row with the image."""
     value = row.get("image")
     for _ in range(3):
         text = text_of(value).strip() if not isinstance(value, list) else ""

@@ -25,7 +25,7 @@ LOG_SUFFIX: Final = ".eval"
 _HEADERS: Final = ("header.json", "_journal/start.json")
 _GRADERS: Final = ("model_graded_qa", "model_graded_fact")
 _NO_GRADE: Final = "Grade not found in model output"
-"""Explanation that marks a reply without a grade in older logs, which record it as incorrect."""
+"""Explanation of a score whose reply has no grade; older logs record such a score as incorrect."""
 _START: Final = 4096
 _TASK: Final = re.compile(rb'"task"\s*:\s*"([^"]*)"')
 

@@ -48,11 +48,8 @@ def _dataset_files(folder: Path) -> list[Path]:
 
 
 def _result_files(folder: Path) -> list[Path]:
-    """Find the files result.json: in the folder itself, in <judge>/<prompt>, and in
-    <subset>/<judge>/<prompt>.
-
-    In the authors' layout, <judge> is in evaluators/, which may be up to two folders deep.
-    """
+    """Find the files result.json: in the folder itself, in <judge>/<prompt>/, in
+    <subset>/<judge>/<prompt>/, and in …/evaluators/<judge>/<prompt>/ (the authors' layout)."""
     patterns = ["", "*/*/", "*/*/*/", *(f"{above}{_EVALUATORS}/*/*/" for above in _SET_FOLDERS)]
     return sorted({path for above in patterns for path in folder.glob(above + _RESULT_FILE)})
 
@@ -80,8 +77,8 @@ def _subset_name(folder: Path) -> str:
 
 
 def _names_from_path(path: Path, above: Path) -> tuple[str, str, str]:
-    """Return judge, prompt and subset: for result.json the names of its folders, where `above`
-    contains the judge's folder; for any other file, the file name is the judge."""
+    """Return judge, prompt and subset from <subset>/<judge>/<prompt>/result.json; for any other
+    file, its name is the judge. `above` is the folder in which the judge's folder is."""
     named = path.parent.name and path.parent.parent.name and path.parent.name != UPLOADS_FOLDER
     if path.name == _RESULT_FILE and named:
         subset = above.parent if above.name == _EVALUATORS else above

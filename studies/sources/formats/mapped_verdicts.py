@@ -47,7 +47,7 @@ _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie",
 
 
 def has_rating(fields: Mapping[str, str]) -> bool:
-    """Whether each row of the mapped table has one answer's score, or a judge's reply about it."""
+    """Whether the mapping says that each row has a score of one answer, or a reply about it."""
     return "contestant" in fields and ("score" in fields or "reply" in fields)
 
 
@@ -61,8 +61,8 @@ def add_comparison(
     known: bool,
     where: str,
 ) -> None:
-    """Add the verdict, and the answer known to be better, of a row that compares two answers;
-    `sides` are the mapping's names of the two, ("first", "second") or ("a", "b")."""
+    """Add the verdict of a row that compares two answers, and the better answer if the row states
+    it. `sides` are the mapping's names of the two: ("first", "second") or ("a", "b")."""
     if "gold" in fields:
         gold = read_winner(text_of(row.get(fields["gold"])).strip(), names, where, "gold")
         builder.add_gold(item, names, gold)
@@ -89,7 +89,8 @@ def has_verdict(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
 
 
 def needs_reading(fields: Mapping[str, str], sides: Sequence[str] = ()) -> bool:
-    """Whether the mapped columns contain replies but neither winners nor scores (of `sides`)."""
+    """Whether the mapping has replies but neither winners nor scores, so that the verdicts must be
+    read from the replies."""
     stated = {"winner", "winner_index", "score", *(f"score_{side}" for side in sides)}
     return "reply" in fields and not stated & fields.keys()
 

@@ -100,8 +100,8 @@ def _read_verdict(cell: dict[str, str], ask: Ask) -> Verdict:
 
 
 def _count_orders(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Count the orders of each comparison (for one answer, the arrangements) that occur in the file
-    and store the count in its asks; used for older files, which do not state it."""
+    """Set `Ask.orders` to the number of orders (for one answer: arrangements) in which the file has
+    the comparison; used for older files, which do not state it."""
     seen: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
     for one in judgements:
         seen[_comparison(one.ask)].add(_arrangement(one.ask))

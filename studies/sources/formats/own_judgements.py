@@ -16,7 +16,7 @@ from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.open_source import OpenSource
 
 ITEMS_KEY: Final = "items"
-"""Key in `data.files` of the items that a file of judgements is about."""
+"""Key in `data.files` for the file with the items of the judgements."""
 
 
 def matches_items_table(table: SourceTable) -> str:

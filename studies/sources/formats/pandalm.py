@@ -75,11 +75,10 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 class _QuestionIds:
-    """Item ids for questions, each of which can have several rows with different pairs of models.
+    """Assignment of rows to items: one item has all pairs of models compared on one question.
 
-    The id of an item is that of the question's first row. A later row with the same pair of models,
-    or without model names, starts another item of the question: in the first item it would count as
-    a repeated vote, and repeated votes are ignored.
+    A row with a pair of models that the item already has goes to a further item of the question; in
+    the same item it would count as a repeated vote, and repeated votes are ignored.
     """
 
     def __init__(self) -> None:

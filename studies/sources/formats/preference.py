@@ -87,7 +87,8 @@ def _question_text(row: Row, chosen: list[str], where: str) -> str:
 def _split_transcripts(
     chosen: str, rejected: list[str], where: str
 ) -> tuple[str, tuple[list[str], list[str]]]:
-    """Split transcripts into their common beginning, which is the question, and the answers."""
+    """Return the question (the common beginning of the transcripts), and their last answers as
+    (chosen, rejected)."""
     start, marker, end = chosen.rpartition(_ANSWER_MARKER)
     others = [text.rpartition(_ANSWER_MARKER) for text in rejected]
     if not marker or any(other[0] != start for other in others):

@@ -74,7 +74,7 @@ def _add_item(builder: SourceBuilder, row: Row, names: tuple[str, str], where: s
 
 
 def _selected(row: Row) -> Pick:
-    """Return the answer that a person selected; a tie if both or neither are selected."""
+    """Return the slot that a person selected; "tie" for both or neither, None without a mark."""
     marks = [_FLAGS.get(text_of(row.get(name)).strip().casefold()) for name in _SELECTED]
     if None in marks:
         return None
@@ -104,7 +104,8 @@ def _add_battle(
 
 
 def _winner(result: str, letters: tuple[str, str], names: tuple[str, str]) -> str:
-    """Return the model that a verdict names by letter or name, "tie", or "" for any other text."""
+    """Return the winning model, "tie", or "" for any other text; `letters` are the models that the
+    letters A and B mean, `names` the models' names."""
     word = result.strip()
     if word in names:
         return word
@@ -114,12 +115,10 @@ def _winner(result: str, letters: tuple[str, str], names: tuple[str, str]) -> st
 
 
 def _second_meaning(table: SourceTable) -> str:
-    """Return what the letters A and B mean in the second verdict: "as shown" (positions) or
-    "models".
+    """Return what A and B mean in the second verdict: "as shown" (positions) or "models".
 
-    The verdicts are compared with the replies to the second call, which name the winner by
-    position. The result is empty if the verdicts are letters and the replies do not decide between
-    the two meanings.
+    The replies to the second call name the winner by position. If most verdicts are the same letter
+    as in their reply, the letters mean positions; if as many differ, the result is empty.
     """
     as_shown = models = named = 0
     for row in table.rows:

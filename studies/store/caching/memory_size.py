@@ -28,7 +28,8 @@ _SCALARS: Final = (int, float, complex, bool)
 
 @dataclasses.dataclass(slots=True)
 class MemorySize:
-    """Bytes of small objects, and the bytes of each array buffer by its address."""
+    """Size of a value in bytes: `buffers` maps the address of each of its array buffers to the
+    buffer's size, `small` is the size of all its other objects."""
 
     small: float = 0.0
     buffers: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -143,9 +144,8 @@ class _Walk:
 
 
 def _loaded(library: str) -> Any:
-    """Return a library if it was imported; else None, because no value can be of its types.
-
-    `import_module` waits for a thread that is still importing the library."""
+    """Return a library if it was imported; else None, because no value can be of its types."""
+    # import_module waits for a thread that is still importing the library
     return import_module(library) if library in sys.modules else None
 
 

@@ -27,7 +27,7 @@ MEASURING_SHARE: Final = 0.05
 """Share of the time that measurements of used values may take: after a measurement of 0.1 s,
 the next follows after 2 s at the earliest."""
 RECENT_ENTRIES: Final = 8
-"""Number of most recently used entries that are always measured again, as they may grow."""
+"""Number of most recently used entries that every measurement includes, as they may still grow."""
 Value = TypeVar("Value")
 CacheKey = tuple[Hashable, ...]
 
@@ -40,7 +40,8 @@ class _CacheEntry:
 
 
 class StoreCache:
-    """Cache of one value per key, with its version; the newest value is never dropped."""
+    """Cache of one value per key; a value of another version is computed anew and replaces the old
+    one. The newest value is never dropped."""
 
     def __init__(self, most_bytes: int = MAX_CACHE_BYTES, excluded: tuple[type, ...] = ()) -> None:
         """Create an empty cache; objects of `excluded` types, such as the store, are not
@@ -78,6 +79,11 @@ class StoreCache:
                 entry = self._put(key, _CacheEntry(version, work()))
             value: Value = entry.value
             return value
+
+    def find(self, key: CacheKey, version: Hashable) -> Any:
+        """Return the value of a key in this version; None if it is not cached."""
+        entry = self._find(key, version)
+        return entry.value if entry else None
 
     def drop(self, first: Hashable) -> None:
         """Delete all values whose key begins with `first`, the name of a study."""

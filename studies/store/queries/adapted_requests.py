@@ -29,8 +29,7 @@ def key_without(key: str, parameters: Collection[str]) -> str:
 
 
 def is_key_of_call(key: str, planned: str) -> bool:
-    """Whether a key is the key `planned` of a call, or the key of this call without refused
-    parameters."""
+    """Whether `key` is the key `planned` of a call, or an adapted key of the same call."""
     if key == planned:
         return True
     sets = (
@@ -42,18 +41,15 @@ def is_key_of_call(key: str, planned: str) -> bool:
 
 
 def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
-    """Return the key under which the reply to a planned call was stored because parameters were
-    left out; None if all were sent."""
+    """Return the adapted key of a planned call, under which its reply is stored; None without
+    such a key."""
     row = connection.execute("SELECT adapted FROM adapted_requests WHERE key=?", (key,)).fetchone()
     return None if row is None else str(row[0])
 
 
 def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]) -> str:
-    """Change the key of an ask to that of its call without these parameters; return the new key.
-
-    The key is also changed in the plan, the attempts and the stored request. If the key had been
-    changed before and the call was now sent with all parameters, the original key is restored.
-    """
+    """Replace the key of an ask, in plans and attempts, by the key of its call without these
+    parameters; return the new key. If `without` is empty, the planned key is restored."""
     row = connection.execute("SELECT key FROM adapted_requests WHERE adapted=?", (key,)).fetchone()
     planned = key if row is None else str(row[0])
     adapted = key_without(planned, without)
@@ -94,8 +90,8 @@ def _store_request(
 
 
 def adapt_plan_keys(connection: sqlite3.Connection, study_id: int) -> list[str]:
-    """Make a new plan refer to replies stored under adapted keys (of calls sent without refused
-    parameters); return the keys of its live asks."""
+    """Replace keys in a new plan by adapted keys with stored judgements; return the keys of all
+    live asks of the plan."""
     connection.execute(
         "UPDATE plan SET key=(SELECT adapted FROM adapted_requests a WHERE a.key=plan.key) "
         "WHERE study=? AND origin='live' AND EXISTS (SELECT 1 FROM adapted_requests a "

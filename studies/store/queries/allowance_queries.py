@@ -16,8 +16,8 @@ _SCOPES: Final[dict[AllowanceScope, str]] = {
 def allowance_spent(
     connection: sqlite3.Connection, scope: AllowanceScope, day: str, visitor: str, run: str
 ) -> float:
-    """Return the dollars spent or reserved by a run, by a visitor on a day, or by all visitors on a
-    day."""
+    """Return the dollars spent or reserved in a scope: by a run, by a visitor on a day, or by all
+    visitors on a day."""
     row = connection.execute(
         "SELECT COALESCE(sum(COALESCE(spent, reserved)), 0.0) FROM allowance "
         f"WHERE {_SCOPES[scope]}",

@@ -62,10 +62,7 @@ def failure_counts(store: StoreFile, study: str) -> list[FailureCount]:
 
 def reply_times(store: StoreFile, study: str) -> tuple[float | None, float | None]:
     """Return the times of the first and last reply of judges other than people, in seconds since
-    1970.
-
-    A time is None or 0 if no reply has a recorded time.
-    """
+    1970; None or 0 if no reply has a recorded time."""
     first, last = store.read(
         "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND substr(p.judge, 1, ?) != ?",
@@ -89,17 +86,14 @@ def reported_models(store: StoreFile, study: str) -> dict[str, list[str]]:
 
 def call_cost_table(store: StoreFile, study: str) -> np.ndarray:
     """Return one row per call with known tokens or cost: sequence number (seq), prompt tokens,
-    completion tokens, dollars.
-
-    Rows are read in batches, because a million Python rows would take half a GB.
-    """
+    completion tokens, dollars."""
     cursor = store.read(
         "SELECT j.seq, j.prompt_tokens, j.completion_tokens, j.cost FROM plan p "
         f"JOIN judgements j USING(key) WHERE p.study={STUDY_ID} AND "
         "(j.prompt_tokens IS NOT NULL OR j.completion_tokens IS NOT NULL OR j.cost IS NOT NULL)",
         (study,),
     )
-    parts = [np.zeros((0, 4))]
+    parts = [np.zeros((0, 4))]  # in batches: a million Python rows would take half a GB
     while batch := cursor.fetchmany(_ROWS_PER_BATCH):
         parts.append(np.array(batch, np.float64))
     return np.concatenate(parts)

@@ -27,8 +27,7 @@ class ItemQueries(StoreFile):
         return parse_stored_item(json.loads(row[0])) if row else None
 
     def item_facts(self, name: str) -> FactsByItem:
-        """Return category, answer lengths, preferences and suspects of every item, without its
-        texts.
+        """Return item -> its facts (`studies.store.rows.item_facts`), without texts.
 
         Cached until the study is saved again; callers share the result and must not change it.
         """
@@ -36,16 +35,13 @@ class ItemQueries(StoreFile):
         return self.memoised(name, ("item facts",), lambda: self._read_item_facts(name), saved)
 
     def _read_item_facts(self, name: str) -> FactsByItem:
-        """Read category, answer lengths, preferences and suspects of each item.
-
-        Suspects are computed for items that were stored without them.
-        """
+        """Read the facts of each item; compute the suspects of items stored without them."""
         whole = "CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END"
         rows = self.read(f"SELECT s.item, i.narrow, {whole} {ITEMS_OF_STUDY}", (name,))
         return {item: _parse_item_facts(narrow, text) for item, narrow, text in rows}
 
     def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
-        """Return the instructions of some items, without their answers."""
+        """Return item -> instruction, for the given items."""
         wanted = list(items)
         marks = ",".join("?" * len(wanted))
         rows = self.read(
@@ -67,10 +63,7 @@ def item_ids(store: StoreFile, study: str) -> set[str]:
 
 
 def checks_in_items(store: StoreFile, study: str) -> dict[str, tuple[AnswerCheck, ...]]:
-    """Return item -> answer checks in the study's data.
-
-    Only items whose JSON contains "checks" are parsed.
-    """
+    """Return item -> answer checks in the study's data."""
     rows = store.read(
         f"SELECT s.item, json_extract(i.json, '$.checks') {ITEMS_OF_STUDY} "
         "AND instr(i.json, '\"checks\"') ORDER BY s.position",

@@ -11,7 +11,7 @@ from studies.store.store_file import StoreFile
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
     """Totals and median time of one judge's replies to one prompt or all prompts; a value is None
-    if no reply reports it."""
+    if no reply reports it. `unpriced` counts replies without a price, `timed` those with a time."""
 
     replies: int
     prompt_tokens: int | None

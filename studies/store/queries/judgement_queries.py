@@ -1,4 +1,7 @@
-"""Judgements of a study with their texts, requests and extractions, and the rows of its frame."""
+"""Judgements of a study with their texts, requests and extractions, and the rows of its frame.
+
+Each judgement has a sequence number (seq), higher than that of all judgements stored before it.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,8 @@ class JudgementQueries(StoreFile):
     def unextracted_judgements(
         self, name: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Return unreadable judgements whose replies the extraction judge has not read yet.
-
-        Returns (sequence number, judgement) pairs with a sequence number (seq) above `after`.
-        """
+        """Return (sequence number, judgement) for unreadable judgements whose replies no extraction
+        judge has read yet: the first `limit` with a sequence number (seq) above `after`."""
         rows = self.read(
             f"SELECT j.seq, {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
@@ -119,11 +120,9 @@ class JudgementQueries(StoreFile):
     def latest_judgements(
         self, name: str, count: int, *, failures_only: bool = False
     ) -> list[Judgement]:
-        """Return the last judgements of a study, newest first.
-
-        CROSS JOIN fixes the order of the join: SQLite reads back from the newest judgement and
-        stops when enough are found. Otherwise it would sort a million rows to find eight.
-        """
+        """Return the last `count` judgements of a study, newest first."""
+        # CROSS JOIN fixes the order of the join: SQLite reads back from the newest judgement and
+        # stops when enough are found. Otherwise it would sort a million rows to find eight.
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
         newest = [
             seq
@@ -176,22 +175,20 @@ class JudgementQueries(StoreFile):
         return self._frame_row_cursor(name, since).fetchall()
 
     def _column_texts(self, name: str) -> Iterator[ColumnTexts]:
-        """Yield the rows of a study's frame in plan order, in blocks of ROWS_PER_BLOCK asks."""
+        """Yield the rows of a study's frame in plan order, in blocks."""
         plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
         group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
-        for first, last in self.plan_blocks(name):
-            row = self.read(
-                "SELECT group_concat(json_quote(p.item), ?1), "
-                f"group_concat(json_array({', '.join(group)}), ?1), group_concat(j.seq), "
-                "json_group_array(json(j.scores)), json_group_array(json(j.probabilities)) "
-                # CROSS JOIN fixes the order of the join, and with it the order of the rows.
-                "FROM plan p CROSS JOIN judgements j ON p.key=j.key "
-                "WHERE p.study=(SELECT id FROM studies WHERE name=?2) "
-                "AND p.position BETWEEN ?3 AND ?4",
-                (ROW_SEP, name, first, last),
-            ).fetchone()
-            if row[0] is not None:
-                yield ColumnTexts(*row)
+        rows = self.read_blocks(
+            name,
+            f"SELECT group_concat(json_quote(p.item), '{ROW_SEP}'), "
+            f"group_concat(json_array({', '.join(group)}), '{ROW_SEP}'), group_concat(j.seq), "
+            "json_group_array(json(j.scores)), json_group_array(json(j.probabilities)) "
+            # CROSS JOIN fixes the order of the join, and with it the order of the rows.
+            "FROM plan p CROSS JOIN judgements j ON p.key=j.key "
+            "WHERE p.study=(SELECT id FROM studies WHERE name=:study) "
+            "AND p.position BETWEEN :first AND :last",
+        )
+        yield from (ColumnTexts(*row) for row in rows if row[0] is not None)
 
     def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
         """Return a cursor over the rows of a frame; reading five million rows at once would not fit

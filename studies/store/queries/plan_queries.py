@@ -41,11 +41,8 @@ class PlanQueries(StoreFile):
         return found.fetchone() is not None
 
     def answered_keys(self, name: str) -> set[str]:
-        """Return the keys of a study's live asks that have a judgement other than an error.
-
-        The keys are those of the plan, also for calls stored under another key because an endpoint
-        refused parameters.
-        """
+        """Return the keys of a study's live asks that have a judgement other than an error; for a
+        call sent without refused parameters, the planned key instead of the adapted one."""
         rows = self.read(
             "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
             f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
@@ -55,11 +52,8 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_among(self, keys: Sequence[str]) -> set[str]:
-        """Return those of the given keys that have a judgement other than an error, in any study.
-
-        The keys are those of plans, also for calls stored under another key because an endpoint
-        refused parameters.
-        """
+        """Return those of the planned `keys` that have a judgement other than an error, in any
+        study, also if it is stored under an adapted key (of a call without refused parameters)."""
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]
@@ -102,10 +96,8 @@ class PlanQueries(StoreFile):
     # ---- counting ---------------------------------------------------------------------------
 
     def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
-        """Count the live asks by status, and all as "planned"; noise-floor repeats are included.
-
-        With `recorded`, a study without live asks counts its recorded judgements.
-        """
+        """Return status -> number of live asks, and "planned" -> number of all of them, with
+        noise-floor repeats. With `recorded`, a study without live asks counts its recorded asks."""
         found = self.counts_of_origin(name, "live")
         if recorded and not found:
             found = self.counts_of_origin(name, "recorded")
@@ -113,7 +105,7 @@ class PlanQueries(StoreFile):
         return {"planned": sum(found.values()), **found}
 
     def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
-        """Count the asks by status; `origin` is "live" or "recorded"."""
+        """Return status -> number of asks of this origin, "live" or "recorded"."""
         found: dict[str, int] = {}
         for _, _, one, status, count in self.ask_counts(name):
             if one == origin:
@@ -121,25 +113,22 @@ class PlanQueries(StoreFile):
         return dict(sorted(found.items()))
 
     def ask_counts(self, name: str) -> list[tuple[str, str, str, str, int]]:
-        """Count the asks by judge, prompt, origin and status; asks without a judgement have the
-        status `pending`.
-
-        One pass over the plan gives all counts of a study; for a large study the result is cached
-        on disk.
-        """
+        """Return (judge, prompt, origin, status, number of asks) for each such combination; asks
+        without a judgement have the status `pending`."""
         rows = self.cached(name, "asks", lambda: self._count_asks(name))
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
     def _count_asks(self, name: str) -> list[list[Any]]:
         found: Counter[str] = Counter()
-        for first, last in self.plan_blocks(name):
-            (texts,) = self.read(  # GROUP BY would sort all rows, which takes twice as long
-                "SELECT group_concat(json_array(p.judge, p.prompt, p.origin, "
-                "COALESCE(j.status, 'pending')), ?1) FROM plan p LEFT JOIN judgements j USING(key) "
-                "WHERE p.study=(SELECT id FROM studies WHERE name=?2) "
-                "AND p.position BETWEEN ?3 AND ?4",
-                (ROW_SEP, name, first, last),
-            ).fetchone()
+        rows = self.read_blocks(
+            name,  # GROUP BY would sort all rows, which takes twice as long
+            "SELECT group_concat(json_array(p.judge, p.prompt, p.origin, "
+            f"COALESCE(j.status, 'pending')), '{ROW_SEP}') "
+            "FROM plan p LEFT JOIN judgements j USING(key) "
+            "WHERE p.study=(SELECT id FROM studies WHERE name=:study) "
+            "AND p.position BETWEEN :first AND :last",
+        )
+        for (texts,) in rows:
             found.update((texts or "").split(ROW_SEP))
         return sorted([*json.loads(text), count] for text, count in found.items() if text)
 
@@ -147,10 +136,8 @@ class PlanQueries(StoreFile):
 def repeated_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
-    """Count, by status, the live asks that have one of these statuses.
-
-    Only judgements up to the sequence number (seq) `until` count.
-    """
+    """Count, by status, the live asks whose judgement has one of these statuses and a sequence
+    number (seq) of at most `until`."""
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.origin='live' "

@@ -23,11 +23,8 @@ class PromptQueries(StoreFile):
         return row[0] if row else None
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
-        """Return the YAML of a recorded study's prompt, if the store has exactly one version of the
-        prompt of that name.
-
-        Recorded asks have no request that would identify the version.
-        """
+        """Return the YAML of a recorded study's prompt; None unless the store has exactly one
+        version of the prompt `name`, since recorded asks do not identify the version."""
         rows = self.read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
         return rows[0][0] if len(rows) == 1 else None
 

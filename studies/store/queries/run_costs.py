@@ -11,7 +11,7 @@ from studies.store.store_file import StoreFile
 
 
 class AttemptTotals(NamedTuple):
-    """Totals of all attempts of one judge with the same outcome."""
+    """Totals of all attempts of one judge with the same outcome; `calls` is their number."""
 
     judge: str
     outcome: str
@@ -131,7 +131,8 @@ def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
 
 
 class SiblingSpending(NamedTuple):
-    """Spending of another run of the same study, on judges that are not free."""
+    """Spending of another run of the same study, on judges that are not free; `highest` are the
+    dollars of its dearest attempt."""
 
     owner: str
     dollars: float
@@ -144,7 +145,8 @@ class SiblingSpending(NamedTuple):
 def sibling_spending(
     connection: sqlite3.Connection, study: str, owner: str, free_judges: Sequence[str]
 ) -> list[SiblingSpending]:
-    """Return the spending of each run of a study except the run `owner`, without `free_judges`."""
+    """Return the spending of each run of a study except the run `owner`; attempts of `free_judges`
+    do not count."""
     marks = ",".join("?" * len(free_judges))
     rows = connection.execute(
         "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "

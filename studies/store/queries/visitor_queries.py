@@ -45,15 +45,15 @@ _USED_BY_OTHERS: Final = (
     "WHERE p.key={row}.key AND s.owner IS NOT visitor() "
     f"AND NOT (p.judge LIKE 'human:%' AND {_MAY_VOTE.replace('{row}', 'p')}))"
 )
-"""SQL condition: the key of the row is in the plan of a study that the visitor does not own, and is
-not the key of a vote that the visitor may cast."""
+"""SQL condition: a study that the visitor does not own has the row's key in its plan, except as the
+key of a vote that the visitor may cast."""
 _ONLY_TIME_CHANGED: Final = (
     "(OLD.id, OLD.name, OLD.yaml, OLD.plan_sha, OLD.recorded, OLD.owner) = "
     "(NEW.id, NEW.name, NEW.yaml, NEW.plan_sha, NEW.recorded, NEW.owner) "
     "AND ((votes_open() AND OLD.owner='') "
     "OR OLD.id IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
 )
-"""SQL condition: a visitor who may vote changes only the time stamp of a study."""
+"""SQL condition: the visitor may vote on a study and changes only the study's time stamp."""
 _ALWAYS_REFUSED: Final = "1"
 _REFUSAL_CONDITIONS: Final = {
     "plan": f"{_NOT_OWNED} AND NOT ({{row}}.judge LIKE 'human:%' AND {_MAY_VOTE})",

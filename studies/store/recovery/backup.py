@@ -35,8 +35,8 @@ def set_identity(connection: sqlite3.Connection) -> None:
 def rewrite_identity(connection: sqlite3.Connection) -> None:
     """Write the identity of a store again, unchanged, inside an open transaction.
 
-    The transaction then contains the first page of the file, which shows to which store its
-    write-ahead log belongs.
+    The write-ahead log then contains the page with the identity, which shows that the log belongs
+    to this store.
     """
     (identity,) = connection.execute("PRAGMA application_id").fetchone()
     connection.execute(f"PRAGMA application_id={int(identity)}")

@@ -89,8 +89,8 @@ def _not_a_database(path: Path) -> StoreUnusable:
 
 
 def _log_has_pages(path: Path, first: int, last: int) -> bool:
-    """Whether the write-ahead log has all pages from `first` to `last`, which the file lacks while
-    the log is being written back."""
+    """Whether the write-ahead log has all pages from `first` to `last`; the file can lack these
+    pages while the log is being written back."""
     wal = read_wal(wal_path(path))
     return wal is not None and set(range(first, last + 1)) <= wal.latest().keys()
 
@@ -108,12 +108,9 @@ def find_bad_page(path: Path, *, use_log: bool = True) -> str:
 
 
 def quick_check(path: Path, *, use_log: bool = True) -> str:
-    """Open a file read-only and return the first fault that SQLite finds; empty if there is none.
-
-    If the file has no write-ahead log, or `use_log` is false, the file is opened as immutable,
-    because SQLite would otherwise create an empty log.
-    """
-    has_log = use_log and wal_path(path).exists()
+    """Return the first fault that SQLite finds in a file, which is opened read-only; "" if there is
+    none. With `use_log`, pages in the write-ahead log replace those in the file."""
+    has_log = use_log and wal_path(path).exists()  # else immutable: SQLite would create a log
     mode = "mode=ro" if has_log else "mode=ro&immutable=1"
     address = f"{path.absolute().as_uri()}?{mode}"
     with contextlib.closing(sqlite3.connect(address, uri=True, timeout=10)) as connection:

@@ -40,8 +40,8 @@ class PageTrees:
     _seen: set[int] = field(default_factory=set)
 
     def find_roots(self) -> None:
-        """Find the first page of each table in the file's list of tables; if the list is damaged,
-        search all pages for its rows."""
+        """Read the first page of each table from the file's list of tables; if this list is
+        damaged, find its entries by searching all pages."""
         self._seen = self.pages.free_pages()
         found = list(self.rows(MASTER, 1))
         if self.losses[MASTER].any:

@@ -21,7 +21,7 @@ from studies.errors import StoreUnusable
 from studies.store.recovery.backup import copy_store, find_damage
 
 MAX_DAILY_BYTES: Final = 2_000_000_000
-"""Maximum size of a store that is copied daily; `python -m studies backup` has no limit."""
+"""Size above which no daily backup is made and a warning is logged; other backups have no limit."""
 FIRST_CHECK_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 1800.0
 _log: Final = logging.getLogger(__name__)

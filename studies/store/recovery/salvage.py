@@ -66,8 +66,8 @@ class RepairReport:
 
 
 def find_usable_log(source: Path) -> tuple[Wal | None, str]:
-    """Return the write-ahead log of a store and "". If there is no log: None and ""; if the log
-    belongs to another store: None and a note."""
+    """Return (log, "") for the write-ahead log of a store; (None, "") if there is no log; (None,
+    note) if the log belongs to another store."""
     wal = read_wal(wal_path(source), verify=True)
     if wal is None:
         return None, ""
@@ -154,7 +154,8 @@ def _insert_row(connection: sqlite3.Connection, table: str, record: dict[str, An
 
 
 def _count_lost(trees: PageTrees, result: TableResult) -> None:
-    """Count a table's lost rows by a complete index, else estimate them from the lost pages."""
+    """Count a table's lost rows: exactly, if one of its indexes is undamaged; else estimate them
+    from the number of lost pages."""
     for shape in trees.shapes.values():
         if shape.table == result.name and shape.is_index and not shape.partial:
             entries = sum(1 for _ in trees.rows(shape.name))

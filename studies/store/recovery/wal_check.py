@@ -56,7 +56,7 @@ class Wal:
         return self.frames[-1].committed_pages
 
     def latest(self) -> dict[int, int]:
-        """Return page number -> offset of the newest version of the page."""
+        """Return page number -> position in the log of the newest version of the page."""
         return {frame.page: frame.offset for frame in self.frames}
 
 

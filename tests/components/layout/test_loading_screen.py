@@ -49,18 +49,18 @@ def test_other_tabs_get_no_title_and_other_paths_are_unchanged():
 
 
 def test_home_is_not_shown_before_the_tab_of_the_address():
-    assert "other-tab" in loading_html({"tab": ["results"]}).partition("<div")[2]
-    assert "other-tab" in loading_html({"study": ["x"]}).partition("<div")[2]
-    on_home = {"tab": ["home"], "study": ["x"]}  # the address of Home once a study is open
+    assert "other-tab" in loading_html({"tab": "results"}).partition("<div")[2]
+    assert "other-tab" in loading_html({"study": "x"}).partition("<div")[2]
+    on_home = {"tab": "home", "study": "x"}  # the address of Home once a study is open
     assert TITLE in loading_html(on_home)
     for query, home in (
-        ({}, True), (on_home, True), ({"tab": ["nonsense"]}, True), ({"tab": ["results"]}, False),
+        ({}, True), (on_home, True), ({"tab": "nonsense"}, True), ({"tab": "results"}, False),
     ):  # fmt: skip
         assert "other-tab" not in loading_html(query, home=home).partition("<div")[2]
 
 
 def test_the_theme_of_the_address_is_taken_and_nothing_else_of_it():
-    assert 'class="dark"' in loading_html({"__theme": ["dark"]})
+    assert 'class="dark"' in loading_html({"__theme": "dark"})
     hostile = '"><script>alert(1)</script>'
-    made = loading_html({"__theme": [hostile], "tab": [hostile], "study": [hostile]})
+    made = loading_html({"__theme": hostile, "tab": hostile, "study": hostile})
     assert "<script" not in made and 'class="other-tab"' in made

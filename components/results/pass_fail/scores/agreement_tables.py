@@ -99,8 +99,8 @@ def _reliability_table(view: ScoresView) -> Markup:
 
 
 def contradictions_table(view: ScoresView) -> Markup:
-    """HTML table of pairs in which the judge's comparison prefers the answer that it scored lower;
-    empty if no judge both scored and compared."""
+    """HTML table by judge: how often its comparison of two answers prefers the one to which it gave
+    the lower score. Empty if no judge both scored and compared."""
     if not view.contradictions:
         return EMPTY
     heads = [

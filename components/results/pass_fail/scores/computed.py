@@ -29,8 +29,8 @@ from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_
 
 @dataclass(frozen=True, slots=True)
 class ScoresView:
-    """Results by judge and prompt; the panels show the judge and prompt with the most arrangements,
-    then the most verdicts."""
+    """Results by judge and prompt. Most panels show one judge and prompt only: the one with the
+    most arrangements or, if several have as many, the most verdicts."""
 
     distributions: dict[Cell, ScoreDistribution]
     order: dict[Cell, OptionOrder]
@@ -84,8 +84,8 @@ def load_scores(filtered: FilteredStudy) -> ScoresView:
 
 
 def score_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the rows whose scores the view shows: all scores if at least one has a label, else
-    the scores on a declared scale. The Protocol view shows the others."""
+    """Mask of the rows with scores that this view shows: all scores if at least one has a label,
+    else those by prompts that declare a scale. Other scores are in the Protocol view."""
     single = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)
@@ -97,7 +97,7 @@ def score_rows(frame: pd.DataFrame) -> np.ndarray:
 @dataclass(frozen=True, slots=True)
 class VerdictKinds:
     """Whether a study has pass/fail verdicts, whether it has scores, and whether all its verdicts
-    are on single answers; before the first verdict, according to its plan."""
+    are on single answers. Without verdicts, the kinds that the prompts of its plan ask for."""
 
     pass_fail: bool
     scores: bool
@@ -106,8 +106,7 @@ class VerdictKinds:
 
 @share_in_drawing
 def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
-    """Return the kinds of verdicts of a study. Before the first verdict, the kinds follow from the
-    prompts of the plan, so that a run opens with the right views."""
+    """Return the kinds of verdicts of a study; without verdicts, those that its plan asks for."""
     frame = filtered.unfiltered_frame
     if len(frame):
         passes, scores = pass_fail_rows(frame), score_rows(frame)

@@ -44,7 +44,7 @@ SHARE_SCALE: Final = ColourScale(
 )
 SHIFT: Final = NumberStyle(2, signed=True)
 MAX_ROWS: Final = 30
-"""Maximum number of arrangements that the heatmap shows."""
+"""Maximum number of arrangements that the heatmap shows; it states how many are left out."""
 ONE_ORDER: Final = (
     "Options and criteria were listed in one order only. To measure the effect of their order, "
     "set `options: rotations` or `criteria_order: rotations` in the study file."
@@ -271,8 +271,8 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
 
 
 def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
-    """HTML table of each criterion's level when it is the first, second, … in the rubric, minus its
-    level at the other positions."""
+    """HTML table with one row per criterion: its mean level when listed first in the rubric minus
+    its mean level in other places; likewise for second place, third place, …"""
     count_of_places = max((len(places) for places in by_place.values()), default=0)
     heads = [
         ColumnHead("Criterion", numeric=False),

@@ -47,7 +47,7 @@ def compute_alignment(
     filtered: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
 ) -> AlignmentTable | None:
     """MAE and Consistency of the judges compared with people; None without votes. `beside`: another
-    study of the same items, as (input of its judges: "images" or "description", its rows)."""
+    study of the same items, as (its `judge_sees`: "images" or "context", its rows)."""
     rows = protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
@@ -182,7 +182,8 @@ def _gains_table(found: AlignmentTable) -> Markup:
 
 
 def _labelled_contrasts(found: AlignmentTable) -> list[tuple[AlignmentContrast, str]]:
-    """The contrasts, each with a text on its judge's input ("" if all judges saw the same)."""
+    """The contrasts, each with the input of its judge ("images" or "description") if judges with
+    both inputs are compared; else with ""."""
     raters = iter(dict.fromkeys((row.judge, row.sees) for row in found.rows))
     several = len({row.sees for row in found.rows}) > 1
     return [

@@ -59,14 +59,14 @@ MEASURE_SUBTITLES: Final = {
     f"with wrong choices); {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
-"""Largest N for which Entropy and Choice of random choices are computed, because all Nᴺ outcomes
-have to be enumerated."""
+"""Largest N for which the page shows Entropy and Choice of random choices: all Nᴺ outcomes have to
+be enumerated."""
 SEED: Final = 20_24
 
 
 def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
-    """Grade Score and related measures by judge, prompt and unrelated option (present or not), over
-    items with several options."""
+    """One cell for each judge and prompt, separately for items with and without the unrelated
+    option: Grade Score and related measures."""
     rows = load_choice_rows(filtered)
     return grade_cells(rows) if len(rows) else []
 

@@ -38,8 +38,8 @@ from studies.frames.frame import NO_PICK, TIE
 from studies.store.store import Store
 
 MAX_REREAD: Final = 4000
-"""Maximum replies parsed again for the page. They are the first in plan order, which is a seeded
-shuffle, so that they are a random sample."""
+"""Maximum number of replies read again by the other parsing rule: the first in plan order. The plan
+is shuffled, so these are a random sample."""
 CHOICE_FORMAT: Final = "selection-option"
 READING_RULES: Final = ("default", "gradelab")
 
@@ -52,8 +52,8 @@ def other_reading_rule(reading: str) -> str:
 def reread_choices(
     store: Store, study: str, rule: str, prompts: tuple[str, ...]
 ) -> dict[tuple[str, ...], tuple[str, int]]:
-    """(item, judge, prompt, models as shown, repeat) of a call -> status and chosen position of its
-    stored reply when read by `rule`."""
+    """Read the first MAX_REREAD stored replies by the parsing rule `rule`: (item, judge, prompt,
+    models in the order shown, repeat) of a call -> (status, chosen position)."""
     return store.memoised(
         study, ("reread", rule, prompts), lambda: _reread_choices(store, study, rule, prompts)
     )
@@ -91,7 +91,7 @@ def _ask_key(
 
 
 def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Choices with a stored reply, in two frames: read by the study's rule, and by the other."""
+    """Two frames of the same choices: read by the study's parsing rule, and by the other rule."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_reading_rule(filtered.study.reading)

@@ -47,8 +47,8 @@ def load_game_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def show_win_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table of wins, losses, ties and (wins + ties/2) / all verdicts. The study or the filter
-    sets how the two games of a pair are combined."""
+    """HTML table of wins, losses, ties and adjusted win rate, (wins + ties/2) / all outcomes. The
+    two games of a pair are combined by the counting rule of the study or filter."""
     rows = load_game_rows(filtered)
     combine, unreadable = filtered.rule
     found = win_rate(rows, combine, unreadable) if len(rows) else {}
@@ -98,7 +98,7 @@ class GameConflicts:
     both_second: int
     one_tie: int
     toward_first: int
-    """Flips toward the answer shown first, including flips with one tie."""
+    """`both_first`, plus pairs with one win of the answer shown first and one tie."""
     toward_second: int
     dropped_pairs: int
     """Number of pairs left out because one game, or both, has no usable verdict."""
@@ -173,7 +173,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
 
 
 def _flips_hint(side: str, one: GameConflicts) -> str:
-    """Hover text of the number of pairs in which the position `side` won both games."""
+    """Hover text for the number `both_first` or `both_second`; `side`: "first" or "second"."""
     leaning = one.toward_first if side == "first" else one.toward_second
     won = f"the answer shown {side} won both games"
     return f"{won}\nClick to open all {leaning} flips toward the {side} position"

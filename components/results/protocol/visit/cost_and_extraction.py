@@ -50,7 +50,8 @@ DOLLAR_STYLE: Final = NumberStyle(4)
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadSpending:
-    """Calls, tokens and dollars of a judge and prompt for head-to-heads (pairs in both orders)."""
+    """Spending of a judge and prompt: number of head-to-heads (comparisons in all their orders) and
+    of calls, dollars per head-to-head, mean tokens per call."""
 
     judge: str
     prompt: str
@@ -169,7 +170,7 @@ def _cost_row(one: HeadToHeadSpending) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCounts:
-    """Number of replies of one judge and prompt, by status."""
+    """Number of calls of one judge and prompt (`replies`), and by status of the reply."""
 
     judge: str
     prompt: str
@@ -182,7 +183,7 @@ class ReplyCounts:
 
     @property
     def without_verdict(self) -> int:
-        """Number of replies without a verdict; by the rule "unreadable is a tie" they are ties."""
+        """Number of replies without a verdict: ties or left out, depending on the counting rule."""
         return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
 
     @property

@@ -51,8 +51,8 @@ def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
-    """Leaderboard of the models by the counting rule of the study or filter; one for each image
-    kind if items differ in their number of images."""
+    """Rows of the leaderboard, by the counting rule of the study or filter; one leaderboard for
+    each image kind (no, one or several images) if items are of several kinds."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return []

@@ -48,12 +48,12 @@ def _read_cached(path: Path, stamp: int) -> SourceTable:
 
 
 def column_names(table: SourceTable) -> list[str]:
-    """Names of the table's columns and of the fields inside nested columns; both can be mapped."""
+    """Names that can be mapped: the table's columns, and fields inside nested columns."""
     return [*table.columns, *nested_names(table)][:_MAX_COLUMNS]
 
 
 def guessed_mapping(study: LenientStudy) -> dict[str, str]:
-    """Guess the column mapping of the study's table; the form shows it until a mapping is saved."""
+    """Guess the column mapping (column -> field); empty if the source is not a single table."""
     table = source_table(study)
     return guess_mapping(table.columns, table.rows) if table is not None else {}
 

@@ -167,8 +167,7 @@ def mapping_form(preview: StudyPreview) -> Markup:
 
 ANSWER_FIELD: Final = "responses."
 _ROW_LAYOUTS: Final = frozenset({"contestant", "first", "second", "a", "b", "winner", "score"})
-"""Fields that occur only in tables with one answer or one verdict per row; for such tables the form
-has a menu for each column."""
+"""Fields that a mapping has only if each row of the table is one answer or one verdict."""
 
 
 def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]:
@@ -180,13 +179,13 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 
 
 def has_roles(preview: StudyPreview) -> bool:
-    """Whether the source is a table, not of a known format, with a question and answers per row."""
+    """Whether there is a table to map whose rows each have a question and its answers."""
     table = table_to_map(preview)
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
 
 def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
-    """HTML menu for the verdict format of replies in the table; empty if it has no replies."""
+    """HTML menu for the format of verdicts in the table's replies; empty without replies."""
     if "reply" not in mapping.values():
         return EMPTY
     chosen = str(preview.lenient_study.raw(*DATA.read) or "")
@@ -199,7 +198,8 @@ def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
 
 
 def table_to_map(preview: StudyPreview) -> SourceTable | None:
-    """The source's table if the study file maps its columns or its format is unknown; else None."""
+    """The source's table, if the study file has a column mapping, or if no known format fits the
+    table; else None."""
     study = preview.lenient_study
     mapped = bool(study.raw(*DATA.mapping))
     if preview.records is not None and not mapped:

@@ -243,7 +243,7 @@ def sample_switch(preview: StudyPreview) -> Markup:
 
 
 def sample_values(choice: str) -> dict[str, str]:
-    """Field of the study file -> value, for a choice of `sample_switch` such as "first 50"."""
+    """Field -> value for a choice: "first 50" -> {"data.count": "50", "data.take": "first"}."""
     if choice == ALL_ITEMS:
         return {str(DATA.count): "0", str(DATA.take): DATA.take.default}
     take, _, size = choice.partition(" ")

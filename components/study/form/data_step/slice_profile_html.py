@@ -14,7 +14,7 @@ from studies.texts.slice_statistics import LengthSummary, SliceProfile
 
 MAX_PROFILE_ROWS: Final = 7
 SMALL_CATEGORY: Final = 2
-"""Maximum number of items in a category that is too small to compare."""
+"""Maximum items of a category that is too small to compare."""
 
 
 def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> Markup:

@@ -1,0 +1,139 @@
+"""Reading a large study with two connections at once, both from one state of the store.
+
+SQLite runs a query without Python's global lock, so two queries use two processor cores. While the
+next blocks are read, the caller parses those already read.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from queue import SimpleQueue
+from typing import Any, Final
+
+ROWS_PER_BLOCK: Final = 20_000
+"""Number of rows of a plan that are read together, limited to save memory."""
+CONNECTIONS: Final = 2
+MIN_PARALLEL_BLOCKS: Final = 4
+"""Minimum number of blocks that are read by several connections; opening them takes time."""
+ATTEMPTS: Final = 5
+"""How often opening two connections to the same state is tried; a writer may commit in between."""
+OpenReader = Callable[[], sqlite3.Connection]
+Row = tuple[Any, ...]
+Block = Mapping[str, Any]
+"""Parameters of a query for one block: name of the study, first and last position."""
+
+
+def read_blocks(
+    connection: sqlite3.Connection, open_reader: OpenReader, study: str, sql: str
+) -> Iterator[Row]:
+    """Run `sql` for each block of a study's plan; yield the first row of each result, in plan
+    order.
+
+    `sql` has the parameters `:study` and, for the positions of the block, `:first` and `:last`. All
+    blocks are read from one state of the store.
+    """
+    with _transaction(connection):
+        blocks = plan_blocks(connection, study)
+        if len(blocks) < MIN_PARALLEL_BLOCKS:
+            yield from (connection.execute(sql, block).fetchone() for block in blocks)
+            return
+    with ExitStack() as stack:
+        readers = _open_same_state(connection, open_reader, stack)
+        blocks = plan_blocks(readers[0], study)  # this state may be newer than the one above
+        yield from _read_in_order(readers, sql, blocks)
+
+
+def plan_blocks(connection: sqlite3.Connection, study: str) -> list[Block]:
+    """Return the blocks of a study's plan; each has ROWS_PER_BLOCK positions."""
+    blocks: list[Block] = []
+    find = (  # positions have gaps: those of imported rows may begin at 2**40
+        "SELECT min(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
+        "AND position>?"
+    )
+    last = -1
+    while (first := connection.execute(find, (study, last)).fetchone()[0]) is not None:
+        last = first + ROWS_PER_BLOCK - 1
+        blocks.append({"study": study, "first": first, "last": last})
+    return blocks
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """A read transaction, in which all queries see the same state of the store."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.rollback()  # nothing was written; a COMMIT would fail on a damaged page
+
+
+def _open_same_state(
+    watcher: sqlite3.Connection, open_reader: OpenReader, stack: ExitStack
+) -> list[sqlite3.Connection]:
+    """Open connections in transactions that see the same state of the store; `stack` closes them.
+
+    SQLite's data_version, read through `watcher`, changes if another connection commits. If writers
+    commit during every attempt, only one connection is returned.
+    """
+    for _ in range(ATTEMPTS):
+        with ExitStack() as attempt:
+            before = _data_version(watcher)
+            readers = [_begin(open_reader, attempt) for _ in range(CONNECTIONS)]
+            if _data_version(watcher) == before:
+                stack.push(attempt.pop_all())
+                return readers
+    return [_begin(open_reader, stack)]
+
+
+def _begin(open_reader: OpenReader, stack: ExitStack) -> sqlite3.Connection:
+    connection = open_reader()
+    stack.callback(connection.close)
+    stack.enter_context(_transaction(connection))
+    connection.execute("SELECT count(*) FROM studies").fetchone()  # the state of the first read
+    return connection
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
+def _read_in_order(
+    readers: list[sqlite3.Connection], sql: str, blocks: list[Block]
+) -> Iterator[Row]:
+    """Read the blocks in threads, at most one more than there are readers at a time, to save
+    memory; yield the rows in the order of the blocks."""
+    free: SimpleQueue[sqlite3.Connection] = SimpleQueue()
+    for reader in readers:
+        free.put(reader)
+
+    def read(block: Block) -> Row:
+        connection = free.get()
+        try:
+            row: Row = connection.execute(sql, block).fetchone()
+            return row
+        finally:
+            free.put(connection)
+
+    waiting: Iterator[Block] = iter(blocks)
+    pool = ThreadPoolExecutor(len(readers), thread_name_prefix="read blocks")
+    running: deque[Future[Row]] = deque()
+
+    def start(count: int) -> None:
+        for block in islice(waiting, count):
+            # The context has the visitor, to whose rows a visitor's connection is restricted.
+            running.append(pool.submit(contextvars.copy_context().run, read, block))
+
+    try:
+        start(len(readers) + 1)
+        while running:
+            row = running.popleft().result()
+            start(1)
+            yield row
+    finally:
+        pool.shutdown(cancel_futures=True)
