@@ -27,11 +27,11 @@ from components.results.controls.mark_selection import mark_selection
 from components.results.controls.page_scripts import draw_script
 from components.results.controls.results_parts_tab import ResultsTab, parse_request, split_values
 from components.results.overview import tab as overview_tab
+from components.results.overview.preview import opens_overview, preview_html
 from components.results.overview.run_outcome import run_outcome_html
-from components.results.overview_preview import overview_preview
 from components.results.remedies import tab as remedies_tab
 from components.results.remedies.pilots import pilot_file
-from components.results.view_drawing import render_view, study_finding
+from components.results.view_drawing import find_drawn, render_view, study_finding
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
@@ -246,14 +246,14 @@ def show_preview(
 ) -> Markup | None:
     """Content of the loading screen: the overview with which the page opens, if it is already
     drawn; None otherwise, during a run, and in public mode, as in `read_ahead`."""
-    if isinstance(store, VisitorStore):
+    if isinstance(store, VisitorStore) or not opens_overview(requested):
         return None
-    run = engine.latest_run(requested.get("study", "")) if engine else None
+    name = requested["study"]
+    run = engine.latest_run(name) if engine else None
     if run is not None and not run.finished.is_set():
         return None
-    with contextlib.suppress(EvenhandError):
-        return overview_preview(store, requested)
-    return None
+    drawn = find_drawn(store, name, overview_tab.NAME)
+    return preview_html(drawn) if drawn else None
 
 
 def _report_later(work: Callable[[], object]) -> None:

@@ -29,7 +29,7 @@ COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
     "strict": "an answer wins only if it wins in both orders",
     "majority": "a win in one order and a tie in the other is a win",
-    "graded": "the mean score of both orders decides (probabilities, levels or points)",
+    "graded": "the mean score of both orders decides (scores: probabilities, levels or points)",
 }
 _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 

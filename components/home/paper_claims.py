@@ -125,7 +125,7 @@ def _unrelated_option() -> PaperClaim:
         f"with three and {random[5]} with five: an added option changes the scale.",
         f"The share of the most chosen answer falls for {known.choice_falls} of these "
         f"{known.pairs} combinations. {known.above_parts} of {known.cells} printed Grade Scores "
-        "are higher than the printed entropy and share allow.",
+        "exceed the maximum that the printed entropy and share allow.",
         "Open a study with an unrelated option",
         "example",
         "grade-score-probe-unrelated",
@@ -181,10 +181,10 @@ def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
         "How much does a win rate without ties hide?",
         "A model wins if the judge chooses it in both orders; otherwise the result is a "
         "tie. The win rate against the reference leaves ties out.",
-        f"By this rule {LARGER_JUDGE} names a winner in {share(larger.decided, 0)} of its "
-        f"recorded comparisons, {SMALL_JUDGE} in {share(small.decided, 0)}.",
-        "This win rate describes the decided comparisons only. The paper's Elo equation "
-        "(1) also has a wrong sign; the authors' code is right.",
+        f"{LARGER_JUDGE} chooses the same model in both orders in {share(larger.decided, 0)} of "
+        f"its recorded comparisons, {SMALL_JUDGE} in {share(small.decided, 0)}.",
+        "A win rate without ties describes the decided comparisons only. The paper's Elo "
+        "equation (1) also has a wrong sign; the authors' code is right.",
         "Open as a study",
         "example",
         "visit-bench-probe",
@@ -200,9 +200,9 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
         "VisIT-Bench (2023), appendix",
         "Are 700 comparisons enough for a new model?",
         f"{VISIT_COMPARISONS} comparisons, each in both orders, are made to assess a new model.",
-        f"At a win rate of {share(0.5, 0)}, the {share(0.95, 0)} interval is ± {whole} points; "
-        f"with winners in only {share(larger.decided, 0)} of comparisons, as with "
-        f"{LARGER_JUDGE}, ± {decided} points.",
+        f"At a win rate of {share(0.5, 0)}, the {share(0.95, 0)} interval is ± {whole} points, "
+        f"or ± {decided} if {share(larger.decided, 0)} of comparisons have a winner, as with "
+        f"{LARGER_JUDGE}.",
         "This assumes independent comparisons. Several comparisons on one question are not "
         "independent, so the true interval is wider.",
         "Open as a study",
@@ -224,12 +224,12 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Do verdicts from both orders agree more with people?",
-        f"With both orders the mean absolute error is lower in {better} of {len(pairs)} pairs of "
-        f"rows. Consistency (share of scores within 1 of people's) is higher in {higher}.",
+        f"In {better} of {len(pairs)} pairs of rows, both orders have a lower mean absolute error "
+        f"than one order. Consistency (% of scores within 1 of people's) is higher in {higher}.",
         f"{LARGER_JUDGE}: one call finds the better answer in {share(larger.right, 0)} of "
         f"comparisons. Both orders agree in {share(larger.decided, 0)}; of these, "
         f"{share(larger.right_when_decided, 0)} are right.",
-        "The paper prints no intervals. Those computed here for Consistency overlap in "
+        "The paper prints no intervals. The intervals of Consistency computed here overlap in "
         f"{count_overlaps(pairs)} of {len(pairs)} pairs of rows. Both orders cost twice the "
         "calls.",
         "Open the recorded study",
@@ -245,8 +245,8 @@ def _seeing_images() -> PaperClaim:
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
         "According to the paper, a judge that sees the images always agrees more with people.",
-        f"By {unhelpful} of the table's {cells} pairs of values, a judge that sees the images is "
-        "not closer to people than without images.",
+        f"In {unhelpful} of the table's {cells} pairs of values, the judge with images is not "
+        "closer to people than the judge without images.",
         f"The {share(0.95, 0)} intervals of Consistency (share of scores within 1 of people's) "
         f"with and without images overlap in {count_overlaps(pairs)} of {len(pairs)} pairs.",
         "Open as a study",

@@ -72,7 +72,7 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     "b",
     1,
     0.4,
-    ("no colour: within chance", "full colour: 10 times as far below 1 as chance explains"),
+    ("no colour: within the chance band", "full colour: 10 or more band widths below 1"),
     2,
     1,
     "of 1",

@@ -36,7 +36,7 @@ VERIFICATION_KINDS: Final = {
     NEITHER: "does not follow the instruction: another reason",
     HARMFUL: "offensive or harmful",
     ONE_FOLLOWS: "one answer follows the instruction, the other does not",
-    PREFERRED_FAILS: "the preferred answer does not follow the instruction",
+    PREFERRED_FAILS: "a verdict prefers the answer that does not follow the instruction",
 }
 """Value of the filter in a URL -> its label on the page."""
 

@@ -125,7 +125,7 @@ def render_view(
 
 
 def find_drawn(store: Store, name: str, view: str) -> dict[str, Any] | None:
-    """What `render_view` has drawn for a view without controls and filters; None if this is
+    """Return the view without controls and filters that `render_view` has drawn; None if it is
     outdated or not drawn yet."""
     what = ("view", view, Filter(), json.dumps({}))
     found: dict[str, Any] | None = store.find_memoised(name, what, _view_version(store, name))

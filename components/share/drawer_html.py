@@ -42,7 +42,7 @@ def show_paper_table(view: FilteredStudy, name: str) -> Markup:
     found = paper_text.paper_tables(view)
     table = found.get(name) or next(iter(found.values()), None)
     if table is None:
-        return wrap(Markup('<p class="eh-small">No table: there are no readable verdicts yet.</p>'))
+        return wrap(Markup('<p class="eh-small">No table: there are no verdicts yet.</p>'))
     printed = Table(table.head, table.rows, "eh-tbl plain").html()
     printed += fill('<p class="eh-small">{}</p>', table.caption)
     return wrap(

@@ -115,8 +115,8 @@ def methods_paragraph(view: FilteredStudy) -> str:
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, the "
         f"answers to {count(frame['item'].nunique(), 'item')} of "
         f"{source_name(study.data.source)}{_sample_text(view)}.",
-        f"{_orders_text(view)} Of {count(len(frame), 'reply')}, {count(readable)} had a readable "
-        f"verdict{_failures_text(view)}; replies without one were "
+        f"{_orders_text(view)} Of {count(len(frame), 'reply')}, {count(readable)} had a verdict; "
+        f"replies without one{_failures_text(view)} were "
         f"{'counted as ties' if view.rule[1] == 'tie' else 'left out, not counted as ties'}.",
         _combination_text(view),
         "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
@@ -149,7 +149,7 @@ def _points_paragraph(view: FilteredStudy, judges: list[str], prompts: list[str]
     start = (
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, single "
         f"answers to {count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
-        f"{count(len(rows) - view.failed)} had a readable verdict; the other replies are not "
+        f"{count(len(rows) - view.failed)} had a verdict; the other replies are not "
         f"counted in any rate. Intervals are 95{NARROW_SPACE}% and treat items as clusters."
     )
     if not has_pass_fail(view):
@@ -217,12 +217,12 @@ def _failures_text(view: FilteredStudy) -> str:
 
 def _combination_text(view: FilteredStudy) -> str:
     rules = {
-        "pooled": "Every readable verdict of each order counts.",
+        "pooled": "Every verdict of each order counts.",
         "strict": "An answer wins a comparison if it wins in both orders; otherwise the "
         "comparison is a tie.",
         "majority": "An answer wins a comparison with two wins, or with a win and a tie, in the "
         "two orders.",
-        "graded": "The mean graded score of both orders (label probabilities, margins or points) "
+        "graded": "The mean score of both orders (label probabilities, levels or points) "
         "decides a comparison.",
     }
     combine = view.rule[0]

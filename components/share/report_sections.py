@@ -185,7 +185,7 @@ def _replies_section(view: FilteredStudy, page: ReportFigures) -> Markup:
             if not s.judge.startswith(HUMAN_PREFIX)
         ],
     )
-    none = notice_html("calm", "Every reply has a readable verdict.")
+    none = notice_html("calm", "Every reply has a verdict.")
     return panel_html(
         "Unusable replies",
         "unusable replies enter no measure, unless the preset counts them as ties",

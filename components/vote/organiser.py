@@ -100,8 +100,8 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
     size = f"{count(left[choice], UNIT_NOUNS[mode])} of {count(left['random'])}."
     targeted, cast = count_non_random_votes(store.read_connection, study)
     warning = (
-        f" {count(targeted)} of {count(cast)} votes were not on randomly chosen pairs; the "
-        "People view marks them."
+        f" {count(targeted)} of {count(cast)} votes were not on randomly chosen pairs: see "
+        "the view People."
         if targeted
         else ""
     )
@@ -157,7 +157,7 @@ def _verification_summary(store: Store, study: str) -> Markup:
         count(len(checks), "verification"),
         f"{count(sum(check.follows for check in checks))} say that the answer follows the "
         "instruction",
-        f"{count(faults.total())} say that it does not (because of the answer: "
+        f"{count(faults.total())} say that the answer does not (because of the answer: "
         f"{count(faults['answer'])}, because of the caption: {count(faults['caption'])})",
         f"{count(sum(check.harmful for check in checks))} flag the answer as harmful",
     ]

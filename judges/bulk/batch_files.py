@@ -220,7 +220,7 @@ def _read_lines(path: Path) -> Iterator[tuple[str, bytes]]:
                 number += 1
                 if len(text) > MAX_LINE_BYTES:
                     limit = MAX_LINE_BYTES // 2**20
-                    raise SourceError(f"{path.name}, line {number}: longer than {limit} MB")
+                    raise SourceError(f"{path.name}, line {number}: over {limit} MB; remove it")
                 if text.strip():
                     yield f"{path.name}:{number}", text
     except OSError as error:

@@ -59,7 +59,7 @@ def parse_cluster_options(options: argparse.Namespace) -> RayCluster | None:
     given = [name for name in ("address", "workers", "shards", "weights") if getattr(options, name)]
     if options.engine != "ray":
         if given:
-            raise PlanError(f"--{given[0]} needs --engine ray")
+            raise PlanError(f"--{given[0]} needs --engine ray; add it")
         return None
     weights = {}
     for pair in options.weights:

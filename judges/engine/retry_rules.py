@@ -42,7 +42,7 @@ def stop_if_hopeless(fault: CallFailure, state: JudgeState, attempts_made: int) 
         refusal = f"{fault.reason}: {fault.detail}"
         state.refusals[refusal] += 1
         if state.refusals[refusal] >= STOP_AFTER_FAILURES:
-            raise JudgeStopped(f"{fault.detail} ({STOP_AFTER_FAILURES} times, no success)")
+            raise JudgeStopped(f"{fault.detail} ({STOP_AFTER_FAILURES} failures, no success)")
 
 
 def _is_permanent(fault: CallFailure, attempts_made: int) -> bool:

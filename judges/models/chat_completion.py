@@ -76,7 +76,7 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
         return build_reply(json.loads(content), echo=echo)
     except _SHAPE_ERRORS as error:
         start = f": {content[:80].decode('utf-8', 'replace')!r}" if echo else ""
-        raise BadReply(f"not a chat completion ({type(error).__name__}){start}") from None
+        raise BadReply(f"reply is not a chat completion ({type(error).__name__}){start}") from None
 
 
 def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
@@ -107,7 +107,7 @@ def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeR
     try:
         return build_reply(stream.values(), echo=echo)
     except _SHAPE_ERRORS as error:
-        raise BadReply(f"not a chat completion ({type(error).__name__})") from None
+        raise BadReply(f"reply is not a chat completion ({type(error).__name__})") from None
 
 
 def _find_reasoning(message: Mapping[str, Any]) -> str:

@@ -96,10 +96,10 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
     for prompt in prompts:
         shows = showings_for(prompt)
         if eligible[prompt.name] and next(shows(study, items), None) is None:
-            wanted = "one of" if shows is single_presentations else "two of"
+            wanted = "one of" if shows is single_presentations else "at least two of"
             raise PlanError(
-                f"prompt {prompt.name!r} has nothing to compare: no item of this slice has answers "
-                f"by {wanted} the models; change the slice or 'contestants'"
+                f"prompt {prompt.name!r} has nothing to judge: no item of this slice has answers "
+                f"by {wanted} the study's models; change the slice or 'contestants'"
             )
     if not any(eligible.values()):
         prompt = prompts[0]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import Final
 
@@ -76,20 +77,26 @@ def item_sign_test(leans: ArrayLike) -> OrderTest:
         p = 2 * float(stats.norm.sf(total / math.sqrt(float((sizes**2).sum()))))
         return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "normal")
     mass = _signed_sum_distribution(sizes)
-    distance = np.abs(np.arange(len(mass)) - len(mass) // 2)
+    distance = np.abs(2 * np.arange(len(mass)) - int(sizes.sum()))
     p = float(mass[distance >= total].sum())
     return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "exact")
 
 
 def _signed_sum_distribution(sizes: Ints) -> Floats:
-    """Probabilities that Σ ±size_i, with random signs, is −S, …, S, where S = Σ size_i."""
+    """Probabilities that Σ ±size_i, with random signs, is −S, −S + 2, …, S, where S = Σ size_i."""
     mass: Floats = np.ones(1)
     values, counts = np.unique(sizes, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-        step = np.zeros(2 * value * count + 1)
-        step[:: 2 * value] = stats.binom.pmf(np.arange(count + 1), count, 0.5)
+        step = np.zeros(value * count + 1)
+        step[::value] = _fair_coin_probabilities(count)
         mass = np.convolve(mass, step)
     return mass
+
+
+@lru_cache(maxsize=512)
+def _fair_coin_probabilities(tosses: int) -> Floats:
+    """Probabilities of 0, 1, …, `tosses` heads; callers must not change the array."""
+    return np.asarray(stats.binom.pmf(np.arange(tosses + 1), tosses, 0.5), np.float64)
 
 
 def item_leans(sets: pd.DataFrame) -> Ints:

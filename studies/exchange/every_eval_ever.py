@@ -70,7 +70,8 @@ def write_records(
             record = _record(study, model, cells)
             if faults := list(find_faults(record)):
                 raise StudyError(
-                    f"{model}: the record does not fit its schema: {faults[0]}; please report this"
+                    f"{model}: the record does not fit the schema of Every Eval Ever: {faults[0]}; "
+                    "please report this"
                 )
             archive.writestr(_file_name(study, model), json.dumps(record, indent=2))
     return len(scores)

@@ -169,7 +169,7 @@ def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
         raise SourceError(
-            f"{path.name}: not judgements: {error}; export it again or remove the file"
+            f"{path.name}: its rows are not judgements: {error}; export it again or remove it"
         ) from None
 
 

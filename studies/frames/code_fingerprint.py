@@ -51,7 +51,7 @@ def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes
 
 def imported(source: bytes) -> Iterator[str]:
     """Yield the names of the modules that a source text imports, also inside functions."""
-    for node in ast.walk(ast.parse(source)):
+    for node in _statements(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -60,6 +60,17 @@ def imported(source: bytes) -> Iterator[str]:
             module = node.module or ""
             yield module
             yield from _submodules(module, (alias.name for alias in node.names))
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield all statements of a module, also those inside functions and blocks; expressions, which
+    contain no imports, are not visited."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, name, ())
 
 
 def _submodules(module: str, names: Iterable[str]) -> Iterator[str]:

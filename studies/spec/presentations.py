@@ -114,7 +114,9 @@ def arrangements(
         return [tuple(rng.sample(options, n))]
     if orders == "all":
         if n > 4:
-            raise StudyError(f"orders: all is for at most 4 options; an item here has {n}")
+            raise StudyError(
+                f"orders: all is for at most 4 options, not {n}; use orders: rotations"
+            )
         return list(itertools.permutations(options))
     if orders == "williams":
         return [tuple(options[i] for i in row) for row in _williams_square(n)]

@@ -65,7 +65,7 @@ def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]
     """Count the values of a YAML node with its aliases expanded; `known` caches counts by node id,
     `above` has the ids of the nodes that contain this node."""
     if id(node) in above:
-        raise YamlTooLarge(problem="an alias of itself", problem_mark=node.start_mark)
+        raise YamlTooLarge(problem="an alias that contains itself", problem_mark=node.start_mark)
     if id(node) not in known:
         inner = node.value if isinstance(node, yaml.CollectionNode) else ()
         parts = (part for one in inner for part in (one if isinstance(one, tuple) else (one,)))

@@ -17,7 +17,7 @@ from studies.frames.frame_codes import NO_PICK
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_RULES, is_combine_rule
 from studies.spec.study import Study, parse_study
 from studies.store.ballot_queries import VotingRules, put_voting_rules
-from studies.store.frame_cache import (
+from studies.store.caching.frame_cache import (
     cache_frame,
     delete_cached,
     read_cached_frame,

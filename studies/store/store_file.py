@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 
 from studies.errors import StoreUnusable
 from studies.store import database, parallel_reads
+from studies.store.caching.frame_cache import cache_value, read_cached_value
 from studies.store.caching.store_cache import StoreCache
 from studies.store.database import DatabaseWatch
-from studies.store.frame_cache import cache_value, read_cached_value
 from studies.store.study_versions import StudyVersion, StudyVersions
 from studies.store.writer import StoreWriter
 
@@ -123,9 +123,12 @@ class StoreFile:
         current = self.version(name) if version is None else version
         return self._cache.compute_once((name, *what), current, work)
 
-    def find_memoised(self, name: str, what: tuple[Hashable, ...], version: Hashable) -> Any:
+    def find_memoised(
+        self, name: str, what: tuple[Hashable, ...], version: Hashable | None = None
+    ) -> Any:
         """Return what `memoised` has computed with the same arguments; None if it has not."""
-        return self._cache.find((name, *what), version)
+        current = self.version(name) if version is None else version
+        return self._cache.find((name, *what), current)
 
     def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
         """Return the result of `work` as `memoised` does; also cache it on disk if it took long to

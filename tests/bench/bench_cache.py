@@ -25,8 +25,8 @@ import pandas as pd
 from components.results.controls.filter_bar_tab import parse_filter
 from components.results.view_drawing import VIEWS, render_view
 from components.server.limits.memory import limit_heap_retention
+from studies.store.caching.frame_cache import cache_frame
 from studies.store.caching.store_cache import MAX_CACHE_BYTES
-from studies.store.frame_cache import cache_frame
 from studies.store.store import Store
 from tests.bench import big_store
 

@@ -77,15 +77,13 @@ def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
         ColumnHead("Reward", tip=f"−100 to 100, 95{NARROW_SPACE}% CI"),
         ColumnHead(
             "Win rate, %",
-            tip="readable verdicts that prefer the model to the baseline; a tie is not a win",
+            tip="% of usable verdicts that prefer the model to the baseline; a tie is not a win",
         ),
     ]
     scored = any(row.vfs is not None for row in rows)
     if scored:
         heads.append(ColumnHead("VFS", tip="Visual Factuality Score, 0 to 10"))
-    heads.append(
-        ColumnHead("Unusable", tip="replies without a readable verdict; left out of all shares")
-    )
+    heads.append(ColumnHead("Unusable", tip="replies without a verdict; left out of all shares"))
     return value_table(
         heads, [_level_cells(row, low, high, scored) for row in rows], label="Five levels"
     )
@@ -105,7 +103,7 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
             )
         )
     failed = None if row.select is None else {**row.select, "status": "failures"}
-    return [*cells, count_cell(row.fail, "no readable verdict", failed)]
+    return [*cells, count_cell(row.fail, "unusable replies", failed)]
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
@@ -134,7 +132,7 @@ def level_stack(row: LevelRow, low: float, high: float) -> Markup:
     """HTML of one row's stacked bar on a scale from `low` to `high` per cent, with the middle of
     the ties on the centre line."""
     if not row.readable:
-        return Markup('<span class="eh-mute eh-small">no readable verdict</span>')
+        return Markup('<span class="eh-mute eh-small">no usable verdict</span>')
     parts = row.shares()
     at = -(parts["much_worse"] + parts["worse"] + parts["tie"] / 2)
     pieces = ""
@@ -156,7 +154,7 @@ def _stack_piece(
     left, wide = 100 * (at - low) / (high - low), 100 * width / (high - low)
     tip = (
         f"{number(width, 1)}{NARROW_SPACE}% {LEVEL_NAMES[level]}\n{row.model}\n"
-        f"{count(row.counts[level])} of {count(row.readable)} readable verdicts"
+        f"{count(row.counts[level])} of {count(row.readable)} usable verdicts"
     )
     made = attributes(
         {
@@ -174,4 +172,4 @@ def _level_summary(row: LevelRow) -> str:
     shares = ", ".join(
         f"{share(parts[level] / 100, 0)} {word}" for level, word in LEVEL_NAMES.items()
     )
-    return f"{row.model}: {shares}; {count(row.readable, 'readable verdict')}"
+    return f"{row.model}: {shares}; {count(row.readable, 'usable verdict')}"

@@ -33,14 +33,13 @@ HOW_MATRIX: Final = (
 HOW_MERGED_ORDERS: Final = (
     "One order: every verdict counts separately. Both orders: one verdict per pair; an answer "
     "wins if it wins in both orders, otherwise the pair is a tie. Differences are paired by item. "
-    "Chance is 1/3 if ties are as "
-    "likely as either answer."
+    "Chance is 1/3 if ties are as likely as either answer."
 )
 HOW_COEFFICIENTS: Final = (
     "Same verdict: both choose first, both choose second, or both choose tie. Without ties: "
     "pairs on which neither chooses tie. Krippendorff's `α = 1 − (n − 1)·observed / expected` "
-    "for n verdicts: observed disagreements on the same comparison, expected disagreements among "
-    "all verdicts; all disagreements have equal weight. "
+    "for n verdicts: “observed” counts the disagreements on the same comparison, “expected” those "
+    "among all n verdicts; all disagreements have equal weight. "
     "Two people: all pairs of votes on the same comparison. A person and the others: each "
     "vote is compared with the majority of the other votes (a tie without a majority). MAE: mean "
     "distance of a person's score from the mean of the others. “Within 1” (Creation-MMBench's "
@@ -70,10 +69,11 @@ HOW_VERIFIED: Final = (
     "instruction” and “harmful” are shares of all verifications, faults are shares of those "
     "that say no; Wilson intervals at the effective n, items as clusters. Two people: every two "
     "verifications of one answer; `κ` with chance agreement from the pooled shares of yes and "
-    "no, `α = 1 − (n − 1)·disagreeing / (yes·no)` over all n verifications; jackknife over "
-    "items.\n\nAn answer passes if most of its verifiers say that it follows the instruction, "
-    "and fails if most say no; with equal numbers it is not used. Judges are measured on "
-    "pairs of one answer that passes and one that fails, each order separately. The measure "
+    "no. `α = 1 − (n − 1)·unequal / (yes·no)`: of n verifications, “yes” and “no” count the two "
+    "results, “unequal” the disagreements on one answer. Intervals: jackknife over items.\n\n"
+    "An answer passes if most of its verifiers say that it follows the instruction, and fails if "
+    "most say no; with equal numbers it is not used. Judges are measured on pairs of one answer "
+    "that passes and one that fails, each order separately. The measure "
     "is the share of decisive verdicts for the answer that passes; chance is 50 %. Ties are "
     "counted separately. Click a number to open its comparisons."
 )

@@ -149,17 +149,17 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
         "Pairs with one vote",
         count(data.among_voters.single_vote_cases),
         f"of {count(data.among_voters.cases)}",
-        "on these pairs only one person voted, so this vote is the people's majority",
+        "each of these pairs has only one vote, which counts as the people's majority",
     )
     gain = data.merging_effects.get(ranked[0])
     split = []
     if gain is not None and gain.raw.value is not None:
         value = number(100 * gain.raw.value, 1, signed=True)
         note_text = (
-            f"{ranked[0]}, agreement with people: both orders merged minus one order "
+            f"{ranked[0]}, agreement with people: both orders combined minus one order "
             f"{interval(gain.raw, 1, scale=100)}"
         )
-        split = [Kpi("Effect of merging both orders", value, "points", note_text)]
+        split = [Kpi("Effect of combining both orders", value, "points", note_text)]
     return [
         Kpi("Highest agreement with people", share(got.share.value), note=f"{note}; {chance}"),
         two,
@@ -218,7 +218,7 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
         cells,
         scale,
         keys=("row", "unlike"),
-        click="Click to read the comparisons on which the two disagree",
+        click="Click to read the comparisons on which the two raters disagree",
         turns=False,
     )
 
@@ -265,7 +265,7 @@ def show_merged_orders(data: Agreement) -> Markup:
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     if not data.merged_shares:
-        why = "Merging needs pairs judged in both orders. Run the study with `orders: both`."
+        why = "Orders can be combined only if pairs were judged in both: run with `orders: both`."
         return empty_state("One order only.", why)
     pair = data.among_voters.pair.share
     shown = [
@@ -318,11 +318,12 @@ def _merging_sentence(data: Agreement) -> str:
     )
     if all(gain <= 0 for gain in gains):
         return (
-            f"Merging both orders lowers agreement with people by **{size}**: pairs whose two "
+            f"Combining both orders lowers agreement with people by **{size}**: pairs whose two "
             "orders disagree become ties, and people give fewer ties."
         )
     if all(gain >= 0 for gain in gains):
-        return f"Merging both orders raises agreement with people by **{size}**."
+        return f"Combining both orders raises agreement with people by **{size}**."
     return (
-        "Merging both orders raises agreement with people for some judges and lowers it for others."
+        "Combining both orders raises agreement with people for some judges and lowers it for "
+        "others."
     )

@@ -250,8 +250,8 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
     leads = "" if first.best is None else f", best in {share(first.best, 0)} of bootstrap samples"
     return (
         f"Of {count(len(known), 'prompt')}, with all judges pooled, **{first.judge}** agrees "
-        f"most often with the other voters: {gap} points compared with the replaced person "
-        f"{interval(first.advantage, 1, scale=100)}{leads}."
+        f"most often with the other voters: {gap} points "
+        f"{interval(first.advantage, 1, scale=100)} compared with the replaced person{leads}."
     )
 
 

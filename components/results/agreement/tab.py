@@ -105,7 +105,7 @@ def draw_distances(filtered_study: FilteredStudy) -> Drawn:
     scale = (
         "scores range from −2 to 2"
         if data.has_five_levels
-        else "these scores range only from −1 to 1, so compare each judge with the row “always tie”"
+        else "scores range from −1 to 1, so a tie is always within 1: compare with “always tie”"
     )
     subtitle = (
         "mean absolute error (MAE) of a judge's score, and % of scores within 1 of the people's "

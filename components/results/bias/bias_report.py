@@ -38,7 +38,7 @@ def position_table(view: FilteredStudy) -> PaperTable | None:
         "in every order. First: % of decisive verdicts for the answer shown first. Entropy: "
         "entropy of the chosen position (1 is even). Noise (noise floor): % of verdicts that "
         f"change when a call is repeated in the same order. {slice_text(view)} 95 % intervals "
-        "over items; n: comparisons with a readable verdict in every order."
+        "over items; n: comparisons with a verdict in every order."
     )
     head = (
         *("Judge", "Consistency", "95 % CI", "First", "95 % CI"),

@@ -27,6 +27,7 @@ from studies.frames.frame import SEP
 MAX_SLOT_ROWS: Final = 6
 """For more than two options, the histogram has one row per judge and prompt if there are at most
 this many; otherwise one row per judge, with prompts pooled."""
+_REPEATED: Final = "of comparisons repeated in the same order; "
 
 
 def slot_figure(bias: Bias) -> Figure | None:
@@ -97,9 +98,7 @@ def default_kpis_html(
             bias.whole("first_share"),
             beside=f"even {even_share(bias.option_numbers)}",
         ),
-        share_kpi(
-            "Changes on a repeat", bias.whole("noise_floor"), before="repeated in the same order; "
-        ),
+        share_kpi("Changes on a repeat", bias.whole("noise_floor"), before=_REPEATED),
         _accuracy_kpi(bias, right),
         _failures_kpi(
             bias.failures if failures is None else failures,
@@ -120,7 +119,7 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = share_kpi("Changes on a repeat", noise, before="repeated in the same order; ")
+    fourth = share_kpi("Changes on a repeat", noise, before=_REPEATED)
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [

@@ -31,12 +31,12 @@ PREFERENCE_RULE: Final = (
     f"is over all rows and categories. The 95{NARROW_SPACE}% interval of flips toward first "
     "minus flips toward second must also exclude 0. If models are selected in the filter, p is "
     "also multiplied by the number of possible selections. The tests under all filters share "
-    "one error rate of 5 %. So p is divided by 0.79 for whole rows, by 0.1 within a category or "
-    "for selected models, and by 0.01 for both. “Decides by position”: the order decides most "
-    "pairs, and three quarters of the flips go one way. “The order decides most pairs”: the "
-    "whole interval of the order effect (disagreement between orders minus disagreement of "
-    "repeats) is above 50 points. Without repeats, the interval of flips toward first minus "
-    "flips toward second is used."
+    "one error rate of 5 %. Each p is divided by the test's part of it: 0.79 for whole rows, 0.1 "
+    "within a category or for selected models, 0.01 if both apply. “Decides by position”: the "
+    "order decides most pairs, and three quarters of the flips go one way. “The order decides "
+    "most pairs”: the whole interval of the order effect (disagreement between orders minus "
+    "disagreement of repeats) is above 50 points. Without repeats, the interval of flips toward "
+    "first minus flips toward second is used."
 )
 
 

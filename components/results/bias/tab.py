@@ -55,7 +55,7 @@ HOW_MATRIX: Final = (
     "same answer (or all a tie): `consistency = consistent / judged in all orders`. Entropy: the "
     "entropy of the chosen position, divided by log2 N. The entropy varies little and shows no "
     "direction, so "
-    "read it together with the consistency. An unusable reply lowers n, never the value.\n\n"
+    "read it together with the consistency. Unusable replies are left out and lower n.\n\n"
     "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
     "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first does not count "
     "as bias. Grade: the harmonic mean of an item's position entropy and the share of its most "
@@ -89,7 +89,7 @@ HOW_TESTS: Final = (
     "likelihood-ratio test of positions (or labels) in the choice model. Among N options the "
     "entropy is shown with the middle 95 % of its permutation values.\n\nHolm's step-down "
     "controls the family-wise error of each column over its rows; the 5 % error rate is shared "
-    "among all filters, so p is divided by the share of the present filter (0.79 without a "
+    "among all filters, so p is divided by the present filter's part of it (0.79 without a "
     "filter)."
 )
 HOW_UNRELATED: Final = (

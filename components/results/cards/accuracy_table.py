@@ -17,10 +17,10 @@ _NAMES: Final = {
     "average_of_orders": "Average of both orders",
     "right_in_both_orders": "Right in both orders",
     "orders_merged": "Both orders merged",
-    "unusable_as_tie": "Accuracy if ties and unusable replies count half",
+    "unusable_as_tie": "Accuracy if ties and unusable replies are half right",
 }
 _OWN_RULE: Final = (
-    "Evenhand's definition: each readable verdict counts separately; a tie counts as wrong"
+    "Evenhand's definition: each usable verdict counts separately; a tie counts as wrong"
 )
 
 

@@ -122,7 +122,7 @@ class CardMeasures:
         """
         if self.pairs:
             gamma = self.position.gamma.get(
-                self.rater, unknown_estimate("no readable verdict", "logit")
+                self.rater, unknown_estimate("no usable verdict", "logit")
             )
             equal = self.position.first_if_equal.get(
                 self.rater, unknown_estimate(gamma.note, "share")

@@ -208,14 +208,15 @@ class PointCard:
                 found += [
                     ("Expected score", "mean of the possible scores, weighted by probability",
                      self.scores.expected.mean, SCORE),
-                    ("Spread of the score", "standard deviation within a reply, mean over replies",
+                    ("Spread of the score",
+                     "standard deviation by a reply's probabilities, mean over replies",
                      self.scores.expected.spread, SCORE),
                 ]  # fmt: skip
         if self.agreement is not None:
             found += [
                 (
                     "Distance to the label",
-                    "mean absolute difference, scale points",
+                    "mean |score − label|, scale points",
                     self.agreement.mae,
                     SCORE,
                 ),
@@ -236,13 +237,11 @@ class PointCard:
             even = share(self.order.expected_first.value, 0)
             note = f"% of verdicts; {even} expected without an order effect"
             found.append(
-                ("Verdicts for the option offered first", note, self.order.first_place, PERCENT)
+                ("Verdicts for the option listed first", note, self.order.first_place, PERCENT)
             )
-            repeated = "% of verdicts changed when repeated in the same order"
+            repeated = "% of verdicts that change when repeated in the same order"
             found.append(("Noise floor", repeated, self.order.noise_floor, PERCENT))
-        found.append(
-            ("Unusable replies", "% of replies; no verdict was read", self.unusable, PERCENT)
-        )
+        found.append(("Unusable replies", "% of replies without a verdict", self.unusable, PERCENT))
         return found
 
 

@@ -70,7 +70,9 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "label_low": CardFact(
         "share of verdicts for the preferred label minus an even share, lower end of CI", _points
     ),
-    "label_lead": CardFact("preference for the label minus that for the position", _points),
+    "label_lead": CardFact(
+        "share of verdicts for the preferred label minus that for the preferred position", _points
+    ),
     "own_kappa": CardFact(
         "agreement beyond chance (κ) between the judge's two orders", lambda value: number(value, 2)
     ),
@@ -193,8 +195,7 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "by label",
-        "{differ} on **{flips}** of comparisons: the judge mostly picks the answer labelled "
-        "“{label}”.",
+        "{differ} on **{flips}** of comparisons; most verdicts are for the label “{label}”.",
         _conditions(
             ("flips", "≥", 0.5),
             ("label_pull", "≥", 0.25),
@@ -204,14 +205,15 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "by place",
-        "{differ} on **{flips}** of comparisons: the judge mostly picks the answer shown {toward}.",
+        "{differ} on **{flips}** of comparisons; in these the judge mostly picks the answer shown "
+        "{toward}.",
         _conditions(
             ("flips", "≥", 0.5), ("lean_p", "<", SIGNIFICANCE_LEVEL), ("lopsided", "≥", 0.8)
         ),
     ),
     SentenceRule(
         "one way",
-        "{differ} on **{flips}** of comparisons, mostly toward the answer shown {toward}.",
+        "{differ} on **{flips}** of comparisons; most flips go toward the answer shown {toward}.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("lean_p", "<", SIGNIFICANCE_LEVEL),
@@ -220,7 +222,7 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "rather",
-        "{differ} on **{flips}** of comparisons, more often toward the answer shown {toward}.",
+        "{differ} on **{flips}** of comparisons; more flips go toward the answer shown {toward}.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
     ),
     SentenceRule(

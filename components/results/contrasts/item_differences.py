@@ -76,7 +76,7 @@ def show_items(pair: PairedSides, compared: ComparedMeasure) -> Markup:
         pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
     )
     whole = all(one.whole for one in top)  # one number format for the whole list
-    rows = join(_item_row(one, pair, questions, categories, whole) for one in top)
+    rows = join(_item_row(one, pair, questions, categories, whole, compared.label) for one in top)
     none = "" if top else Markup('<p class="eh-small">A and B have equal values on every item.</p>')
     return wrap(
         difference_histogram(items, pair), fill('<div class="eh-dl-box">{}{}</div>', rows, none)
@@ -89,6 +89,7 @@ def _item_row(
     questions: dict[str, str],
     categories: dict[str, str],
     whole: bool,
+    label: str,
 ) -> Markup:
     select = {"item": one.item}
     for field in ("judge", "prompt"):
@@ -99,11 +100,11 @@ def _item_row(
         score = fill(
             '<b>{}</b> <span class="eh-mute">: {}</span>', number(one.left), number(one.right)
         )
-        tip = f"number for A : number for B, each out of {count(one.left_n)}"
+        tip = f"{label}, A : B, as numbers out of {count(one.left_n)}"
     else:
         ends = [share(a / n, 0) for a, n in ((one.left, one.left_n), (one.right, one.right_n))]
         score = fill('<b>{}</b> <span class="eh-mute">: {}</span>', ends[0], ends[1])
-        tip = f"out of {count(one.left_n)} for A, {count(one.right_n)} for B"
+        tip = f"{label}, A : B; n {count(one.left_n)} for A, {count(one.right_n)} for B"
     question = " ".join((questions.get(one.item) or one.item).split())[:160]
     return fill(
         '<div class="eh-dl items"><div><span class="q" dir="auto">{}</span>'

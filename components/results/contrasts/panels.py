@@ -81,7 +81,7 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Co
         head = f"{more} is {number(abs(gap))} points more consistent than {less}"
     lean = lines.get(FLIP_LEAN.label)
     return (
-        f"{head}; the flips of the two go toward opposite positions."
+        f"{head}; their flips go toward opposite positions."
         if lean and _lean_opposite(lean)
         else f"{head}."
     )

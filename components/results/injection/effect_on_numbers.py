@@ -151,13 +151,15 @@ def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
     sentences.append(_shift_sentence(found.largest_shift, left_out))
     if found.echo_count:
         verb = "repeats" if found.echo_count == 1 else "repeat"
-        sentences.append(f"{count(found.echo_count, 'reply')} {verb} such a text.")
+        sentences.append(f"{count(found.echo_count, 'reply')} {verb} the text of a suspect.")
     return title, " ".join(sentences)
 
 
 def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
     if shift is None:
-        return "Without these texts no verdict is left, so their effect on win rates is unknown."
+        return (
+            "Without injection suspects no verdict is left: their effect on win rates is unknown."
+        )
     here, there = (
         (shift.rate_without, shift.rate_with) if left_out else (shift.rate_with, shift.rate_without)
     )
@@ -165,5 +167,5 @@ def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
     seen, other = share(here, decimals), share(there, decimals)
     word = "With" if left_out else "Without"
     if seen == other:
-        return f"{word} these texts, no win rate changes."
-    return f"{word} these texts, the win rate of {shift.name} is {other} instead of {seen}."
+        return f"{word} injection suspects, no win rate changes."
+    return f"{word} injection suspects, the win rate of {shift.name} is {other} instead of {seen}."

@@ -29,7 +29,7 @@ SHIFT_SCALE: Final = ColourScale(
     "b",
     0,
     0.2,
-    ("no colour: no significant difference", "full colour: a difference of 20 points or more"),
+    ("no colour: no significant difference", "full colour: pass rates differ by 20 points or more"),
     1,
     unit="points",
     signed=True,
@@ -45,7 +45,7 @@ def order_panel(view: PassFailView) -> Markup:
     if found is None:
         return notice_html(
             "calm",
-            "Pass and fail were offered in one order only. To measure the effect of their "
+            "Pass and fail were listed in one order only. To measure the effect of their "
             "order, set `options: rotations` in the study file.",
         )
     return wrap(_shift_table(view), join(fill("<p>{}</p>", text) for text in _texts(found)))
@@ -56,7 +56,7 @@ def _texts(found: OptionOrder) -> list[str]:
         f"Share of verdicts that change with the order of the options: {percent(found.changed)}.",
         f"Share of verdicts that change when repeated in the same order: "
         f"{percent(found.noise_floor) if found.noise_floor.value is not None else 'not measured'}.",
-        f"Share of verdicts for the option offered first: {percent(found.first_place)}; expected "
+        f"Share of verdicts for the option listed first: {percent(found.first_place)}; expected "
         f"without an order effect: {share(found.expected_first.value)}.",
     ]
     if found.letter:
@@ -66,8 +66,8 @@ def _texts(found: OptionOrder) -> list[str]:
         )
     if len(found.shift) > 2:  # also letters were varied: the table pools them
         texts += [
-            f"With the options in the order {name.replace(' ', ', ')}, the pass rate (as a "
-            f"share) minus that in the other orders is {decimal(shift, 3)}."
+            f"Pass rate (0 to 1) with the options in the order {name.replace(' ', ', ')} minus "
+            f"pass rate in the other orders: {decimal(shift, 3)}."
             for name, shift in found.shift.items()
         ]
     return texts

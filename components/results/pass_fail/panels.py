@@ -297,6 +297,7 @@ def report_lines(found: PassFailResult) -> str:
     rates = found.rates
     return (
         f"Sensitivity {percent(rates.sensitivity)}; specificity {percent(rates.specificity)}; "
-        f"agreement {percent(rates.agreement)} with κ {number(rates.kappa.value, 2)} at a base "
-        f"rate of {share(rates.base_rate.value)}; {count(rates.unusable)} unusable replies."
+        f"agreement with the labels {percent(rates.agreement)}, κ {number(rates.kappa.value, 2)}; "
+        f"{share(rates.base_rate.value)} of labels are good; unusable replies: "
+        f"{count(rates.unusable)}."
     )

@@ -27,10 +27,9 @@ HOW_COMPUTED: Final = {
         "change."
     ),
     "skills": (
-        "`(wins + ties/2) / head-to-heads` per skill, both orders combined by the counting rule "
-        "in use. "
-        "Intervals: Wilson at the effective n of the items. Cells with fewer than five items are "
-        "not coloured."
+        "`(wins + ties/2) / head-to-heads` per skill, both orders combined as stated under “Active "
+        "rules”. Intervals: Wilson at the effective n of the items. Cells with fewer than five "
+        "items are not coloured."
     ),
     "heatmap": (
         "Per item, over its N rotations: entropy of the chosen positions, divided by log2 N; "
@@ -53,13 +52,12 @@ HOW_COMPUTED: Final = {
     ),
     "points": (
         "Only replies that graded every option before selecting are used. A selection contradicts "
-        "its grades if "
-        "another option got a higher grade; a shared top grade is no contradiction."
+        "its grades if another option got a higher grade; a shared top grade is no contradiction."
     ),
     "levels": (
-        "MB, B, W, MW: counts of much better, better, worse, much worse. “Readable”: number "
-        "of readable verdicts, both orders pooled. VFS: visual factuality score. `Reward = "
-        "(100 MB + 50 B − 50 W − 100 MW) / readable`, `Win rate = (MB + B) / readable`. "
+        "MB, B, W, MW: counts of much better, better, worse, much worse. “Usable”: number "
+        "of usable verdicts, both orders pooled. VFS: visual factuality score. `Reward = "
+        "(100 MB + 50 B − 50 W − 100 MW) / usable`, `Win rate = (MB + B) / usable`. "
         "Unusable replies are left out. VFS is an item's mean over its usable "
         "orders, then the mean over items. Intervals: Student's t with items as clusters for "
         "Reward and VFS; Wilson at the effective n of the items for Win rate."
@@ -68,12 +66,11 @@ HOW_COMPUTED: Final = {
         "J is the judge's score from −2 to 2, P the mean score of the people. Mean absolute error: "
         "`MAE = mean |J − P|`. Consistency: share of items with `|J − P| ≤ 1`. With both orders, "
         "J is the mean of the two scores, if both are usable. Each person is compared with the "
-        "mean of the "
-        "others. With several models, their items are pooled."
+        "mean of the others. With several models, their items are pooled."
     ),
     "wins": (
         "`(wins + ties/2) / all pairs`. A game is one order of a pair; the two games of a pair "
-        "are combined by the counting rule in use. Pairs with an unusable reply in a game are "
+        "are combined as stated under “Active rules”. Pairs with an unusable reply in a game are "
         "left out. Interval: Wilson at the effective n of the items."
     ),
     "conflicts": (

@@ -211,7 +211,7 @@ POOLED_ORDERS_RULE: Final = ProtocolRule(
 POOLED_ITEMS_RULE: Final = ProtocolRule(
     "Consistency over several models",
     "the items of all models are pooled (this reproduces the values printed in the paper)",
-    "The mean of the models' consistencies differs from the values printed in the paper.",
+    "Averaging the consistencies of the models gives other values than the paper prints.",
 )
 NO_IMAGES_RULE: Final = ProtocolRule(
     "Input of the judge that scores visual factuality",

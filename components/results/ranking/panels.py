@@ -265,8 +265,8 @@ def convergence_badge(ranking: Ranking) -> Markup:
     )
     tip = attributes(
         {
-            "data-tip": "Bradley–Terry ratings outside the Elo band\nThe band is the range of "
-            f"the final Elo over shuffled orders.\nOutside the band: {', '.join(away)}",
+            "data-tip": "Bradley–Terry ratings outside the Elo band\nThe band is the range of the "
+            f"final Elo over shuffled orders of the items.\nOutside the band: {', '.join(away)}",
             "tabindex": "0",
         }
     )
@@ -295,7 +295,7 @@ def _outside_band_text(curve: EloResult) -> str:
     curves = "the curve of" if len(names) == 1 else "the curves of"
     ends = "ends" if len(names) == 1 else "end"
     return (
-        f"the band is the range of the final Elo over shuffled orders; {curves} "
+        f"the band is the range of the final Elo over shuffled orders of the items; {curves} "
         f"{join_names(names)}, drawn in plan order, {ends} outside the band"
     )
 

@@ -56,7 +56,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
     if people.names == board.names:
-        return "; people's votes give the same ranking, but not all differences are significant"
+        return "; people's votes give the same ranking, but not all models differ significantly"
     other = people.names[0]
     if other != board.names[0] and is_significantly_above(people.gap(other, board.names[0])):
         return f"; people put {other} first"

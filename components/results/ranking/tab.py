@@ -25,7 +25,7 @@ CURVE_MODES: Final = (BAND_ONLY, ONE_ORDER)
 
 
 HOW_RANKING: Final = (
-    "Each usable verdict of each order is one battle, unless the study merges both orders. `P(a "
+    "Each usable verdict of each order is one battle, unless the study combines both orders. `P(a "
     "beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average "
     "1000; intervals by the sandwich estimator, clustered by item. To compare two models, use "
     "the interval of their difference, not the overlap of two bars. A rank is the range of "

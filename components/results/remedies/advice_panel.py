@@ -45,7 +45,7 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         return (
             f"No remedy helps {view.judge} here.",
             f"For {view.judge}, {reason}. A second call doubles the price and changes agreement "
-            f"little: {once_text(view)}.",
+            f"little; instead, {once_text(view)}.",
         )
     agree = next(line for line in view.table if line.rule.id == "agree")
     lead = ""

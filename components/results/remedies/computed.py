@@ -125,20 +125,20 @@ class RemedyView:
         points = self.study.risk_curve(self.cell)
         if self.study.has_graded_curve(self.cell):
             return points, (
-                "from right to left, the mean score of both orders must exceed a growing "
-                "margin; otherwise the comparison is undecided"
+                "along the curve from right to left, the mean score of both orders must exceed a "
+                "growing margin; otherwise the comparison is undecided"
             )
         panel = self.study.curve_panel(self.cell)
         if len(panel) < 2:
             caption = (
-                "at the right end, a win in one order and a tie in the other count as a win; at "
-                "the left end, both orders must name the same winner"
+                "at the right end of the curve, a win in one order and a tie in the other count as "
+                "a win; at the left end, both orders must name the same winner"
             )
             return points, caption
         names = join_names([self.study.cells[cell][0] for cell in panel])
         return points, (
-            f"{names} in both orders give {2 * len(panel)} votes; from right to left, the winner "
-            f"must lead by 1 to {2 * len(panel)} votes, otherwise undecided"
+            f"{names} in both orders give {2 * len(panel)} votes; along the curve from right "
+            f"to left, the winner must lead by 1 to {2 * len(panel)} votes, otherwise undecided"
         )
 
     @property
@@ -156,7 +156,7 @@ class RemedyView:
             found["Both orders, plus votes of people on some of the comparisons"] = (
                 "no votes of people are stored; collect them on the Vote tab"
                 if grid.votes is None
-                else "too few of these comparisons have votes; collect more on the Vote tab"
+                else "too few comparisons have votes; collect more on the Vote tab"
             )
         if len(self.others) < 2:
             found["Juries"] = "no other judge compared the answers with this prompt"

@@ -56,7 +56,7 @@ RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "shift": (
         "Scores shifted",
-        "a constant added, chosen on half of the labels; distance measured on the other half",
+        "constant added to scores, chosen on half of the labels; distance measured on the rest",
     ),
 }
 """Rule -> its title and explanation."""
@@ -64,9 +64,9 @@ HOW_POINTS: Final = (
     "Pass/fail: a verdict equal to the label earns 1, the opposite 0, no majority ½. Scores: the "
     "distance between score and label. Each rule is compared with one call on the same answers, "
     "paired by item; intervals of the gains hold for all rules of a table together (Bonferroni). "
-    "The headline's gain was measured on items that were not used to choose the rule: the best "
-    "rule up to each number of calls is chosen on half of the items and measured on the other "
-    "half, both ways, 20 times.\n\n"
+    "The headline's gain was measured on items that were not used to choose the rule. On a random "
+    "half of the items, the best rule up to each number of calls is chosen; its gain is measured "
+    "on the other half. Then the halves change roles; all this is repeated 20 times.\n\n"
     "The true pass rate (Rogan–Gladen) corrects the rate, not single verdicts: see Pass or fail."
 )
 

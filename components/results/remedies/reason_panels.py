@@ -54,10 +54,11 @@ def patterns_panel(view: RemedyView) -> Markup:
         body,
     )
     sentence = (
-        "Both rules score as one call does, except in the two bold rows: there a comparison gains "
-        "or loses ¼. So the agreement of “added up” minus that of one call is "
+        "“Added up” and “must agree” give a comparison the same credit as one call, except in the "
+        "two bold rows (¼ more or less). From the numbers of comparisons in these rows follows the "
+        "agreement minus that of one call. “Added up”: "
         f"100 × ({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
-        f"{count(found.comparisons)} = **{points(found.gain)} points**, that of “must agree” "
+        f"{count(found.comparisons)} = **{points(found.gain)} points**. “Must agree”: "
         f"{points(-found.gain)} points. More agreement needs another kind of reply (those tried "
         "are in the table above) or another judge."
     )

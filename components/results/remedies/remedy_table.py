@@ -54,8 +54,8 @@ def rules_table(view: RemedyView) -> Markup:
     )
 
 
-PEOPLE_PART: Final = "Rules that use votes of people (intervals for each rule alone)"
-FEWER_PART: Final = "Rules measured on fewer comparisons (intervals for each rule alone)"
+PEOPLE_PART: Final = "Rules that use votes of people (intervals not widened)"
+FEWER_PART: Final = "Rules measured on fewer comparisons (intervals not widened)"
 MISSING_PART: Final = "Rules that cannot be computed from the stored replies"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 

@@ -45,9 +45,7 @@ NO_REMEDIES: Final = (
     "No comparison with usable replies in both orders has a known better answer (by design, label "
     "or people). Ask people in the Vote tab."
 )
-BUDGET_SUBTITLE: Final = (
-    "of all judges and rules, the one with the highest agreement that the budget pays for"
-)
+BUDGET_SUBTITLE: Final = "the judge and rule with the highest agreement that the budget pays for"
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
     "rule with the highest agreement up to its price (joined by a line)</span>"
@@ -62,9 +60,9 @@ HOW_RULES: Final = (
     "those with a known better answer and usable replies of every judge in both orders. "
     "Intervals by item.\n\n"
     "Differences are paired by item and adjusted for all rules of the table (max-t). The "
-    "headline uses another number: on a random half of the items the best rule at each price is "
-    "chosen, on the other half its gain is measured. Then the halves change roles; all this is "
-    "repeated 20 times.\n\n"
+    "headline's gain is another number. On a random half of the items, the best rule at each "
+    "price is chosen; its gain is measured on the other half. Then the halves change roles; all "
+    "this is repeated 20 times.\n\n"
     "Ranking corrections (position term, length held equal, prediction-powered) correct the "
     "ranking, not single verdicts: see Ranking and Win rates."
 )

@@ -136,7 +136,7 @@ def repair_steps(
         return [read]
     change = NextStep(
         "Change the prompt",
-        "a changed prompt makes new calls; these replies stay stored",
+        "a changed prompt makes new calls; the unusable replies stay stored",
         "Edit prompt",
         {"data-tab": "study", "data-to": PROMPT_ON_STUDY},
     )

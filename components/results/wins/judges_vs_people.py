@@ -16,7 +16,7 @@ GAP_SCALE: Final = scales.ColourScale(
     "r",
     0,
     0.3,
-    ("−30 points or less: judges below people", "+30 points or more: judges above; no colour: 0"),
+    ("−30 points or less: lower win rate by judges", "+30 points or more: higher; no colour: 0"),
     0,
     100,
     "points",

@@ -267,7 +267,7 @@ def show_levels(filtered_study: FilteredStudy) -> Markup:
     lines = [level_row(row, scored) for row in found]
     against = f"against {baseline}" if baseline else "against all opponents"
     subtitle = (
-        f"% of usable verdicts {against}, both orders; ties are drawn half on each side of the "
+        f"% of usable verdicts {against}, both orders; half of the ties on each side of the "
         "centre line"
     )
     body = level_legend() + level_table(lines, baseline or "")

@@ -88,7 +88,7 @@ def _categories_clause(ahead: list[str], behind: list[str]) -> str:
     if not behind:
         return f" and leads significantly in all {whole} categories"
     if not ahead:
-        return f", significantly ahead of the others in none of {whole} categories"
+        return f" but leads significantly in none of {whole} categories"
     clause = f" and leads significantly in {len(ahead)} of {whole} categories"
     return f"{clause}, not in {' and '.join(behind)}" if len(behind) <= 2 else clause
 
@@ -99,7 +99,7 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
         combine, unreadable = filtered_study.rule
         lead = "Win rate: (wins + half the ties) / usable verdicts"
         if combine in MERGED_RULES:
-            lead = "Win rate: (wins + half the ties) / head-to-heads, both orders merged"
+            lead = "Win rate: (wins + half the ties) / head-to-heads, both orders combined"
         elif combine != "pooled":
             lead = f"Win rate: (wins + half the ties) / outcomes; {combine_text(combine)}"
         how = "are excluded" if unreadable == "exclude" else "count as ties"

@@ -41,10 +41,10 @@ HOW_MATRIX: Final = (
     "clusters."
 )
 HOW_LENGTH: Final = (
-    "Every verdict counts for both of its answers. `logit P(win) = β · log2(its length / the "
-    "other's)`; `exp(β)` is the factor on the odds of winning for twice the length; interval by "
-    "the sandwich estimator, clustered by item. Longer answers may also be better: only the padded "
-    "answers of the probe set separate length from quality."
+    "Every verdict counts for both of its answers. `logit P(win) = β · log2(own length / "
+    "other length)`; `exp(β)` is the factor on the odds of winning for twice the length; interval "
+    "by the sandwich estimator, clustered by item. Longer answers may also be better: only the "
+    "padded answers of the probe set separate length from quality."
 )
 HOW_CONTROLLED: Final = (
     "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`, with φ the effect of length. The rate "
@@ -62,7 +62,7 @@ HOW_PRECISION: Final = (
     "terms that are divided by n_judges. Judges, prompts and orders are taken as fixed."
 )
 HOW_JURY: Final = (
-    "Jury: each judge's orders are merged into one verdict, then the strict majority of all "
+    "Jury: each judge's orders are combined into one verdict, then the strict majority of all "
     "judges decides; undecided cases count as missing. Independent judges: `K / (1 + (K − "
     "1)·r)`, r the mean correlation of two judges' verdicts on the same case. Davidson: `P(tie) "
     "= ν√(αβ)/Z`; Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the strengths of the two "

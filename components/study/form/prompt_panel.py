@@ -246,7 +246,7 @@ def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Mark
         body = _shade_template(_message_text(message["content"]), template)
         parts.append(_message_html(f"{message['role']}, as sent", body))
     unchanged = (
-        f"Sent to the judge exactly as in the template: {count(same, 'message')}." if same else ""
+        f"Not shown: {count(same, 'message')} sent exactly as in the template." if same else ""
     )
     return join(parts) + (fill('<p class="hint">{}</p>', unchanged) if unchanged else "")
 

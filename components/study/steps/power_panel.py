@@ -167,7 +167,7 @@ def _direction_kpi(comparisons: float) -> Kpi:
         label,
         f"{high} : {100 - high}",
         "of flips",
-        f"detected with 80{NARROW_SPACE}% power if about {count(round(flips))} pairs flip",
+        f"ratio detected with 80{NARROW_SPACE}% power if about {count(round(flips))} pairs flip",
     )
 
 
@@ -181,5 +181,5 @@ def _people_kpi(planned: PlannedStudy) -> Kpi:
     return Kpi(
         label,
         "not known",
-        note=f"no labels; {_VOTES} votes on the Vote tab would give ± {width} points",
+        note=f"no labels; the interval would be ± {width} points with {_VOTES} votes (Vote tab)",
     )

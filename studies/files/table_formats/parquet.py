@@ -141,7 +141,7 @@ def _check_nested_texts(metadata: Any, group: int, name: str, limits: ReadLimits
         inside = "." in column.path_in_schema and column.physical_type == "BYTE_ARRAY"
         if inside and column.num_values > limits.nested_texts:
             raise SourceError(
-                f"{name}: {column.num_values:,} texts inside lists of one row group; at most "
+                f"{name}: one row group has {column.num_values:,} texts inside lists; at most "
                 f"{limits.nested_texts:,} can be read. Save it as JSONL, or in smaller row groups"
             )
 

@@ -47,7 +47,7 @@ def _read_winner(row: Row, where: str) -> Pick:
     marked = [name for name in _WINNER_COLUMNS if parse_number(row, name, where) == 1]
     if len(marked) != 1:
         raise SourceError(
-            f"{where}: exactly one of {', '.join(_WINNER_COLUMNS)} must be 1, found {len(marked)}; "
+            f"{where}: exactly one of {', '.join(_WINNER_COLUMNS)} must be 1; {len(marked)} are 1; "
             "correct the row or remove it"
         )
     return _WINNER_COLUMNS[marked[0]]

@@ -90,7 +90,7 @@ class PageFile:
             self._file.seek((number - 1) * self.page_size)
             content = self._file.read(self.page_size)
         if len(content) < self.page_size:
-            raise Unreadable(f"page {number} is cut off")
+            raise Unreadable(f"page {number} of the database file is cut off")
         return content
 
     def free_pages(self) -> set[int]:
@@ -202,14 +202,14 @@ def _values(payload: bytes) -> tuple[Any, ...]:
     body = header_size
     values: list[Any] = []
     if header_size > len(payload):
-        raise Unreadable("a record without its header")
+        raise Unreadable("a record of the database file is shorter than its header")
     while at < header_size:
         code, at = _varint(payload, at)
         value, length = _value(payload, body, code)
         values.append(value)
         body += length
     if at != header_size or body != len(payload):
-        raise Unreadable("a record of another length")
+        raise Unreadable("a record of the database file has another length than its header states")
     return tuple(values)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import Counter
 from dataclasses import replace
 from html import unescape
 
@@ -62,8 +63,9 @@ def test_a_dot_and_a_text_tell_the_state(store):
     (line,) = store.studies()
     ready = study_state(line, [])
     running = study_state(line, ["Mine"])
-    some = study_state(replace(line, judged=2), [])
-    done = study_state(replace(line, judged=line.planned), [], unusable=3)
+    left = line.planned - 2
+    some = study_state(replace(line, _count=lambda: Counter(ok=2, pending=left)), [])
+    done = study_state(replace(line, _count=lambda: Counter(ok=line.planned)), [], unusable=3)
     states = [(one.dot, one.text) for one in (ready, running, some, done)]
     assert [dot for dot, _ in states] == ["ready", "running", "unfinished", "done"]
     assert done.text == "Done, 3 unusable" and some.text == f"{line.planned - 2} calls left"

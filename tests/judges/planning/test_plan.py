@@ -331,7 +331,7 @@ def made_from(folder: Path, **values: Any) -> Plan:
         ({"protocol": "single"}, "none of the study's prompts has the protocol single"),
         ({"prompts": ["visit-extraction"]}, "has the protocol extraction and gives no verdict"),
         ({"prompts": ["brief-letters", "own.yaml"]}, "two prompts are named 'brief-letters@"),
-        ({"contestants": ["x"]}, "prompt 'brief-letters' has nothing to compare"),
+        ({"contestants": ["x"]}, "prompt 'brief-letters' has nothing to judge"),
         ({"prompts": ["visit-reference-backed"], "contestants": ["x", "@reference"]},
          "shows the judge the reference, but @reference is"),
         ({"prompts": ["visit-reference-backed"], "pairing": "baseline", "baseline": "@reference"},

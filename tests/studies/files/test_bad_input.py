@@ -87,7 +87,7 @@ def test_a_contestant_missing_in_every_item(folder, kept, capsys) -> None:
 def test_nothing_to_compare(folder, kept, capsys) -> None:
     (folder / "study.yaml").write_text(STUDY + "contestants: [x]\n", encoding="utf-8")
     message = asked(folder, kept, capsys)
-    assert says(message, "'brief-letters'", "nothing", "compare: no")
+    assert says(message, "'brief-letters'", "nothing", "judge: no")
     assert says(message, "answers", "models")
 
 

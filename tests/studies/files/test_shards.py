@@ -254,7 +254,7 @@ def test_an_unknown_status_is_no_judgement(done: Store, planned: Store, tmp_path
     odd = outcomes(done)[0]
     wrong = replace(odd.judgement, status="splendid")  # type: ignore[arg-type]
     write_shard(tmp_path / "a.parquet", [replace(odd, judgement=wrong)])
-    with pytest.raises(SourceError, match=pattern("a.parquet: not judgements", "'splendid'")):
+    with pytest.raises(SourceError, match=pattern("a.parquet", "not judgements", "'splendid'")):
         import_shards(planned, [tmp_path / "a.parquet"])
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from studies.frames import code_fingerprint, frame
 from studies.frames.code_fingerprint import CodeMissing, sources
-from studies.store import frame_cache, store
+from studies.store import store
+from studies.store.caching import frame_cache
 from tests.samples import sample
 
 MAKES_FRAMES = (

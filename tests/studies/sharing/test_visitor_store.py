@@ -126,12 +126,21 @@ READS = {
     "search_judgements": lambda s, n: s.search_judgements(n, "a"),
     "cached": lambda s, n: s.cached(n, "how many", lambda: len(s.frame_rows(n))),
     "memoised": lambda s, n: s.memoised(n, ("rows",), lambda: s.frame_rows(n)),
+    "find_memoised": lambda s, n: (
+        s.memoised(n, ("rows",), lambda: s.frame_rows(n)) and s.find_memoised(n, ("rows",))
+    ),
     "created": lambda s, n: s.created(n),
     "planned_prompts": lambda s, n: s.planned_prompts(n),
     "answered_keys": lambda s, n: s.answered_keys(n),
     "counts_of_origin": lambda s, n: s.counts_of_origin(n, "live"),
     "ask_counts": lambda s, n: s.ask_counts(n),
-    "plan_blocks": lambda s, n: list(s.plan_blocks(n)),
+    "read_blocks": lambda s, n: list(
+        s.read_blocks(
+            n,
+            "SELECT key FROM plan p JOIN studies s ON s.id=p.study AND s.name=:study "
+            "WHERE p.position BETWEEN :first AND :last",
+        )
+    ),
 }
 QUERIES = {
     "asks_to_repeat": lambda s, n: plan_queries.asks_to_repeat(s, n, ("ok",), pending=True),

@@ -67,7 +67,7 @@ def test_a_reply_that_was_not_read_needs_no_verdict(tmp_path: Path, status: str)
 def test_a_shard_whose_pick_no_slot_has_is_refused(store: Store, tmp_path: Path) -> None:
     write_shard(tmp_path / "a.parquet", [AskOutcome(Judgement(ASK, "ok", Verdict(1)))])
     write_shard(tmp_path / "b.parquet", [AskOutcome(Judgement(SWAPPED, "ok", Verdict(2)))])
-    with pytest.raises(SourceError, match=pattern("b.parquet: not judgements: pick", "2")):
+    with pytest.raises(SourceError, match=pattern("b.parquet", "not judgements: pick", "2")):
         import_verdicts(store, DataSpec(str(tmp_path)), "wrong")
     (tmp_path / "b.parquet").unlink()
     write_shard(tmp_path / "b.parquet", [AskOutcome(Judgement(SWAPPED, "ok", Verdict("tie")))])

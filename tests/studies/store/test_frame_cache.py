@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from studies.frames import columns
-from studies.store import frame_cache
+from studies.store.caching import frame_cache
 from studies.store.rows import put_judgement
 from studies.store.store import Store
 from tests.judges.small_studies import run_text

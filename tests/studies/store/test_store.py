@@ -19,7 +19,7 @@ from studies.domain import STATUSES, Judgement, Usage, Verdict
 from studies.errors import SourceError, StoreTooNew, StoreUnusable, StudyError
 from studies.frames.frame import SEP, frame_from_rows
 from studies.spec.study import Study, study_from_mapping
-from studies.store import database, store_file
+from studies.store import database, parallel_reads
 from studies.store.rows import PromptText, put_judgement
 from studies.store.store import PlanChange, Store
 from tests.other_user import let_others_enter, without_rights
@@ -230,7 +230,8 @@ def test_the_frame_is_that_of_its_rows(
     store: Store, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
     """The store joins the columns of rows; names with quotes and control signs survive it."""
-    monkeypatch.setattr(store_file, "ROWS_PER_BLOCK", block)
+    monkeypatch.setattr(parallel_reads, "ROWS_PER_BLOCK", block)
+    monkeypatch.setattr(parallel_reads, "MIN_PARALLEL_BLOCKS", 2)
     odd = 'say "a"\n\\, é\x1e'
     save(store, "s", "k1", "k2", "unasked", "k3", items=[item(), item(odd)])
     write(store, judged(ask("k3"), None), judged(ask("k1")), judged(ask("k2"), 1))
@@ -250,25 +251,58 @@ def test_the_frame_is_that_of_its_rows(
     assert sum(count for *_, count in store.ask_counts("s")) == 4
 
 
+@pytest.mark.parametrize("parallel_from", [1, 100])
 def test_blocks_are_of_one_state_of_the_store(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch, parallel_from: int
 ) -> None:
-    monkeypatch.setattr(store_file, "ROWS_PER_BLOCK", 1)
-    save(store, "s", "k1", "k2")
-    write(store, judged(ask("k1"), 0), judged(ask("k2"), 0))
+    monkeypatch.setattr(parallel_reads, "ROWS_PER_BLOCK", 1)
+    monkeypatch.setattr(parallel_reads, "MIN_PARALLEL_BLOCKS", parallel_from)
+    keys = [f"k{number}" for number in range(1, 8)]
+    save(store, "s", *keys)
+    write(store, *(judged(ask(key), 0) for key in keys))
     blocks = store._column_texts("s")
     first = next(blocks)
-    write(store, judged(ask("k1"), 1), judged(ask("k2"), 1))
-    (second,) = blocks
-    assert (first.seqs, second.seqs) == ("1", "2")
-    assert [block.seqs for block in store._column_texts("s")] == ["3", "4"]
+    write(store, *(judged(ask(key), 1) for key in keys))
+    assert [first.seqs, *(block.seqs for block in blocks)] == [str(n) for n in range(1, 8)]
+    assert [block.seqs for block in store._column_texts("s")] == [str(n) for n in range(8, 15)]
+
+
+@pytest.mark.parametrize("commits", [1, 100])
+def test_blocks_are_of_one_state_while_another_connection_commits(
+    store: Store, monkeypatch: pytest.MonkeyPatch, commits: int
+) -> None:
+    """A write between the two connections' first reads: both are opened again; only one is used if
+    writers never pause."""
+    monkeypatch.setattr(parallel_reads, "ROWS_PER_BLOCK", 1)
+    monkeypatch.setattr(parallel_reads, "MIN_PARALLEL_BLOCKS", 1)
+    save(store, "s", "k1", "k2", "k3")
+    write(store, *(judged(ask(key), 0) for key in ("k1", "k2", "k3")))
+    opened: list[sqlite3.Connection] = []
+
+    def open_and_write() -> sqlite3.Connection:
+        opened.append(store._open_reader())
+        if len(opened) % 2 == 0 and len(opened) <= 2 * commits:
+            write(store, *(judged(ask(key), 1) for key in ("k1", "k2", "k3")))
+        return opened[-1]
+
+    query = (
+        "SELECT j.seq FROM plan p JOIN judgements j USING(key) WHERE p.position BETWEEN :first "
+        "AND :last AND p.study=(SELECT id FROM studies WHERE name=:study)"
+    )
+    rows = parallel_reads.read_blocks(store.read_connection, open_and_write, "s", query)
+    seqs = [seq for (seq,) in rows]
+    assert seqs == list(range(seqs[0], seqs[0] + 3))
+    assert len(opened) == (4 if commits == 1 else 2 * parallel_reads.ATTEMPTS + 1)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[-1].execute("SELECT 1")
 
 
 def test_blocks_skip_gaps_between_positions(store: Store) -> None:
     save(store, "s", "k1", "k2")
     write(store, judged(ask("k1")), judged(ask("k2")))
     store.writer.run(lambda c: c.execute("UPDATE plan SET position=? WHERE key='k2'", (2**40,)))
-    assert list(store.plan_blocks("s")) == [(0, 19_999), (2**40, 2**40 + 19_999)]
+    blocks = parallel_reads.plan_blocks(store.read_connection, "s")
+    assert [block["first"] for block in blocks] == [0, 2**40]
     assert len(store._build_frame("s", store.study("s"))) == 2
 
 

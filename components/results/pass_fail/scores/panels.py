@@ -177,8 +177,8 @@ def order_tables(view: ScoresView) -> Markup:
     parts = [EMPTY]
     if repeats is not None:
         text = (
-            f"Repeated in the same order, {percent(repeats.several)} of answers get different "
-            f"scores; standard deviation of an answer's scores: {decimal(repeats.deviation, 2)}."
+            f"{percent(repeats.several)} of answers get different scores on repeats in the same "
+            f"order; standard deviation of an answer's scores: {decimal(repeats.deviation, 2)}."
         )
         parts.append(_texts([text]))
     if order is not None:
@@ -186,7 +186,7 @@ def order_tables(view: ScoresView) -> Markup:
             f"Share of scores that change with the order of the options: {percent(order.changed)}.",
             f"Share of scores that change when repeated in the same order: "
             f"{percent(order.noise_floor)}.",
-            f"The option offered first was chosen in {percent(order.first_place)} of verdicts; "
+            f"The option listed first was chosen in {percent(order.first_place)} of verdicts; "
             f"expected without an order effect: {share(order.expected_first.value)}.",
         ]
         if order.place_entropy is not None:
@@ -256,7 +256,7 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
     heads = [
         ColumnHead(head, numeric=False),
-        ColumnHead(f"Mean score minus mean score in the other orders, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Mean score in this order minus that in other orders, 95{NARROW_SPACE}% CI"),
         ColumnHead("", axis=axis),
     ]
     rows = [

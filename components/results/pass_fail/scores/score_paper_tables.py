@@ -37,7 +37,7 @@ def score_agreement_table(view: FilteredStudy) -> PaperTable | None:
         for name, one in _agreements(view, found)
     )
     caption = (
-        f"Scores on {view.name} against labels. MAE: mean absolute difference; bias: mean of score "
+        f"Scores on {view.name} against labels. MAE: mean |score − label|; bias: mean of score "
         "− label; within one: % of scores at most one step from the label; rank correlations "
         f"(Spearman, Kendall's τ-b); quadratic κ. {slice_text(view)} 95 % intervals over items; "
         "n: labelled scores."

@@ -171,7 +171,7 @@ JUDGES: Final = Panel(
     draw_judges,
     (Body("score_judges", "eh-score-judges", clickable=True),),
     "All judges",
-    f"mean scores, and order effects in %; 95{NARROW_SPACE}% CI by item",
+    f"mean scores; % of scores changed by the order of the options; 95{NARROW_SPACE}% CI by item",
     visibility="hidden",
     json_keys=("score_distribution.*.*.mean",),
 )

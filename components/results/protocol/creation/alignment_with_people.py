@@ -76,7 +76,7 @@ def show_alignment(found: AlignmentTable | None) -> Markup:
             "MAE, one order", tip="mean absolute error: mean |judge − people| over single verdicts"
         ),
         ColumnHead(
-            "MAE, both orders", tip="mean |judge − people|, with the mean of the judge's two orders"
+            "MAE, both orders", tip="mean |judge − people|; judge: mean score of both orders"
         ),
         ColumnHead("Within one level, %", axis=axis),
         ColumnHead("One order, %"),

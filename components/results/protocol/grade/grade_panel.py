@@ -252,8 +252,8 @@ def _accuracy_clause(best: GradeCell) -> str:
     correct = f"{share(right.value, 0)} of its choices"
     correct += f" (chance: {even_share(best.options)})"
     if right.high is not None and right.high < even:
-        return f", yet it is right in only {correct}"
-    return f", and is right in {correct}"
+        return f", but the judge is right in only {correct}"
+    return f", and the judge is right in {correct}"
 
 
 def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:

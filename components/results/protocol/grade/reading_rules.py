@@ -127,7 +127,7 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
         )
     mine, other = filtered.study.reading, other_reading_rule(filtered.study.reading)
     prompts = list(dict.fromkeys(prompt for _, prompt in found))
-    heads = [ColumnHead("Replies with different verdicts, by judge", numeric=False)]
+    heads = [ColumnHead("Judge (replies whose verdict depends on the rule)", numeric=False)]
     heads += [ColumnHead(short_prompt(prompt)) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in found):

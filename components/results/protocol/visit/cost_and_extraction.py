@@ -40,7 +40,7 @@ from metrics.protocols.visit_leaderboard import (
 )
 from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES
 from studies.domain import Status
-from studies.store.frame_cache import MIN_CACHED_ROWS
+from studies.store.caching.frame_cache import MIN_CACHED_ROWS
 from studies.store.queries.cost_queries import call_cost_table, extraction_costs
 
 NEW_MODEL_GAMES: Final = 700
@@ -135,7 +135,7 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Head-to-heads"),
-        ColumnHead("Calls per comparison (both orders)"),
+        ColumnHead("Calls per head-to-head (both orders)"),
         ColumnHead("Input tokens per call"),
         ColumnHead("Output tokens per call"),
         ColumnHead("Dollars per head-to-head"),

@@ -97,8 +97,8 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
         ),
         ColumnHead(
             "Head-to-heads",
-            tip="number of head-to-heads, ties included; the two orders are combined by the "
-            "counting rule in use",
+            tip="number of head-to-heads, ties included; the two orders are combined as "
+            "stated under “Active rules”",
         ),
         ColumnHead("Ties"),
     ]

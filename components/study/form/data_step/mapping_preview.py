@@ -72,7 +72,8 @@ def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[s
     else:
         shown = [_item_html(item) for item in found.items[:SHOWN]]
         head = subheading(
-            "First items", "read from these columns; no column is chosen as the verdict"
+            "First items",
+            "the first items as read from these columns; no column is chosen as the verdict",
         )
     return head + join(shown)
 

@@ -251,8 +251,8 @@ def _join_report(found: JoinReport) -> Markup:
     on = f"Joined on {', '.join(found.on)}."
     if found.duplicate_questions:
         on += (
-            f" {count(found.duplicate_questions, 'question')} have the same values in the joined "
-            "columns as another question."
+            f" {count(found.duplicate_questions, 'question')} have the same values in the columns "
+            "of the join as another question."
         )
     return fill(
         '{}{}<p class="hint">{} Calls that need a missing answer are skipped.</p>{}',

@@ -91,7 +91,7 @@ def test_reward_win_rate_counts_and_fail_of_each_model(scene):
     )
     assert html.count('class="eh-stack"') == 2
     assert says(html, "visual factuality", "(VFS)", "8.00")
-    assert "100 of 100" not in html and "17 of 17 readable verdicts" in html
+    assert "100 of 100" not in html and "17 of 17 usable verdicts" in html
 
 
 def test_categories_and_tasks_pool_the_judgements_of_their_items(scene):

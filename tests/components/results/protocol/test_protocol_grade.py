@@ -118,7 +118,7 @@ def test_an_unknown_chance_score_is_none():
 def test_the_finding_warns_of_a_judge_that_is_steadily_wrong(graded):
     title, lead = protocol_view.protocol_finding(FilteredStudy(graded, N3, Filter(judge="worst")))
     assert says(title, "3", "3 combinations", "Grade Score", "significantly")
-    assert says(lead, "yet", "right", "only 0") and "(chance: 33" in lead
+    assert says(lead, "but", "right", "only 0") and "(chance: 33" in lead
 
 
 def test_the_number_of_verdicts_that_hang_on_the_reading_rule(scene):
