@@ -91,13 +91,14 @@ def grid_html(pairs: Sequence[OrderPair], told: str) -> Markup:
     """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
     The same colour twice means that the same position was picked after the swap.
     `told`: the finding in words, also for screen readers."""
-    lines = join(
+    numbers = join(fill("<small>{}</small>", at + 1) for at in range(len(pairs)))
+    lines = fill('<div class="r n"><span></span>{}</div>', numbers) + join(
         fill(
             '<div class="r"><span class="eh-small eh-mute">{}</span>{}</div>',
             name,
             join(fill('<i class="{}"></i>', _square_class(pair[at])) for pair in pairs),
         )
-        for at, name in enumerate(("one order", "swapped"))
+        for at, name in enumerate(("as asked", "swapped"))
     )
     keys = [
         legend_key("first", "picked the answer shown first"),

@@ -134,7 +134,7 @@ def bias_matrix_html(
         cells,
         scales.ENTROPY_BAND_SCALE if even else shown.scale,
         total=True,
-        label_width=168,
+        label_width=132 if layout == BY_PROMPT else 168,
         select=grid.selections,
         more=_hover_lines(grid, shown.key, cells),
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,

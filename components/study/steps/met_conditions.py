@@ -50,7 +50,8 @@ def _prompts_met(preview: StudyPreview) -> list[MetCondition]:
         return []
     if preview.plan is None:
         return [MetCondition(f"{_named(prompts, 'prompt')} chosen")]
-    return [MetCondition(f"{_named(prompts, 'prompt')} filled from the data")]
+    verb = "fits" if len(prompts) == 1 else "fit"
+    return [MetCondition(f"{_named(prompts, 'prompt')} {verb} the data")]
 
 
 def _named(names: Sequence[str], noun: str) -> str:
