@@ -277,21 +277,24 @@ def _bind_view(page: PageParts, store: Store) -> None:
         study gets its items only when its run starts."""
         return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
+    def show_last(name: str, requested: dict[str, str]) -> list[Any]:
+        """Outputs that are shown after the results, because counting the calls of a large study
+        takes a second."""
+        if name and not (interactive and is_voter_page(requested)):
+            return show_run_and_size(name)
+        size = header.show_study_size(store, name) if name else gr.skip()
+        return [*[gr.skip()] * len(run_outputs), size]
+
     def show_study(name: str, requested: dict[str, str], selection: Selection) -> list[Any]:
-        if not name:
+        if not name or (interactive and is_voter_page(requested)):
             return [gr.skip()] * len(outputs)
-        size = header.show_study_size(store, name)
-        if interactive and is_voter_page(requested):
-            return [requested, size, *[gr.skip()] * (len(outputs) - 2)]
         wanted = requested if requested.get("study", name) == name else {}
         inspected = wanted if wanted.get("tab") == "inspect" else {}
         return [
             {},
-            size,
             *results_tab.initial_controls(
                 store, name, results, {} if inspected else wanted
             ).values(),
-            *show_run(name),
             *shown_comparisons(name, selection, inspected),
         ]
 
@@ -314,7 +317,8 @@ def _bind_view(page: PageParts, store: Store) -> None:
 
     run_outputs = [*interactive.run.outputs, top.pill] if interactive else []
     inspect_outputs = inspect_tab.view_outputs(page.inspect)
-    outputs = [page.requested_view, top.note, *results.inputs, *run_outputs, *inspect_outputs]
+    outputs = [page.requested_view, *results.inputs, *inspect_outputs]
+    sized = [*run_outputs, top.note]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     settle = draw_script(results, settling=True)
     top.study.change(None, top.study, None, js="(study) => evenhand.opening(study)")
@@ -322,14 +326,13 @@ def _bind_view(page: PageParts, store: Store) -> None:
     top.study.change(show_study, chosen, outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({settle})(...v)").then(
-        None, top.study, None, js="(study) => evenhand.shown(study)"
-    )
+        show_last, [top.study, page.requested_view], sized, **QUIET
+    ).then(None, top.study, None, js="(study) => evenhand.shown(study)")
     page.on_results.select(**drawn, js=draw_script(results))
     listed = gr.Button("Show the comparisons", visible="hidden", elem_id="eh-show-inspect")
     listed.click(show_inspect, [top.study, page.inspect.selection], inspect_outputs, **QUIET)
     page.on_inspect.select(None, None, None, js="() => evenhand.listComparisons()")
     if interactive:
-        sized = [*run_outputs, top.note]
         interactive.on_run.select(show_run_and_size, top.study, sized, **QUIET)
         fresh = gr.Button("Show the run", visible="hidden", elem_id="eh-show-run")
         fresh.click(show_run_and_size, top.study, sized, **QUIET).then(

@@ -90,7 +90,11 @@ def loading_html(
         LOADING,
         "cards" if on_home else "",
         # It cannot be clicked or focused: the page's script does not know it.
-        fill('<div class="content" inert>{}</div>', content)
+        fill(
+            '<style>{}</style><div class="content" inert>{}</div>',
+            program_file(ASSETS / "style.css"),
+            content,
+        )
         if content
         else Markup('<div class="card"></div>') * 3,
     )

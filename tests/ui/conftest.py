@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -196,13 +197,23 @@ def visit(browser, app):
         page.on("console", lambda m: note(m.text) if m.type == "error" else None)
         page.on("request", lambda r: faults.append(f"asked {r.url}") if outside(r.url) else None)
         page.goto(f"{app.url}/?__theme={theme}&{query}")
-        page.wait_for_selector("#eh-first-finding h1", state="attached")
+        wait_until_opened(page, query)
         return page
 
     yield open_page
     for context in contexts:
         context.close()
     assert faults == []
+
+
+def wait_until_opened(page, query: str = "") -> None:
+    """Wait until the page shows the tab of its address: the server has answered its first event."""
+    asked = dict(parse_qsl(query))
+    tab = asked.get("tab") or ("results" if "study" in asked else "home")
+    selected = "#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]"
+    page.wait_for_selector(f"{selected}:text-is('{tab.capitalize()}')", state="attached")
+    if tab == "home":
+        page.wait_for_selector("#eh-first-finding h1", state="attached")
 
 
 def outside(url: str) -> bool:

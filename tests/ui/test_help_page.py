@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.page_words import says
+from tests.ui.conftest import wait_until_opened
 
 pytestmark = pytest.mark.browser
 BIAS = "study=Probe+set%2C+embedded+judge&tab=results&view=Position+bias"
@@ -75,7 +76,7 @@ def test_the_tour_walks_the_tabs_by_keys_and_is_not_offered_again(visit, width):
     page.keyboard.press("Escape")
     card.wait_for(state="detached")
     page.reload()
-    page.wait_for_selector("#eh-first-finding h1", state="attached")
+    wait_until_opened(page, page.url.partition("?")[2])
     assert not offer.is_visible()
 
 

@@ -72,6 +72,26 @@ def test_a_visitor_without_scripts_or_patience_reads_what_the_page_is_for(browse
     context.close()
 
 
+def test_a_drawn_overview_is_shown_while_the_page_loads(app, browser, visit):
+    """The server sends what it has drawn; Home, opened soon after, is not covered by it."""
+    query = "tab=results&study=Probe+set%2C+embedded+judge"
+    visit(query).locator("#eh-over-bias h2").wait_for()
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{app.url}/?{query}")
+    assert page.locator("#eh-loading .content h2").first.is_visible()
+    context.close()
+    page = visit(query)
+    page.locator("#eh-over-bias h2").wait_for()
+    assert not page.locator("#eh-loading").is_visible()
+    tab(page, "Home")
+    page.locator("#eh-first-finding h1").wait_for()
+    until(lambda: page.locator("#eh-home-studies button").count() > 0)
+    assert not page.locator("#eh-loading").is_visible()
+    tab(page, "Inspect")
+    until(lambda: "judges item" in page.locator(".eh-inspect-open").first.inner_text())
+
+
 def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
     page = visit("tab=results&view=Position+bias")
     page.wait_for_selector("#eh-matrix td button")

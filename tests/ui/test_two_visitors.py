@@ -13,7 +13,7 @@ import pytest
 from components.server.visitor_identity_tab import STORAGE_KEY
 from tests.attacks.attack_list import PUBLIC
 from tests.attacks.attack_log import attempt
-from tests.ui.conftest import ROOT, App
+from tests.ui.conftest import ROOT, App, wait_until_opened
 from tests.waiting import until
 
 STUDY = """
@@ -61,7 +61,7 @@ def visit(context, url: str):
     page = context.new_page()
     page.set_default_timeout(90_000)
     page.goto(url)
-    page.wait_for_selector("#eh-first-finding h1", state="attached")
+    wait_until_opened(page, url.partition("?")[2])
     return page
 
 

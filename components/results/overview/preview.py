@@ -27,4 +27,5 @@ def opens_overview(address: Mapping[str, str]) -> bool:
 def preview_html(drawn: Mapping[str, Any]) -> Markup:
     """HTML of the drawn Overview (output name -> content): headline, key numbers and findings."""
     cards = [fill('<div class="eh-panel">{}</div>', drawn[name]) for name in CARDS]
-    return fill("{}{}<div>{}</div>", drawn["finding"], drawn["kpis"], EMPTY.join(cards))
+    findings = fill('<div class="findings">{}</div>', EMPTY.join(cards))
+    return EMPTY.join((drawn["finding"], drawn["kpis"], findings))

@@ -37,8 +37,13 @@ class ItemQueries(StoreFile):
     def _read_item_facts(self, name: str) -> FactsByItem:
         """Read the facts of each item; compute the suspects of items stored without them."""
         whole = "CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END"
-        rows = self.read(f"SELECT s.item, i.narrow, {whole} {ITEMS_OF_STUDY}", (name,))
-        return {item: _parse_item_facts(narrow, text) for item, narrow, text in rows}
+        # One row: Python's global lock is released and awaited at each row, which takes seconds
+        # while other threads compute.
+        (rows,) = self.read(
+            f"SELECT json_group_array(json_array(s.item, i.narrow, {whole})) {ITEMS_OF_STUDY}",
+            (name,),
+        ).fetchone()
+        return {item: _parse_item_facts(narrow, text) for item, narrow, text in json.loads(rows)}
 
     def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
         """Return item -> instruction, for the given items."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from components.html.markup import Markup
 from components.layout.loading_screen import LEAD, TITLE, LoadingScreen, loading_html
 
 PAGE = b"<html><body><gradio-app></gradio-app></body></html>"
@@ -64,3 +65,10 @@ def test_the_theme_of_the_address_is_taken_and_nothing_else_of_it():
     hostile = '"><script>alert(1)</script>'
     made = loading_html({"__theme": hostile, "tab": hostile, "study": hostile})
     assert "<script" not in made and 'class="other-tab"' in made
+
+
+def test_a_preview_replaces_the_empty_cards_and_cannot_be_clicked():
+    made = loading_html({"tab": "results"}, content=Markup("<h1>Most verdicts change.</h1>"))
+    body = made.rpartition("</style>")[2]
+    assert "with-content" in made and 'class="card"' not in made
+    assert body.startswith('<div class="content" inert><h1>Most')

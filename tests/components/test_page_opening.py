@@ -1,0 +1,88 @@
+"""What is computed and sent when a page is opened: the drawn overview, and nothing not shown."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from components.inspect.url_selection import Selection
+from components.page_tab import create_page, read_ahead, show_preview
+from judges.engine.engine import Engine
+from studies.store.store import Store
+from tests.judges.small_studies import run_text
+from tests.waiting import until
+
+ADDRESS = {"tab": "results", "study": "opened"}
+STUDY = """
+name: opened
+data: {source: probe, count: 4, seed: 1}
+contestants: [precise, flawed]
+judges: [{name: always first, model: simulated, first_bias: 1, seed: 1}]
+prompts: [brief-letters]
+"""
+
+
+@pytest.fixture(scope="module")
+def store(module_store: Store) -> Store:
+    run_text(module_store, STUDY)
+    return module_store
+
+
+@pytest.fixture(scope="module")
+def handlers(store: Store) -> Iterator[dict[str, Any]]:
+    """Event handlers of the page by name."""
+    engine = Engine()
+    blocks = create_page(store, engine)
+    yield {getattr(event.fn, "__name__", ""): event for event in blocks.fns.values()}
+    engine.close()
+
+
+def test_the_drawn_overview_is_shown_until_the_study_changes(store: Store) -> None:
+    assert show_preview(store, None, ADDRESS) is None
+    read_ahead(store, ADDRESS)
+    until(lambda: show_preview(store, None, ADDRESS) is not None)
+    shown = show_preview(store, None, {**ADDRESS, "view": "Overview", "__theme": "dark"})
+    assert shown is not None and shown.count("eh-panel") >= 3 and "always first" in shown
+    for other in (
+        {"tab": "inspect"},
+        {"view": "Ranking"},
+        {"judge": "always first"},
+        {"study": ""},
+    ):
+        assert show_preview(store, None, ADDRESS | other) is None, other
+    store.writer.run(lambda c: c.execute("UPDATE studies SET updated=updated+1"))
+    assert show_preview(store, None, ADDRESS) is None
+
+
+def test_the_overview_of_a_study_that_runs_is_not_shown_as_complete(store: Store) -> None:
+    read_ahead(store, ADDRESS)
+    until(lambda: show_preview(store, None, ADDRESS) is not None)
+    run = SimpleNamespace(finished=threading.Event())
+    engine: Any = SimpleNamespace(latest_run=lambda name: run if name == "opened" else None)
+    assert show_preview(store, engine, ADDRESS) is None
+    run.finished.set()
+    assert show_preview(store, engine, ADDRESS) is not None
+
+
+def test_comparisons_are_listed_when_inspect_is_opened(handlers: dict[str, Any]) -> None:
+    """Or at once, if the address names the tab; a comparison already chosen stays."""
+    inspect = handlers["show_inspect"].outputs
+
+    def shown(requested: dict[str, str], selection: Selection) -> list[Any]:
+        made = handlers["show_study"].fn("opened", requested, selection)
+        assert handlers["show_study"].outputs[-len(inspect) :] == inspect
+        return list(made[-len(inspect) :])
+
+    assert shown({}, Selection(study="another")) == [Selection(), "", "", ""]
+    assert shown({}, Selection(study="opened", item="x")) == [gr.skip()] * len(inspect)
+    addressed, _, listed, _ = shown({**ADDRESS, "tab": "inspect"}, Selection())
+    assert addressed.study == "opened" and "precise" in listed
+    listing = handlers["show_inspect"].fn
+    selection, _, listed, _ = listing("opened", Selection())
+    assert selection.study == "opened" and "precise" in listed
+    assert list(listing("opened", selection)) == [gr.skip()] * len(inspect)
