@@ -197,7 +197,8 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
 
     def places(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
         first: Ints = row_selection.slot_contestants(part, names)[row, 0]
-        return 2 * who + (first != who)
+        place: Ints = 2 * who + (first != who)
+        return place
 
     group, total, n = _item_points(rows, names, "verdict", places)
     found = proportions(total, n, group, 2 * len(names), "share")

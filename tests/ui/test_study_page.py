@@ -125,6 +125,8 @@ def test_a_missing_key_is_typed_where_the_reason_stands_and_then_the_study_can_b
     plan, run = page.locator("#eh-plan"), page.locator("#eh-run")
     plan.locator("[data-needs-key]").wait_for()
     assert not run.is_visible() and not plan.locator(".eh-cost").is_visible()
+    ticks = plan.locator(".eh-block .eh-chks span:visible")
+    assert [text[0] for text in ticks.all_inner_texts()] == ["✓"] * 3  # data, judge, prompt
     assert says(page.locator("#eh-steps").inner_text(), "gpt-4o-mini", "no key")
     assert "No key typed" in page.locator("#eh-judges").inner_text()
     plan.get_by_label("Key of gpt-4o-mini").fill("two words")
