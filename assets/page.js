@@ -715,12 +715,14 @@
 
   // A run opens the Run tab when that shows its study, not the one before.
   let shownStudy = null, arriving = "";
-  const arrive = (tab) => { arriving = ""; evenhand.starting(false); evenhand.openTab(tab); };
+  // The run stores calls: the plan in the form is drawn again when the Study tab is next opened.
+  const arrive = (tab) => { arriving = ""; evenhand.starting(false); evenhand.openTab(tab); followedStudy = null; };
   evenhand.starting = (on, selector = "#eh-run, #eh-try, #eh-again, #eh-run-bar button") => {
     for (const button of document.querySelectorAll(selector)) { button.disabled = on; button.classList.toggle("eh-starting", on); }
   };
   // The live demo on Home: only its own button waits until the run has ended.
   evenhand.demoDrawn = () => {
+    followedStudy = null;
     evenhand.starting(false);
     evenhand.starting(Boolean(document.querySelector("#eh-first-squares [data-demo=running]")), "#eh-again");
   };

@@ -244,8 +244,8 @@ def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
 def show_preview(
     store: Store, engine: Engine | None, requested: Mapping[str, str]
 ) -> Markup | None:
-    """Content of the loading screen: the overview with which the page opens, if it is already
-    drawn; None otherwise, during a run, and in public mode, as in `read_ahead`."""
+    """Content of the loading screen: the overview of a study's results, if the page opens with it
+    and it is already drawn; else None. Also None during a run of the study and in public mode."""
     if isinstance(store, VisitorStore) or not opens_overview(requested):
         return None
     name = requested["study"]
@@ -301,8 +301,8 @@ def _bind_view(page: PageParts, store: Store) -> None:
     def shown_comparisons(
         name: str, selection: Selection, address: Mapping[str, str]
     ) -> Sequence[Any]:
-        """Outputs of Inspect for a study just chosen: the comparisons that the page address
-        names; else nothing until the tab is opened, since listing those of a large study takes a
+        """Outputs of Inspect for a study just chosen. Comparisons are listed now if the page
+        address names them, else when the tab is opened, since listing a large study takes a
         second."""
         if address:
             return inspect_tab.render(store, parse_selection({**address, "study": name}))

@@ -251,7 +251,7 @@ def test_a_prompt_is_edited_in_a_drawer_and_saved_as_a_version(visit):
     until(lambda: "every variable is known" in page.locator("#eh-prompt-body").inner_text())
     page.locator("#eh-save-prompt").click()
     until(lambda: "Saved as version 2" in page.locator("#eh-prompt").inner_text())
-    page.get_by_text("Compare with version 1 on the same items").click()
+    page.get_by_text("Compare this prompt with").click()
     until(lambda: "version 2" in page.locator("#eh-judges").inner_text())
     page.locator("#eh-prompt-drawer").wait_for(state="hidden")  # the study has both prompts now
     until(lambda: page.locator("#eh-judges .eh-jc").count() == 3)  # a judge, two prompts
