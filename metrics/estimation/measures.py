@@ -36,6 +36,7 @@ from metrics.estimation.intervals import (
 )
 from metrics.estimation.rare_events import farthest_bound
 from studies.domain import Estimate
+from studies.frames.frame import NO_PICK
 
 Mask = row_selection.Mask
 CellKey = tuple[str, ...]
@@ -60,6 +61,23 @@ class GroupedFrame:
     def picks(self) -> pd.DataFrame:
         """Readable rows whose verdict is a slot or a tie."""
         return row_selection.select_picks(self.frame)
+
+    @cached_property
+    def repeated_picks(self) -> pd.DataFrame:
+        """Rows with a usable verdict for a slot or a tie, noise-floor repeats included, of the
+        comparisons with repeats in at least one order; most comparisons of a large study have
+        none."""
+        usable = row_selection.evidence_mask(self.frame)
+        rows = row_selection.select_rows(
+            self.frame, usable & (self.frame["pick"] != NO_PICK).to_numpy()
+        )
+        order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
+        if orders == len(rows):
+            return rows.iloc[:0]
+        comparison, comparisons = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+        repeated = np.zeros(comparisons, np.bool_)
+        repeated[comparison[np.bincount(order, minlength=orders)[order] > 1]] = True
+        return row_selection.select_rows(rows, repeated[comparison])
 
     @cached_property
     def in_complete_set(self) -> Mask:

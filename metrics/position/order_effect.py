@@ -16,7 +16,6 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from studies.domain import Estimate
-from studies.frames.frame import NO_PICK
 
 NO_REPEATED_SETS_NOTE: Final = (
     "no comparison has a verdict in all orders and a repeat in one of them"
@@ -31,9 +30,7 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
     order). For two orders with choice probabilities p₁ and p₂ its mean is ½·‖p₁ − p₂‖², hence 0
     without an order effect.
     """
-    frame = evidence.frame
-    usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
-    rows = _select_repeated(row_selection.select_rows(frame, usable))
+    rows = evidence.repeated_picks
     rows = row_selection.select_rows(rows, row_selection.complete_set_mask(rows))
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     counts = _choice_counts(rows, order, orders)
@@ -44,18 +41,6 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
     kept = repeated > 0
     one_each = first.iloc[row_selection.first_rows(comparison, comparisons)]
     return build_tally(one_each.loc[kept], between[kept] - within[kept], 1)
-
-
-def _select_repeated(rows: pd.DataFrame) -> pd.DataFrame:
-    """Select the rows of comparisons with repeats in at least one order; most comparisons of a
-    large study have none."""
-    order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
-    if orders == len(rows):
-        return rows.iloc[:0]
-    comparison, comparisons = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
-    repeated = np.zeros(comparisons, np.bool_)
-    repeated[comparison[np.bincount(order, minlength=orders)[order] > 1]] = True
-    return row_selection.select_rows(rows, repeated[comparison])
 
 
 def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:

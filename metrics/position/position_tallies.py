@@ -33,7 +33,7 @@ from metrics.estimation.measures import (
     jackknife_interval,
 )
 from studies.domain import Estimate
-from studies.frames.frame import NO_PICK, RIGHT_COLUMN, TIE
+from studies.frames.frame import RIGHT_COLUMN, TIE
 
 
 def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
@@ -169,12 +169,11 @@ def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame,
 
     With `noise`, noise-floor repeats are included.
     """
-    frame = evidence.frame
-    usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
-    usable &= (frame["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
+    rows = evidence.repeated_picks
+    usable = (rows["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
     if not noise:
-        usable &= ~frame["noise"].to_numpy()
-    rows = frame.loc[usable]
+        usable = usable & ~rows["noise"].to_numpy()
+    rows = row_selection.select_rows(rows, usable)
     group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     counts = row_selection.count_picks(rows, group, groups).astype(np.float64)
     several = counts.sum(axis=1) > 1
