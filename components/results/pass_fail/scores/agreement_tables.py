@@ -33,10 +33,10 @@ def agreement_table(view: ScoresView) -> Markup:
         return notice_html("calm", NO_LABELS)
     heads = [
         ColumnHead("Measure", numeric=False),
-        ColumnHead(f"Value computed with the judge's score, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Value for the scores given, 95{NARROW_SPACE}% CI"),
     ]
     if expected is not None:
-        heads.append(ColumnHead("Value computed with the expected score"))
+        heads.append(ColumnHead("Value for the expected scores"))
     rows = [
         [
             name_cell(label, note=note),
@@ -80,7 +80,7 @@ def _criteria_table(view: ScoresView) -> Markup:
 
 AGREEMENT_ROWS: Final = (
     ("mae", "Mean distance", "mean |score − label|, scale points", SCORE),
-    ("bias", "Mean of score − label", "scale points; above 0: scores are too high", SHIFT),
+    ("bias", "Mean of score − label", "in scale points; above 0: the judge scores too high", SHIFT),
     ("within_one", "Within one step", "% of scores at most one step from the label", PERCENT),
     ("spearman", "Spearman", "rank correlation", SCORE),
     ("kendall", "Kendall τ-b", "rank correlation with ties", SCORE),
@@ -125,8 +125,9 @@ def contradictions_table(view: ScoresView) -> Markup:
 
 
 CIRCULAR_TIP: Final = (
-    "Three answers to one question of which each wins against the next in a circle.\nBy chance: "
-    "the share if the winners of each pair of models were exchanged at random between items"
+    "Circular: of three answers to one item, a wins against b, b against c, and c against a.\nBy "
+    "chance: % of circular triples if, for every two models, the winners were exchanged at random "
+    "between items"
 )
 NO_TRIPLES: Final = "no item has three answers whose three comparisons all have a winner"
 
