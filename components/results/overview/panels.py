@@ -131,7 +131,7 @@ def order_chart(ranking: Ranking) -> Markup:
     table = Table(heads, rows, "eh-tbl", "Rank by order").wrapped()
     hidden = len(both.names) - len(rows)
     return (
-        _caption("rank of each model by the verdicts of each order alone, and of both orders")
+        _caption("rank of each model by the verdicts of the first order, the second, and both")
         + table
         + _more(hidden)
     )
