@@ -124,7 +124,11 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
         ColumnHead("Rank"),
         *([ColumnHead("True pass rate, %")] if passes else []),
         ColumnHead("Observed pass rate, %" if passes else "Mean score"),
-        ColumnHead(f"First model minus this model, {'' if passes else 'scale '}points"),
+        ColumnHead(
+            "Pass rate of the first model minus that of this model, points"
+            if passes
+            else "Mean score of the first model minus that of this model, scale points"
+        ),
         ColumnHead("", axis=axis),
     ]
     rows = [_row(cell, ranking, one, style, axis) for one in ranking.models]

@@ -94,9 +94,10 @@ def _columns(view: RemedyView) -> int:
 
 
 PUBLISHED: Final = {
-    "agree": "published effect on agreement: +0.7 to +4.7 points on MT-Bench, −1.5 to −11.1 "
-    "points on LLMBar (arXiv 2604.23178)",
-    "graded": "published: accuracy of small judges rose from 56.7 % to 73.1 % (arXiv 2503.03064)",
+    "agree": "published effect of this rule on agreement: +0.7 to +4.7 points on MT-Bench, −1.5 to "
+    "−11.1 points on LLMBar (arXiv 2604.23178)",
+    "graded": "published: this rule raised the accuracy of small judges from 56.7 % to 73.1 % "
+    "(arXiv 2503.03064)",
     "calibrated": "published method: PriDe (arXiv 2309.03882)",
     "jury-both": "published: nine judges were worth about two independent ones (arXiv 2605.29800)",
 }

@@ -33,10 +33,10 @@ def agreement_table(view: ScoresView) -> Markup:
         return notice_html("calm", NO_LABELS)
     heads = [
         ColumnHead("Measure", numeric=False),
-        ColumnHead(f"Value for the scores given, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Measure computed from the scores given, 95{NARROW_SPACE}% CI"),
     ]
     if expected is not None:
-        heads.append(ColumnHead("Value for the expected scores"))
+        heads.append(ColumnHead("Measure computed from the expected scores"))
     rows = [
         [
             name_cell(label, note=note),
@@ -80,7 +80,12 @@ def _criteria_table(view: ScoresView) -> Markup:
 
 AGREEMENT_ROWS: Final = (
     ("mae", "Mean distance", "mean |score − label|, scale points", SCORE),
-    ("bias", "Mean of score − label", "in scale points; above 0: the judge scores too high", SHIFT),
+    (
+        "bias",
+        "Mean of score − label",
+        "mean difference in scale points; above 0: scores too high",
+        SHIFT,
+    ),
     ("within_one", "Within one step", "% of scores at most one step from the label", PERCENT),
     ("spearman", "Spearman", "rank correlation", SCORE),
     ("kendall", "Kendall τ-b", "rank correlation with ties", SCORE),

@@ -232,7 +232,7 @@ def places_table(order: OptionOrder) -> Markup:
     heads = [
         ColumnHead("Position of the option", numeric=False),
         ColumnHead(f"Chosen, %, 95{NARROW_SPACE}% CI"),
-        ColumnHead("Expected without an order effect, %"),
+        ColumnHead("Verdicts expected without an order effect, %"),
         ColumnHead("", axis=axis),
     ]
     rows = []
