@@ -715,7 +715,8 @@
 
   // A run opens the Run tab when that shows its study, not the one before.
   let shownStudy = null, arriving = "";
-  const arrive = (tab) => { arriving = ""; evenhand.starting(false); evenhand.openTab(tab); };
+  // The run stores calls: the plan in the form is drawn again when the Study tab is next opened.
+  const arrive = (tab) => { arriving = ""; evenhand.starting(false); evenhand.openTab(tab); followedStudy = null; };
   evenhand.starting = (on) => {
     for (const button of document.querySelectorAll("#eh-run, #eh-try, #eh-again, #eh-run-bar button")) { button.disabled = on; button.classList.toggle("eh-starting", on); }
   };

@@ -244,8 +244,8 @@ def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
 def show_preview(
     store: Store, engine: Engine | None, requested: Mapping[str, str]
 ) -> Markup | None:
-    """Content of the loading screen: the overview with which the page opens, if it is already
-    drawn; None otherwise, during a run, and in public mode, as in `read_ahead`."""
+    """Content of the loading screen: the overview of a study's results, if the page opens with it
+    and it is already drawn; else None. Also None during a run of the study and in public mode."""
     if isinstance(store, VisitorStore) or not opens_overview(requested):
         return None
     name = requested["study"]
@@ -277,29 +277,32 @@ def _bind_view(page: PageParts, store: Store) -> None:
         study gets its items only when its run starts."""
         return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
+    def show_last(name: str, requested: dict[str, str]) -> list[Any]:
+        """Outputs that are shown after the results, because counting the calls of a large study
+        takes a second."""
+        if name and not (interactive and is_voter_page(requested)):
+            return show_run_and_size(name)
+        size = header.show_study_size(store, name) if name else gr.skip()
+        return [*[gr.skip()] * len(run_outputs), size]
+
     def show_study(name: str, requested: dict[str, str], selection: Selection) -> list[Any]:
-        if not name:
+        if not name or (interactive and is_voter_page(requested)):
             return [gr.skip()] * len(outputs)
-        size = header.show_study_size(store, name)
-        if interactive and is_voter_page(requested):
-            return [requested, size, *[gr.skip()] * (len(outputs) - 2)]
         wanted = requested if requested.get("study", name) == name else {}
         inspected = wanted if wanted.get("tab") == "inspect" else {}
         return [
             {},
-            size,
             *results_tab.initial_controls(
                 store, name, results, {} if inspected else wanted
             ).values(),
-            *show_run(name),
             *shown_comparisons(name, selection, inspected),
         ]
 
     def shown_comparisons(
         name: str, selection: Selection, address: Mapping[str, str]
     ) -> Sequence[Any]:
-        """Outputs of Inspect for a study just chosen: the comparisons that the page address
-        names; else nothing until the tab is opened, since listing those of a large study takes a
+        """Outputs of Inspect for a study just chosen. Comparisons are listed now if the page
+        address names them, else when the tab is opened, since listing a large study takes a
         second."""
         if address:
             return inspect_tab.render(store, parse_selection({**address, "study": name}))
@@ -314,7 +317,8 @@ def _bind_view(page: PageParts, store: Store) -> None:
 
     run_outputs = [*interactive.run.outputs, top.pill] if interactive else []
     inspect_outputs = inspect_tab.view_outputs(page.inspect)
-    outputs = [page.requested_view, top.note, *results.inputs, *run_outputs, *inspect_outputs]
+    outputs = [page.requested_view, *results.inputs, *inspect_outputs]
+    sized = [*run_outputs, top.note]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     settle = draw_script(results, settling=True)
     top.study.change(None, top.study, None, js="(study) => evenhand.opening(study)")
@@ -322,14 +326,13 @@ def _bind_view(page: PageParts, store: Store) -> None:
     top.study.change(show_study, chosen, outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({settle})(...v)").then(
-        None, top.study, None, js="(study) => evenhand.shown(study)"
-    )
+        show_last, [top.study, page.requested_view], sized, **QUIET
+    ).then(None, top.study, None, js="(study) => evenhand.shown(study)")
     page.on_results.select(**drawn, js=draw_script(results))
     listed = gr.Button("Show the comparisons", visible="hidden", elem_id="eh-show-inspect")
     listed.click(show_inspect, [top.study, page.inspect.selection], inspect_outputs, **QUIET)
     page.on_inspect.select(None, None, None, js="() => evenhand.listComparisons()")
     if interactive:
-        sized = [*run_outputs, top.note]
         interactive.on_run.select(show_run_and_size, top.study, sized, **QUIET)
         fresh = gr.Button("Show the run", visible="hidden", elem_id="eh-show-run")
         fresh.click(show_run_and_size, top.study, sized, **QUIET).then(

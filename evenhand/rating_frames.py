@@ -27,11 +27,11 @@ def elo(
     rounds: int = 200,
     orders: int = 100,
 ) -> pd.DataFrame:
-    """Compute online Elo ratings from the rows as successive battles, best first, with intervals
-    from `rounds` bootstrap samples of the items.
+    """Compute online Elo ratings, the best contestant first, with intervals from `rounds` bootstrap
+    samples of the items. Each row is a battle, in the order of the rows.
 
-    Online Elo depends on the order of the battles: from `order_low` to `order_high` are 95 % of the
-    ratings in `orders` random orders of the items. `winner` has contestants, or `first`, `second`,
+    Online Elo depends on this order: with `orders` random orders of the items, 95 % of the ratings
+    are between `order_low` and `order_high`. `winner` has contestants, or `first`, `second`,
     `left`, `right` or `tie`.
     """
     frame = _frame(first, second, winner, item)
@@ -51,8 +51,8 @@ def bradley_terry(
     *,
     item: Iterable[object] | None = None,
 ) -> pd.DataFrame:
-    """Compute Bradley–Terry ratings on the Elo scale, best first, with sandwich intervals clustered
-    by item. `winner` as in `elo`."""
+    """Compute Bradley–Terry ratings on the Elo scale, the best contestant first, with sandwich
+    intervals clustered by item. `winner`: contestants, or words such as `first`."""
     frame = _frame(first, second, winner, item)
     found = bradley_terry_ratings(frame)
     return _ratings({name: _columns(got) for name, got in found.items()}, COLUMNS)

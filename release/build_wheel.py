@@ -48,7 +48,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "inspect": ("inspect-ai>=0.3.200",),
 }  # fmt: skip
 """Extra (optional part of the installation) -> its packages with lowest versions; the measures were
-checked with those in requirements.txt."""
+checked with the versions in requirements.txt."""
 
 
 @dataclass(frozen=True, slots=True)

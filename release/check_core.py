@@ -2,7 +2,8 @@
 
     PYTHON_OF_THE_VENV release/check_core.py
 
-The checks run in a folder whose modules `judges`, `metrics`, … raise an error if imported.
+The checks run in a folder with modules `judges`, `metrics`, … that raise an error if imported,
+since the wheel must import only its own.
 """
 
 from __future__ import annotations

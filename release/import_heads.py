@@ -117,7 +117,8 @@ def _span(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> Ite
 
 
 def _line_edits(before: str, after: str, start: tuple[int, int]) -> Iterator[_Edit]:
-    """Yield one edit for each line that differs between `before` and `after`, texts of a token."""
+    """Yield one edit for each line that differs between `before` and `after`, the texts of a string
+    that begins at `start`."""
     pairs = zip(before.split("\n"), after.split("\n"), strict=True)
     for number, (old, new) in enumerate(pairs):
         column = start[1] if number == 0 else 0

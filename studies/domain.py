@@ -22,7 +22,7 @@ Status = Literal[
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 USABLE_STATUSES: Final[frozenset[Status]] = frozenset({"ok", "extracted"})
 """Statuses with a readable verdict. Replies with any other status are stored and counted as
-unusable, and enter no estimate."""
+unusable."""
 
 RETRYABLE_STATUSES: Final[frozenset[Status]] = frozenset(
     {"error", "empty", "truncated", "too_long", "unsupported"}
@@ -37,8 +37,8 @@ QUESTION_META: Final = "question"
 """Key of `Item.meta` with a common id for items that share a question or a conversation; intervals
 count items with the same id as one cluster."""
 REPEATED_META: Final = "repeated_answers"
-"""Key of `Item.meta` with the names, one per line, of the contestants that answer other questions
-with the same text as this one (studies/texts/repeated_answers.py)."""
+"""Key of `Item.meta` with the names, one per line, of the contestants whose answer to this item is
+also, word for word, their answer to other questions."""
 
 PASS: Final = "pass"
 FAIL: Final = "fail"
@@ -115,10 +115,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Rules for a key of the study file, and its texts in the form: `seed: Annotated[int, Key(…)]`.
+    """Rules for a key of the study file, and the texts for it in the page's form.
 
-    Parser, JSON schema, key order and form controls are derived from the dataclass fields with such
-    an annotation; a field without a `Key` is not part of the file.
+    A `Key` annotates a dataclass field: `seed: Annotated[int, Key(…)]`. Parser, JSON schema, key
+    order and form controls are derived from it; a field without a `Key` is not part of the file.
     """
 
     label: str = ""
@@ -231,7 +231,7 @@ class JudgeSpec:
     """Parameters of a simulated judge; in the study file they are keys of the judge itself."""
     timeout_s: Annotated[float, Key("Time limit", low=1, high=3600)] = 180.0
     """Seconds after which an attempt without a complete reply fails; with `stream`, without a first
-    token of the reply. This field and the fields below are not part of a call's key."""
+    token of the reply. The fields from this one to `hedge` are not part of a call's key."""
     max_attempts: Annotated[int, Key("Attempts", low=1, high=20)] = 6
     """Maximum number of attempts at one call, retries included."""
     stream: Annotated[bool, Key("Stream")] = False

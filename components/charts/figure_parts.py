@@ -31,7 +31,7 @@ def make_figure(
     table: CsvTable | None = None,
 ) -> Figure:
     """Figure as a dict for the page's script: Plotly data and layout, `summary` for screen readers,
-    layout changes `narrow` for boxes under 480 px, and `table` for the CSV download."""
+    layout changes `narrow` for charts under 480 px wide, and `table` for the CSV download."""
     figure = {"data": data, "layout": layout, "narrow": narrow or {}, "summary": summary}
     return {**figure, "table": table} if table else figure
 

@@ -1,7 +1,7 @@
 """Plotly figures as plain dicts, built from computed numbers without importing gradio or Plotly.
 
 Colours are CSS variables ("var(--first)", "alpha(var(--c1), 0.13)"), which the page resolves again
-when the theme changes. `narrow` holds layout changes for boxes under 480 px, `summary` the text for
+when the theme changes. `narrow` holds layout changes for narrow charts, `summary` the text for
 screen readers, `table` the numbers for CSV download. Texts from data pass through `escape_plot`;
 `customdata`, `meta` and `table` are not escaped, since they are never drawn.
 """

@@ -98,8 +98,8 @@ def _lean_colour(last: SharePoint | None, even: float) -> str:
 def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
     """The y range: 0.25 to 0.75, or 0 to 1.
 
-    The range 0 to 1 is used if an even share is not 50 %, or if the latest share (or a share of at
-    least 20 verdicts) is below 0.28 or above 0.72. There are only two ranges because an axis fitted
+    The range 0 to 1 is used if `even` is not 0.5, or if the latest share, or an earlier one from 20
+    or more verdicts, is not between 0.28 and 0.72. There are only two ranges because an axis fitted
     to the data would make small and large changes look alike.
     """
     settled = [p.value for p in points if p.n >= 20 or p is points[-1]]

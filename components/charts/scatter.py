@@ -36,8 +36,8 @@ class ScatterPlot:
 
 
 def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
-    """Figure of up to three scatter plots in a row, one per row on a phone; a click opens a model's
-    judgements."""
+    """Figure of all scatter plots, up to three in each row (on a phone, one); a click on a point
+    opens the model's judgements."""
     shown = [plot for plot in plots if plot.points]
     if not shown:
         return empty_figure("No benchmark has a model in common with this study.", 120)

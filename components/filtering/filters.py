@@ -46,7 +46,7 @@ def combine_text(combine: str) -> str:
 
 
 FILTER_COLUMNS: Final = ("judge", "prompt", "category", "item")
-"""Categorical columns from which a filter also removes the categories without rows."""
+"""Categorical columns from which categories without rows are removed after filtering."""
 WITH_SUSPECTS: Final = "with"
 WITHOUT_SUSPECTS: Final = "without"
 
@@ -114,7 +114,7 @@ def _human_mask(frame: pd.DataFrame) -> np.ndarray:
 
 
 def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
-    """Name each (judge, prompt) of a frame as in `short_names`."""
+    """Map each (judge, prompt) of a frame to its short name: judge, prompt, or "judge, prompt"."""
     judge, prompt = frame["judge"].cat, frame["prompt"].cat
     one, two = (column.codes.to_numpy().astype(np.int64) for column in (judge, prompt))
     named, prompts = (one >= 0) & (two >= 0), len(prompt.categories)
@@ -124,8 +124,8 @@ def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
 
 
 def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """Name each (judge, prompt) by its prompt if there is one judge, by its judge if there is one
-    prompt, else as "judge, prompt"."""
+    """Name each (judge, prompt): by its judge if there is only one prompt, by its prompt if there
+    is only one judge with several prompts, else as "judge, prompt"."""
     judges = {judge for judge, _ in cells}
     prompts = {prompt for _, prompt in cells}
     named: dict[tuple[str, ...], str] = {}

@@ -48,8 +48,8 @@ def _bars() -> Markup:
 
 
 def _swap() -> Markup:
-    """SVG of two rows of verdicts, as on the Home tab: a column with the same colour twice means
-    that the order decided."""
+    """SVG of two rows of verdicts, one for each order, as on the Home tab: the same colour twice in
+    a column means that the same position was picked in both orders."""
     return join(
         fill(
             '<rect class="{}" x="{}" y="{}" width="14" height="22" rx="2"/>',

@@ -153,7 +153,8 @@ def _warning(store: Store) -> PaperClaim:
 
 
 def _entropy_differences() -> list[float]:
-    """Entropy with prompt 3 minus entropy with prompt 1, for each model in Grade Score's tables."""
+    """Published position entropy with prompt 3 of the Grade Score paper minus that with its prompt
+    1, for each model in the paper."""
     grades = published_grades()
     simple, debias = GRADE_PROMPTS[0], GRADE_PROMPTS[2]
     return [

@@ -17,7 +17,7 @@ DASH: Final = "\u2013"
 CLICK_HINT: Final = "Click to read the replies"
 """Last line of the hover card of a clickable number."""
 MIN_COLOURED_ITEMS: Final = 5
-"""Number of items below which a cell is hatched instead of coloured."""
+"""Number of items below which a cell of a coloured table is hatched instead."""
 
 
 def is_known(value: float | None) -> bool:
@@ -159,8 +159,8 @@ def truncate(text: str, most: int) -> str:
 
 
 def lean_text(lean: Estimate | None) -> str:
-    """Text such as " (3.1 points toward first [0.4, 5.8])" for a preference for one position
-    (negative: for the first); empty without an interval."""
+    """Text on a preference for one position, such as " (3.1 points toward first [0.4, 5.8])"; empty
+    without an interval. A negative `lean` is a preference for the first position."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)

@@ -334,8 +334,8 @@ def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class StaticCell:
-    """One cell of a matrix without clicks: value, lines of its hover card, warning level (0: none),
-    and the text below the value."""
+    """One cell of a matrix without clicks: value, lines of its hover card, marked corners (0 to 2,
+    as a warning), and the text below the value."""
 
     value: float
     lines: tuple[str, ...] = ()

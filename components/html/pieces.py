@@ -279,7 +279,7 @@ def run_pill(
     calls: tuple[int, int] | None = None,
 ) -> Markup:
     """HTML of the run's state in the header. Of a text such as "Running 65 %" a phone shows only
-    the part after the last space. `calls`: number of calls done, and planned."""
+    the last word, "65 %". `calls`: number of calls done, and planned."""
     word, _, last = text.rpartition(" ")
     counts = {"data-done": calls[0], "data-planned": calls[1]} if calls else {}
     return wrap(

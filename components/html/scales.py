@@ -30,7 +30,7 @@ class ColourScale:
     unit: str = "%"
     signed: bool = False
     is_two_sided: bool = False
-    """Whether values above and below `blank` get the same colour."""
+    """Only for scales with one colour: whether values on both sides of `blank` get it."""
 
     def css_class(self, value: float) -> str:
         """CSS class of a value: `kind` and a step from 0 to 20. b0 has no colour, b20 the
@@ -143,8 +143,8 @@ WINS_SCALE: Final = ColourScale(
 
 
 def even_share_scale(options: int) -> ColourScale:
-    """Colour scale for a position's share among N equal options: 1/N has no colour, larger and
-    smaller shares have the same colour."""
+    """Colour scale for a position's share among N equal options: 1/N has no colour; shares equally
+    far above and below it have the same colour."""
     even = 1 / options
     ends = (f"no colour: {number(100 * even)} %, an even share", "full colour: 100 %")
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)

@@ -86,7 +86,8 @@ def _heading(
 
 
 def _statuses(opened: ComparisonDetail) -> list[Status]:
-    """Distinct statuses of the orders' unusable replies; if there are none, the first status."""
+    """Distinct statuses of the unusable replies, one reply for each order; if all are usable, the
+    status of the first."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 

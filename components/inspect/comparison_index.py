@@ -57,7 +57,7 @@ class OrderVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One comparison in the list; `at` is its position in the index."""
+    """One comparison in the list; `at` is its number in the index."""
 
     at: int
     seqs: tuple[int, ...]
@@ -142,7 +142,7 @@ def filter_comparisons(
 ) -> Ints:
     """Numbers, in the index, of the comparisons that pass all filters. `matching`: numbers (`seq`)
     of the judgements that the text search found; None without a search. `verified`: kind of
-    verification -> mask (`verification_masks`)."""
+    verification (such as "does not follow the instruction") -> mask of the comparisons with it."""
     mask = _base_mask(index, selection, matching, verified)
     if selection.flipped or selection.toward:
         mask &= _flip_mask(index, selection.toward)
@@ -182,7 +182,8 @@ def count_by_verification(
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> dict[str, int]:
-    """Kind of verification -> number of comparisons, given all other menus and the search text."""
+    """Kind of verification (such as "does not follow the instruction") -> number of comparisons
+    with it, given all other menus and the search text."""
     if not verified:
         return {}
     base = _base_mask(index, replace(selection, verified=""), matching, verified)
@@ -217,7 +218,8 @@ def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> lis
 
 
 def find_comparison(index: ComparisonIndex, seq: int | None) -> int | None:
-    """Number, in the index, of the comparison with the judgement `seq`; None if not found."""
+    """Number, in the index, of the comparison that contains judgement number `seq`; None if there
+    is none."""
     if seq is None:
         return None
     found = np.flatnonzero(index.frame["seq"].to_numpy() == seq)

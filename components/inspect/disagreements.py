@@ -14,7 +14,7 @@ _ASK_COLUMNS = ("item", "comparison", "shown")
 
 def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> Mask:
     """Mask of the comparisons in which `rater` and the comparison's judge gave different verdicts
-    in at least one order that both judged. `rater`: a judge with a prompt, named as in `row_names`,
+    in at least one order that both judged. `rater`: a judge with a prompt, named as on the page,
     or "people" for their majority. `of_row`: the comparison's number for each row."""
     rows = select_picks(frame.assign(at=of_row))
     theirs = _verdicts_of(frame, rater)

@@ -113,10 +113,11 @@ class InspectView:
     questions: Mapping[str, str] | None = None
     total: int = 0
     place: int = 0
-    """Position of the opened comparison in the filtered list, from 0."""
+    """Index of the opened comparison in the filtered list, from 0."""
     counts: Mapping[str, int] | None = None
     verified: Mapping[str, int] | None = None
-    """Kind of verification -> number of comparisons; empty without verifications."""
+    """Kind of verification (such as "harmful") -> number of comparisons with it; empty without
+    verifications."""
     choices: Mapping[str, Sequence[str]] | None = None
     previous: str = ""
     next: str = ""

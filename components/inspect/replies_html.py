@@ -55,8 +55,8 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
 
 
 def _shown_order(judgement: Judgement) -> Markup:
-    """HTML of the models in the order shown, with their labels if the labels are crossed; for a
-    single answer, of the model, the options and the criteria."""
+    """HTML of the models in the order shown, with their labels if the labels are crossed. For a
+    verdict on one answer: its model, then the options and criteria in the order shown."""
     ask = judgement.ask
     if len(ask.shown) == 1 and len(ask.labels) > 1:
         offered = parse_arrangement(ask.labels)

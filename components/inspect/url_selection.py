@@ -31,22 +31,23 @@ class Selection:
     """Status that a reply must have; "failures": any status of unusable replies."""
     flipped: bool = False
     toward: str = ""
-    """Direction of the flips: toward the answer shown "first" or "second"."""
+    """Only flips toward this position, "first" or "second": it was picked more often over both
+    orders."""
     noise: bool = False
     """Only comparisons in which repeats of the same order got different verdicts."""
     slot: int | None = None
     """Position that at least one verdict of the comparison chose, from 0; -1 is a tie."""
     unlike: str = ""
-    """Only comparisons on which this rater (a judge or prompt as named in the results, or "people")
-    and the comparison's judge disagree in at least one order."""
+    """Only comparisons on which this rater (a judge with a prompt, named as in the results, or
+    "people") and the comparison's judge disagree in at least one order."""
     suspect: str = ""
     """Comparisons with an injection suspect ("only"), or comparisons with none ("without")."""
     verified: str = ""
     """Only comparisons with an answer (of `contestant`, if set) that got this kind of verification,
-    a key of `verification_filter.VERIFICATION_KINDS`."""
+    such as "harmful" (a key of `verification_filter.VERIFICATION_KINDS`)."""
     rule: str = ""
-    """Only comparisons of `judge` that this remedy (a `rule_key`) decides with another credit
-    (right 1, undecided ½, wrong 0) than a single call."""
+    """Only comparisons of `judge` that this remedy (named by its key) decides with another
+    credit (right 1, undecided ½, wrong 0) than a single call."""
     checked: str = ""
     """Only verdicts on single answers with this outcome: "pass_good", "pass_bad" (a bad answer
     passed), "fail_good" or "fail_bad"."""
@@ -90,8 +91,8 @@ def parse_selection(values: Mapping[str, Any]) -> Selection:
 
 def apply_click(selection: Selection, event: object) -> Selection:
     """Return the selection after a click or an edited field, which the browser sends as {"set":
-    {…}}, {"page": 2}, {"key": "…"} or {"clear": 1}. Unknown fields, and another study, are
-    ignored."""
+    {…}}, {"page": 2}, {"key": "…"} or {"clear": 1}. Unknown fields are ignored; the study
+    stays the same."""
     if not isinstance(event, Mapping):
         return selection
     if event.get("clear"):

@@ -44,8 +44,8 @@ VERIFICATION_KINDS: Final = {
 def verification_masks(
     index: ComparisonIndex, checks: ChecksByItem, contestant: str = ""
 ) -> dict[str, Mask]:
-    """Kind of verification -> mask of the comparisons with an answer that got it; {} if there are
-    no verifications. With a `contestant`, only that model's answers count.
+    """Kind of verification (such as "harmful") -> mask of the comparisons with an answer that got
+    it; {} if there are no verifications. With a `contestant`, only that model's answers count.
 
     The last two kinds are about readable verdicts on mixed pairs: ONE_FOLLOWS selects comparisons
     with such a verdict, PREFERRED_FAILS those in which one of these verdicts prefers the answer

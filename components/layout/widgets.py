@@ -46,8 +46,8 @@ def PlotlyView(*, height: int = 380, marks: bool = False, **options: Any) -> gr.
     """A component that draws a figure of components.charts; a new figure keeps the zoom.
 
     `.select(fn)` handles a click on a point or bar: fn takes `event: gr.EventData`, and
-    `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, the click goes to the
-    page's MarkEvents component instead. `height`: pixels reserved until the figure is drawn.
+    `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, MarkEvents (one handler
+    for many components) gets the click instead. `height`: pixels reserved before the drawing.
     """
     view = gr.HTML(
         html_template=_PLOT_TEMPLATE.format(height=height),
@@ -76,8 +76,9 @@ def ClickableHTML(
     """A component for HTML whose elements with the attribute data-select can be clicked.
 
     `.select(fn)` handles a click: fn takes `event: gr.EventData`, and `click_data(event)` is the
-    object in data-select, e.g. {"judge": "gpt-4", "category": "coding"}. With `marks`, the click
-    goes to the page's MarkEvents component instead. Glossary terms in labels are marked.
+    object in data-select, e.g. {"judge": "gpt-4", "category": "coding"}. With `marks`,
+    MarkEvents (one handler for many components) gets the click instead. Glossary terms in labels
+    become buttons that show the definition.
     """
     view = gr.HTML(
         _with_terms(value),
@@ -107,7 +108,8 @@ def MarkEvents() -> gr.HTML:
 
 
 def _receiver(marks: bool) -> str:
-    """JavaScript function to which a component sends its clicks."""
+    """JavaScript function to which a component sends its clicks: with `marks`, the one common to
+    all such components."""
     return "evenhand.sendMark" if marks else "trigger"
 
 

@@ -125,8 +125,8 @@ def render_view(
 
 
 def find_drawn(store: Store, name: str, view: str) -> dict[str, Any] | None:
-    """Return the view without controls and filters that `render_view` has drawn; None if it is
-    outdated or not drawn yet."""
+    """Return the stored content of a view that has no controls, as `render_view` drew it without
+    filters; None if it is outdated or not drawn yet."""
     what = ("view", view, Filter(), json.dumps({}))
     found: dict[str, Any] | None = store.find_memoised(name, what, _view_version(store, name))
     return found
@@ -189,8 +189,9 @@ def default_kpis(filtered_study: FilteredStudy) -> Markup:
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
     """Names of the views that can show the study's verdicts: comparisons, single answers or both.
 
-    A view named in the address (`asked`) is offered even without data; it then names the views to
-    open instead. Protocol is offered only with a preset, or if the address names it.
+    In a study of single answers, a view on comparisons is offered only if the address names it
+    (`asked`); it names the views to open instead. In other studies, Protocol is offered only with a
+    preset, or if the address names it.
     """
     points = point_views(whole)
     if verdict_kinds(whole).only_points:

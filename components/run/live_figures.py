@@ -86,11 +86,11 @@ class LiveStudy:
     _curves: dict[str, list[float]] = field(default_factory=dict)
     _points: list[SharePoint] = field(default_factory=list)
     _plan_places: set[int] = field(default_factory=set)
-    """Positions in the plan of all calls counted so far."""
+    """Numbers, in the plan, of the calls counted so far."""
     _has_judges: bool = False
     """Whether a judge has given a verdict; people's votes are then left out."""
     _start: int = 0
-    """Row number in the store after which counting begins, now and whenever it begins anew."""
+    """Number of the store's row after which counting begins, and begins again after a reset."""
     _figures: LiveFigures | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

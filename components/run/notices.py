@@ -1,8 +1,9 @@
 """Notices of the Run tab: what happened, how often, the effect on the numbers, and at most one
 action.
 
-Levels: `calm` informs, `warn` affects numbers or speed, `bad` stops the work until the user acts. A
-click on an action is sent to components.run.tab as {"do": …}.
+Levels: `calm` is for information, `warn` for a problem that affects numbers or speed, `bad` for one
+that stops the work until the user acts. A click on an action is sent to
+components.run.tab as {"do": …}.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 NOTICED_ATTEMPTS: Final = 3
 """Number of attempts at one call from which a notice on retries is shown."""
 BUDGET_HEADROOM: Final = 1.25
-"""Factor on the remaining cost in a proposed higher budget, because a call in flight counts at its
-maximum cost."""
+"""Factor by which the remaining cost is multiplied to propose a higher budget, because a call in
+flight counts at its maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (
@@ -139,7 +140,8 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_brief_wait(wait: JudgeWait) -> bool:
-    """Whether a wait (limited rate, slow calls, first retries) gets a line instead of a notice."""
+    """Whether the reason of a wait is shown in one line instead of a notice: if it is a limited
+    rate, slow calls, or retries of calls with few attempts."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )
@@ -162,8 +164,8 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
 
 
 def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
-    """Group the waits for a rate limit that have the same remaining seconds and number of calls
-    allowed at once, as judges of one endpoint have; each group gets one notice."""
+    """Group judges that wait for a rate limit with the same remaining seconds and the same number
+    of calls allowed at once: they probably share an endpoint, so each group gets one notice."""
     found: dict[tuple[int, int], list[JudgeWait]] = {}
     for wait in waits:
         if wait.kind == "cooling":
@@ -331,7 +333,7 @@ def failure_row(
 
 
 def _retried_attempts(failures: tuple[FailureSummary, ...]) -> Markup:
-    """HTML on the failed attempts of this run, most of which succeed when retried."""
+    """HTML on the failed attempts at calls of this run; most calls succeed when retried."""
     if not failures:
         return EMPTY
     rows = join(
@@ -370,8 +372,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
 
 
 def tie_rule_effect(frame: pd.DataFrame) -> str:
-    """Clause that compares the consistency now with that if unusable replies counted as ties; "" if
-    one of them is unknown."""
+    """Clause that compares the consistency with what it would be if unusable replies counted as
+    ties; "" if either value is unknown."""
     rows = machine_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:

@@ -98,7 +98,8 @@ class RunFacts:
 
     @property
     def offers_retry(self) -> bool:
-        """Whether Retry would make calls that Run, which repeats only errors, would not."""
+        """Whether there are calls to retry. While calls are missing, errors do not count, because
+        Run repeats them too."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 

@@ -272,8 +272,9 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
 
 
 def stopping_note(picture: LiveFigures) -> Markup:
-    """HTML note on the share of items that favour the first position, with a confidence sequence,
-    and on whether the run may be stopped: once this interval excludes 50 %."""
+    """HTML note on the share of items with more verdicts for the first position than for the
+    second, and on whether the run may be stopped: once the confidence sequence of this share
+    excludes 50 %."""
     votes = picture.sequence
     if votes.value is None or votes.low is None or votes.high is None:
         return EMPTY

@@ -20,14 +20,14 @@ from studies.settings import is_public
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The limits of one mode; None means no limit."""
+    """Limits and permissions of one mode (private machine or public); None means no limit."""
 
     public: bool
     """Whether a study is visible only to its owner and through share links."""
     machine_files: bool
     """Whether a study file may name files and environment variables of the machine."""
     asks: int | None
-    """Maximum calls of one study: items x judges x prompts x orders x repeats."""
+    """Maximum calls of one study, with all its items, judges, prompts, orders and repeats."""
     studies: int | None
     """Maximum studies of one visitor."""
     upload_bytes: int | None
@@ -47,12 +47,13 @@ class Access:
     pause_minutes: float | None
     """Minutes until a paused run is stopped; its replies stay stored."""
     queue: int | None
-    """Maximum waiting events; further events are refused with the advice to try again."""
+    """Maximum waiting events (clicks and other requests of open pages); further ones are refused
+    with the advice to try again."""
     queue_limits: QueueLimits | None
-    """Maximum events of one session and of one network address. None: no such limits, and events
-    are handled in order of arrival."""
+    """Maximum events (requests of open pages) of one session and of one network address. None: no
+    such limits, and events are handled in order of arrival."""
     sessions: int
-    """Maximum stored sessions; beyond it, the oldest session is deleted."""
+    """Maximum stored sessions (one for each opened page); beyond it, the oldest is deleted."""
     rows: int
     """Maximum rows of one page of a table."""
     expiry_days: float | None

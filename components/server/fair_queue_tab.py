@@ -1,4 +1,5 @@
-"""Set up Gradio's event queue and sessions: queue size, fair turns, no typed values in sessions."""
+"""Set up Gradio's queue of events (requests of open pages): its size, and a fair order of visitors;
+and Gradio's sessions, which then contain no typed values."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from components.server import gradio_private
 from components.server.access import Access
 
 HANDLER_CONCURRENCY: Final = 16
-"""Maximum events that one handler processes at the same time."""
+"""Maximum events (requests of open pages) that one handler processes at the same time."""
 
 
 def configure_queue(blocks: gr.Blocks, access: Access) -> None:

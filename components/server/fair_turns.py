@@ -1,7 +1,8 @@
-"""Fair order of visitors' events, and limits on events and on messages that a page has not fetched.
+"""Fair order of events (clicks and other requests of open pages), and limits on events and on the
+server's messages that a page has not read.
 
 In order of arrival, a visitor with a thousand events would delay all others. Therefore network
-addresses take turns, and within one address its sessions.
+addresses take turns, and within one address its sessions (opened pages).
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from starlette.requests import Request
 from studies import settings
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
-"""Maximum network addresses and sessions whose last turn is stored; the oldest are deleted and then
-count as new."""
+"""Maximum network addresses and sessions for which it is stored when they were last served; with
+more, the oldest are deleted and count as new."""
 UNREAD_ANSWER_SECONDS: Final = 20.0
-"""Seconds after a session's last message during which its unread messages are not deleted."""
+"""Seconds after the last message to a session during which its unread messages stay stored."""
 IDLE_SECONDS: Final = 20.0
 """Seconds without an event after which the queue is idle."""
 IDLE_POLL_SECONDS: Final = 0.025
@@ -31,7 +32,7 @@ BUSY_PROGRESS_SECONDS: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class QueueLimits:
-    """Limits on the number of events of one session and of one address."""
+    """Limits on events (requests of open pages) and on unread messages of the server."""
 
     waiting_per_session: int
     """Maximum unfinished events of one session, including running ones."""
@@ -66,7 +67,8 @@ def identify_client(session: str | None, request: Request) -> QueueClient:
 
 
 class FairTurns:
-    """Chooses the next event, and stores the last turn of each address and session."""
+    """Chooses the waiting event (request of an open page) to handle next, so that network addresses
+    and sessions take turns; stores when each was last served."""
 
     def __init__(self, limits: QueueLimits) -> None:
         self._limits = limits

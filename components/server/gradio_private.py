@@ -82,8 +82,8 @@ def disable_status_updates(blocks: gradio.Blocks) -> None:
 def set_scripts(
     blocks: gradio.Blocks, component: object, make_script: Callable[[int, str], str]
 ) -> None:
-    """Set the browser script of each event that has `component` as an input to `make_script(index
-    of this input, former script or "")`."""
+    """For each event with `component` among its inputs, replace its browser script by
+    `make_script(index of this input, former script or "")`."""
     for event in blocks.fns.values():
         if component in event.inputs:
             former = event.js if isinstance(event.js, str) else ""
@@ -118,8 +118,8 @@ def set_postprocess(component: gradio.components.Component, convert: Callable[[A
 
 def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
     """Replace the queue made by `Blocks.queue`, before launch, by one that checks for events less
-    often while idle and, with `limits`, takes fair turns. Also turn off Gradio's statistics of
-    events."""
+    often while idle and, with `limits`, serves visitors in turn. Also turn off Gradio's statistics
+    of events."""
     if _holds("Queue", blocks) and limits is not None:
         blocks._queue = FairQueue.from_queue(blocks._queue, limits)
     elif _holds("Queue.sleep_when_free", blocks):
@@ -231,7 +231,8 @@ class FairQueue(QuietQueue):
 
 
 def _event_client(event: Event) -> QueueClient:
-    """The client that sent an event, cached because the whole queue is searched at every turn."""
+    """The client that sent an event; cached, because all waiting events are searched for each
+    choice of the next one."""
     client: QueueClient | None = event.__dict__.get("queue_client")
     if client is None:
         own = None if event.session_hash == event._id else event.session_hash

@@ -28,8 +28,8 @@ if __name__ == "__main__":
 """
 FROZEN_STORE: Final = "frozen.db"
 SEED_STORE: Final = "seed.db"
-"""FROZEN_STORE and SEED_STORE are files beside app.py: the page shows a frozen store read-only; a
-seed store is copied at the first start and becomes the page's store."""
+"""FROZEN_STORE and SEED_STORE are files beside app.py. A page with a frozen store shows it
+read-only; with a seed store, the page starts with a copy of it as its store."""
 
 SHIPPED_FOLDERS: Final = ("components", "judges", "metrics", "studies", "assets")
 SHIPPED_FILES: Final = ("app.py", "docs/GLOSSARY.md")

@@ -98,8 +98,8 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Return the study file with `value` at `path`; without the key if the value is empty or is the
-    default (of the preset, if there is one)."""
+    """Return the study file with `value` at `path`; without the key if the value is empty, or is
+    what applies without the key (the preset's value, else the default)."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):
@@ -143,8 +143,9 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
 
 
 def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
-    """Return the study file with `column` mapped to a field: "instruction", "gold", "responses.x",
-    or for "answer.2" (the second model's answers) "responses." and the column's name."""
+    """Return the study file with `column` mapped to the field `role`, such as "instruction" or
+    "gold". For a role such as "answer.2" (answers of the second model), the field is "responses."
+    with the column's name."""
     saved = sheet.raw(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(sheet))
     made = {name: field for name, field in made.items() if field != role and name != column}
@@ -277,7 +278,7 @@ def _apply_mapping(
 
 
 def _set_several(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    """Set several fields as one change, one after the other."""
+    """Apply one change that sets several fields, in the given order."""
     for field, value in dict(entry["values"]).items():
         text, view = _set_field(sheet, view, str(field), value)
         sheet = read_lenient_study(text, sheet.folder)

@@ -301,7 +301,7 @@ def study_name_of(text: str) -> str:
 
 
 def columns_to_name(text: str, folder: Path) -> bool:
-    """Whether the study's source is a table with a column mapping, or one that needs it."""
+    """Whether the study's source is a table that has a column mapping or needs one."""
     return table_to_map(build_preview(text, folder)) is not None
 
 

@@ -86,8 +86,8 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
 
 
 def _version_text(reference: str, name: str, folder: Path) -> str:
-    """Words for a replaced prompt: "version 1" if `reference` is a version of the prompt `name`,
-    else `reference` itself."""
+    """Text that names a replaced prompt: "version 1" (or another number) if `reference`, its entry
+    in the study file, is a version of the prompt `name`; else `reference` itself."""
     found = find_prompt(reference, available_prompts(folder), folder)
     if found is None or found.prompt.name != name:
         return reference

@@ -139,8 +139,12 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
     outputs = form_outputs(tab)
 
     def follow(name: str | None, text: str, view: FormState, tested: Any) -> list[Any]:
-        if not name or name == view.study:
+        if not name:
             return [gr.skip()] * len(outputs)
+        if name == view.study:  # calls may have been stored since the plan was drawn
+            plan = plan_updates(build_preview(text, store.folder), view, store)
+            fresh = dict(zip(tab.plan_components, plan, strict=True))
+            return [fresh.get(part, gr.skip()) for part in outputs]
         return open_study(store, name, text, view, tested)
 
     tab.follow.click(

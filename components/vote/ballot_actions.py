@@ -1,8 +1,9 @@
 """Actions of a voter, without Gradio: perform an action on the store, and return the next screen as
 HTML.
 
-The page sends the button pressed, the position of its ballot and the voter's name. No state is kept
-between requests, so a reload, a second window or another device continues from the store.
+The page sends the button pressed, the number of its ballot (`position`) and the voter's name. No
+state is kept between requests: a reload, a second window or another device continues from the
+store.
 """
 
 from __future__ import annotations
@@ -222,8 +223,8 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The ballot to show after an action on the ballot at `position`. If that ballot had been done
-    before (`stamp` is not 0), the one that follows it; else the next ballot without a vote."""
+    """The ballot to show after an action on ballot number `position`. If that ballot had been done
+    before (`stamp` is not 0), the ballot after it; else the next ballot without a vote."""
     return (session.following_ballot(position) if stamp else None) or session.next()
 
 
@@ -327,7 +328,8 @@ def _ballot_form(session: VoteSession) -> BallotForm:
 
 
 def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
-    """The voter's stored vote on this ballot, as its button would send it; None without a vote."""
+    """The voter's stored vote on this ballot, in the form in which the vote button sends it; None
+    without a vote."""
     if ballot.state != "voted":
         return None
     if ballot.answer is not None:

@@ -59,13 +59,14 @@ FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class BallotForm:
-    """The kind of ballot that a study uses."""
+    """The kind of ballot that a study uses (`mode`): a pair, five levels, one of several options,
+    verification, pass or fail, a score, or a rubric."""
 
     mode: BallotMode
     origin: str
     """Text on the reason for this kind of ballot, shown to voters and organisers."""
     reference: bool = False
-    """Whether voters see the reference answer; ballots of published protocols never show it."""
+    """Whether voters see the item's reference answer; never in a study with a preset."""
     scale: tuple[str, ...] = DEFAULT_SCALE
     """Options of a "score" ballot, from the lowest to the highest."""
     criteria: str = ""
@@ -101,7 +102,7 @@ class BallotView:
     voter_view: VoterView
     standing: VoterProgress
     earlier_vote: Mapping[str, Any] | None = None
-    """The voter's stored vote on this ballot, as its button would send it."""
+    """The voter's stored vote on this ballot, in the form in which the vote button sends it."""
     timed: bool = True
     name_fixed: bool = False
     """Whether the name belongs to an account and cannot be changed here."""

@@ -2,7 +2,7 @@
 buttons.
 
 The attribute data-act contains the action of a button, data-vkeys its keys; assets/page.js sends
-the action with the position of the ballot and the comment.
+the action with the number of the ballot and the comment.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """JSON file of a baseline, here the history of earlier nights: for each stream (judge, prompt and
-kind of score), the outcomes that `gate_check` compares a new night with."""
+kind of score, such as accuracy), the outcomes that `gate_check` compares a new night with."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class BaselineUnusable(EvenhandError):
 
 @dataclass(frozen=True)
 class Baseline:
-    """`streams`: stream (judge, prompt and kind of score) -> history of its nights. `models`: judge
-    -> model versions that its endpoint reported."""
+    """`streams`: stream (judge, prompt and kind of score, such as accuracy) -> history of its
+    nights. `models`: judge -> model versions that its endpoint reported."""
 
     study: str = ""
     streams: Mapping[Stream, StreamHistory] = field(default_factory=dict)

@@ -25,8 +25,9 @@ DROP: Final = 0.10
 """Drop of a mean score (0 to 1) that tonight's interval must exclude for the outcome "ok"."""
 MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
-"""With this many baseline nights (saved as good, without a test), a drop is detected on the next
-night as well as on later nights. With 2 to 4 it is not; with 1 another test is used."""
+"""Number of baseline nights (saved as good, without a test) from which a drop right after them is
+found as reliably as a later one. With 2 to 4 it is found less often; with 1, another test is
+used."""
 
 
 @names_missing_extra

@@ -24,7 +24,8 @@ KIND_WORDS: Final = {
 
 @dataclass(frozen=True)
 class StreamCheck:
-    """Result for one stream (judge, prompt and kind of score) of a night and a baseline."""
+    """Result of comparing a night with a baseline, for one stream: a judge, a prompt and a kind of
+    score, such as accuracy."""
 
     stream: Stream
     outcome: Outcome
@@ -41,7 +42,8 @@ class StreamCheck:
 
 @dataclass(frozen=True)
 class GateResult:
-    """Result of comparing a night with a baseline: one check for each stream."""
+    """Result of comparing a night with a baseline: one check for each stream (judge, prompt and
+    kind of score)."""
 
     study: str
     checks: tuple[StreamCheck, ...]

@@ -279,7 +279,7 @@ class _BatchImporter:
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
-        """Make an error that a repeated call would meet again (such as HTTP 400) the outcome of its
+        """Take an error that would occur again in a repeat (such as HTTP 400) as the outcome of the
         call; after any other failure, the call stays pending."""
         fault: CallFailure = classify_error(error, call.judge.endpoint)
         if fault.action == "settle" and not isinstance(error, BadReply):

@@ -66,7 +66,7 @@ class AskRow:
 
 
 def write_asks(calls: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: int) -> list[Path]:
-    """Write requests, each with its position in the plan, to files of at most `size` rows. Each
+    """Write requests, each with its index in the plan, to files of at most `size` rows. Each
     file is one batch; the batch's name is the file's name without its suffix."""
     paths = []
     for number, part in enumerate(_split_into_batches(calls, size)):

@@ -41,8 +41,8 @@ class AskRounds:
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
 
     def lease_next(self, most: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
-        """Lease at most `most` asks that this run has not made yet; return each with its position
-        in the plan and its rendered call. The list is empty if no ask fits the budget or other runs
+        """Lease at most `most` asks that this run has not made yet; return each with its index in
+        the plan and its rendered call. The list is empty if no ask fits the budget or other runs
         have leased all remaining asks."""
         study = self.plan.study
         ledger = Ledger(study.budget_usd, study_spending(self.store, study.name))

@@ -188,7 +188,7 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _RoundRunner:
-    """Runs round after round until no ask can be leased, or a round stores no result."""
+    """Makes the asks in rounds (portions) until no ask can be leased, or a round has no result."""
 
     ray: Any
     plan: Plan
@@ -310,7 +310,8 @@ def _study_stamp(store: Store, plan: Plan) -> str:
 
 
 def _mark_imported(folder: Path, store: Store, plan: Plan) -> None:
-    """Record that all shards in a round's folder are imported; delete its request files."""
+    """Record that all shards in the folder of a round (a portion of the asks) are imported; delete
+    the round's request files."""
     for asks in folder.glob("asks-*"):
         shutil.rmtree(asks, ignore_errors=True)
     with (folder / IMPORTED_MARK_FILE).open("a", encoding="utf-8") as out:

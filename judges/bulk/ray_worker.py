@@ -52,7 +52,7 @@ class AttemptLog:
     """The attempts of a batch, kept in memory until they are written to the shards.
 
     The class has the interface of a run's journal in the store (studies/store/run_journal.py), but
-    checks no leases: the driver holds the leases of the whole round.
+    checks no leases: the process that started the run holds them.
     """
 
     def __init__(self, owner: str) -> None:
@@ -76,7 +76,7 @@ class AttemptLog:
         self._attempts[key].append(attempted)
 
     async def release(self, key: str) -> None:
-        """Do nothing: the driver holds the leases of the whole round."""
+        """Do nothing: the process that started the run holds the leases."""
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
         return set()

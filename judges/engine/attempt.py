@@ -258,8 +258,8 @@ class AskAttempts:
     async def _record_start(self, started: float) -> bool:
         """Store that the call is about to be sent; return whether to send it.
 
-        If a pause or a cool-down began while the record was stored, the record is deleted and the
-        call is not sent.
+        If a pause or a cool-down (a wait after a refusal) began while the record was stored, the
+        record is deleted and the call is not sent.
         """
         journal = self.run_state.journal
         attempt = await journal.begin(self.call.key, leased=self.leased)
@@ -306,8 +306,8 @@ class AskAttempts:
         return replace(fault, detail=detail)
 
     def _record_cost(self, outcome: JudgeReply | CallFailure, reserved: float) -> None:
-        """Record the cost of an attempt in the ledger. A failed attempt may have been billed
-        too."""
+        """Record the cost of an attempt in the ledger (the dollars spent and reserved by the run).
+        A failed attempt may have been billed too."""
         answered = isinstance(outcome, JudgeReply)
         self.usage = outcome.usage if isinstance(outcome, JudgeReply) else NO_USAGE
         ledger = self.run_state.ledger

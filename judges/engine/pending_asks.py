@@ -32,8 +32,8 @@ from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
 MIN_COSTED_JUDGEMENTS: Final = 5
-"""If a judge has at least this many judgements, their mean cost is the estimate for an ask;
-otherwise the estimate is made from the tokens of pending asks."""
+"""If a judge has at least this many judgements of known cost, their mean cost is the estimate for
+an ask; otherwise the estimate is made from the tokens of pending asks."""
 FEW_USABLE_SHARE: Final = 0.2
 """If all calls are done and the share of usable replies is below this, a retry repeats every call
 without a verdict."""
@@ -47,8 +47,8 @@ class PendingPages:
     """The pending asks of one judge, read in portions in plan order.
 
     If the provider charges less for a prompt that begins like an earlier one, asks are reordered
-    within blocks. The plan lists items in random order, so the replies of an unfinished run are
-    still a random sample of the items, except in the last block.
+    within blocks of consecutive asks. The plan lists items in random order, so the replies of an
+    unfinished run are still a random sample of the items, except in the last block.
 
     If the study is saved with another plan during the run, only asks in both plans are returned.
     """

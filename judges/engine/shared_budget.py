@@ -28,7 +28,8 @@ SCARCE_SHARE: Final = 0.2
 
 
 class SiblingRuns:
-    """Adds the spending of the study's other runs to a run's ledger."""
+    """Adds the spending of the study's other runs to a run's ledger (its spent and reserved
+    dollars)."""
 
     def __init__(
         self,

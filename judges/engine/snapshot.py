@@ -46,8 +46,8 @@ class JudgeWait(NamedTuple):
     """Largest number of attempts made so far for one of the asks that wait for a retry."""
     seconds: float = 0.0
     allowed_in_flight: int = 0
-    """Current maximum of this judge's calls in flight, for kind "cooling"; without failures it
-    grows to `ceiling`."""
+    """Current maximum of this judge's calls in flight, if `kind` is "cooling" (calls wait after a
+    refusal); without failures it grows to `ceiling`."""
     ceiling: int = 0
 
 

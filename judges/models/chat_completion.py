@@ -124,7 +124,7 @@ def _raise_if_error(values: Any, echo: bool) -> None:
     """Raise the error that a gateway reports inside a response with HTTP status 200.
 
     An error with a code 4xx is raised as that HTTP status, so that a wrong key stops the judge and
-    a rate limit starts a cool-down; any other as BadReply, because the call may have been billed.
+    a rate limit makes calls wait; any other as BadReply, because the call may have been billed.
     """
     error = values.get("error") if isinstance(values, dict) else None
     if not isinstance(error, dict):

@@ -72,10 +72,10 @@ def find_api_key(
     judge: JudgeSpec, typed: Mapping[str, str | SecretKey], consents: Consents
 ) -> SecretKey:
     """Return the API key of a judge: the key typed on the page, which expires, else the value of
-    the judge's environment variable `api_key_env`; empty if it has neither.
+    the environment variable that `api_key_env` names; empty if the judge names no variable.
 
-    Raises an error if the variable is not set, or if the user has not allowed it for the judge's
-    endpoint.
+    Raises an error if the named variable is not set, or if the user has not allowed it for the
+    judge's endpoint.
     """
     if judge.name in typed:
         value = typed[judge.name]

@@ -43,12 +43,12 @@ class JudgeCall:
 
 
 TokenCandidates = tuple[tuple[str, float], ...]
-"""The likeliest tokens at one position of a reply, with their log-probabilities."""
+"""The likeliest tokens at one place of a reply, with their log-probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyToken:
-    """One token of a reply, and the candidate tokens at its position."""
+    """One token of a reply, and the likeliest tokens at its place."""
 
     text: str
     candidates: TokenCandidates
@@ -65,7 +65,7 @@ class JudgeReply:
     usage: Usage = NO_USAGE
     model: str = ""
     top_logprobs: TokenCandidates = ()
-    """The likeliest tokens at the reply's last position with their log-probabilities, as
+    """The likeliest tokens at the place of the reply's last token, with log-probabilities, as
     received."""
     tokens: tuple[ReplyToken, ...] = ()
     """All tokens of the reply with log-probabilities, if the reply has several tokens."""

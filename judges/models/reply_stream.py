@@ -18,7 +18,7 @@ class CompletionStream:
 
     def __init__(self) -> None:
         self.started = False
-        """Whether an event with a choice or an error has arrived; comments do not count."""
+        """Whether a part of the reply or an error has arrived; comments do not count."""
         self._rest = b""
         self._size = 0
         self._texts: dict[str, list[str]] = {}

@@ -173,8 +173,8 @@ class Ledger:
                 future.set_result(None)
 
     def calibrate(self, call: JudgeCall, usage: Usage) -> None:
-        """If 110 % of this call's tokens per byte are more than assumed, assume that from now
-        on."""
+        """Raise the assumed tokens per byte to 110 % of this call's tokens per byte, if that is
+        more."""
         size, images = _measure_content(call)
         if usage.prompt and size and not images:
             tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)

@@ -123,7 +123,7 @@ def is_host_key_off(store: Path) -> bool:
 
 
 class RunAllowance:
-    """Reserves and records the cost of one run's calls that this Space's key pays for."""
+    """Reserves and records the cost of a judge's calls in a run that this Space's key pays for."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class RunAllowance:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no call of this run is in flight: then waiting frees no dollars."""
+        """Whether no call of this judge is in flight: then waiting frees no dollars."""
         return self._open_calls == 0
 
     async def wait_for_settlement(self) -> None:

@@ -32,8 +32,8 @@ class SkippedItems:
 def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
     """Return the reason why a prompt skips an item; empty if the prompt uses the item.
 
-    If one of `prompts` shows the ground truth and another of the same protocol does not, the latter
-    skips the items that have a ground truth, as in Creation-MMBench.
+    If one of `prompts` shows the ground truth and another with the same task (`protocol`) does not,
+    the latter skips the items that have a ground truth, as in Creation-MMBench.
     """
     if prompt.protocol == "describe":
         return "" if item.images or "images" not in prompt.variables else "no images"

@@ -75,8 +75,8 @@ def forecast_asks(
 
 
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
-    """Estimate prompt and reply tokens without a tokenizer. Prompt: characters / 4.2. Reply: 250,
-    or the token limit if that is lower."""
+    """Estimate prompt and reply tokens without a tokenizer. Prompt: characters / 4.2, plus
+    IMAGE_TOKENS for each image. Reply: 250, or the token limit if that is lower."""
     texts, images = 0, 0
     for message in call.messages:
         content = message["content"]

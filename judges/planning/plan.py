@@ -134,8 +134,8 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
 
 
 class _LabelledShowing(NamedTuple):
-    """Answers in the order shown, with their labels, or for a verdict on one answer with its
-    options and criteria (`Arrangement.labels`)."""
+    """Answers in the order shown, with their labels. For a verdict on one answer, the labels are
+    its options and criteria (`Arrangement.labels`)."""
 
     showing: Presentation
     labels: tuple[str, ...]
@@ -217,7 +217,7 @@ def free_name(store: Store, name: str) -> str:
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
     """Return the plan for the current visitor: with the name under which the visitor saves the
-    study, and the salt that makes the keys of its calls differ from other visitors'."""
+    study, and the salt (a text hashed into the keys of its calls, different for each visitor)."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 

@@ -29,8 +29,8 @@ ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
-    """Return the function that lists what a prompt shows, according to its protocol: pairs of
-    answers, all answers, single answers, or no answer (image descriptions)."""
+    """Return the function that lists what a prompt shows, according to its task (`protocol`): pairs
+    of answers, all answers, single answers, or no answer (image descriptions)."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return pair_presentations
     if prompt.protocol == "describe":

@@ -278,7 +278,7 @@ def _check_variables(prompt: Prompt, where: str) -> None:
 
 
 def _check_verdict(protocol: str, verdict: str, where: str) -> None:
-    """Raise PromptError if the verdict format does not fit the protocol."""
+    """Raise PromptError if the verdict format does not fit the prompt's task (`protocol`)."""
     name, fitting = find_format(verdict).name, PROTOCOL_FORMATS[protocol]
     if name == "none" and protocol != "describe":
         raise PromptError(

@@ -213,8 +213,8 @@ def _last_version(name: str, folder: Path) -> Prompt | None:
 
 
 def _set_version(text: str, version: int) -> Prompt:
-    """Return the prompt with another version number; comments and layout of its text are kept,
-    unless the text must be written anew."""
+    """Return the prompt with another version number. Comments and layout of its text are kept if
+    only the line with the number has to change; otherwise the YAML is written anew."""
     line = f"version: {version}"
     if _VERSION_LINE.search(text):
         changed = _VERSION_LINE.sub(line, text, count=1)

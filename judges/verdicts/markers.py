@@ -87,8 +87,8 @@ def last_match(
 
 
 def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
-    """Return the label at a position, and the position where it ends. None if the text chooses no
-    single label there: "A or B", "a tie", "A is worse"."""
+    """Return the label at an index of the text, and the index where it ends. None if the text
+    chooses no single label there: "A or B", "a tie", "A is worse"."""
     match = _LABEL_LETTER.match(text.lower, position)
     if match is None or _ALTERNATIVE_WORD.match(text.lower, match.end()):
         return None
@@ -133,8 +133,8 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
 
 
 def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
-    """Return the score at a position, and the position where it ends: "8" or, if `top` is 10,
-    "8/10". None for a range, another denominator, or another kind of number (80 %, 8th)."""
+    """Return the score at an index of the text, and the index where it ends: "8" or, if `top` is
+    10, "8/10". None for a range, another denominator, or another kind of number (80 %, 8th)."""
     number = _NUMBER.match(text, position)
     if number is None:
         return None
@@ -175,12 +175,12 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
 _OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
 _MAX_OBJECT_LENGTH: Final = 65_536
 _SHORT_PART_LENGTH: Final = 500
-"""Number of characters of a possible JSON object that are parsed first: after an early failure a
-long part need not be copied and parsed."""
+"""If a possible JSON object proves invalid within this many characters, it is given up, so that the
+long rest of a reply is not copied and parsed for every brace in it."""
 
 
 def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
-    """Try to parse a JSON object at a position; return how many characters to advance."""
+    """Try to parse a JSON object at index `start`; return how many characters to advance."""
     try:
         return decoder.raw_decode(text[start : start + 2 * _SHORT_PART_LENGTH])[1]
     except json.JSONDecodeError as failure:

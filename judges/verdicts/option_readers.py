@@ -1,5 +1,5 @@
-"""Readers for a choice of one among N options: the default rule and the Grade Score authors'
-rule."""
+"""Readers for a choice of one among N options: the default rule, and the rule in the code of Grade
+Score (a paper on judges that choose among N options)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read by the Grade Score authors' rule: the first "Option k" after the first "Selection"."""
+    """Read by the rule of the paper Grade Score: the first "Option k" after the first "Selection"
+    (without "Selection": in the whole reply)."""
     start = max(text.text.find("Selection"), 0)
     option = re.compile("Option ([0-9]{1,9})").search(text.text, start)
     if option is None:
@@ -57,8 +58,8 @@ def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def _value_end(text: str, position: int) -> int:
-    """Return the end of the line at a position, or of the next line if nothing follows on this
-    one."""
+    """Return the end of the line at index `position`, or of the next line if nothing follows on
+    this one."""
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1
@@ -86,8 +87,8 @@ _GRADE_OF: Final = re.compile(
 
 
 def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
-    """Read the grades 0-5 of the lines after `Grading:`, which prompt 4 of Grade Score requests;
-    empty unless every option has one."""
+    """Read the grades from 0 to 5 after `Grading:`, one for each option, which some prompts request
+    before the choice; empty unless every option has one."""
     selection = last_match(_SELECTION, text)
     end = selection.start() if selection else len(text)
     grading = last_match(_GRADING, text, 0, end)

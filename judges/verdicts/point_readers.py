@@ -108,7 +108,7 @@ def level_spans(
 
 
 def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
-    """Find the last `<name>:` in which the name is a whole word; return its start and the position
+    """Find the last `<name>:` in which the name is a whole word; return its start and the index
     after the colon."""
     at = len(text)
     while (at := text.rfind(name, 0, at)) >= 0:
@@ -143,7 +143,7 @@ def option_values(options: tuple[str, ...]) -> dict[str, float]:
 def _match_option(
     text: CleanedReply, start: int, values: Mapping[str, float]
 ) -> tuple[float, int] | None:
-    """Return the score of the option named at a position, and the position where the name ends;
+    """Return the score of the option named at index `start`, and the index where the name ends;
     None if no option is named, or a second one follows ("PASS or FAIL")."""
     opening = _OPENING_MARKS.match(text.lower, start)
     start = opening.end() if opening else start
@@ -159,8 +159,8 @@ def _match_option(
 
 
 def _option_at(text: str, start: int, values: Mapping[str, float]) -> str:
-    """Return the longest option at a position; "" if there is none, or if the word or number goes
-    on after it: "4.5" is not the option 4."""
+    """Return the longest option at index `start`; "" if there is none, or if the word or number
+    goes on after it: "4.5" is not the option 4."""
     found = [name for name in values if text.startswith(lower_ascii(name), start)]
     longest = max(found, key=len, default="")
     return longest if longest and _OPTION_END.match(text, start + len(longest)) else ""

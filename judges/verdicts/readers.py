@@ -164,7 +164,7 @@ def _read_rating(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def _read_rating_pair(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read `[[x, y]]`, the ratings of two answers; the higher rating wins."""
+    """Read `[[x, y]]`, the ratings of two answers; the higher wins (see MAX_TIE_DIFFERENCE)."""
     brackets = last_brackets(text.lower)
     if brackets is None:
         return MarkerMatch()
@@ -184,7 +184,8 @@ _FACTUALITY: Final = re.compile(
 
 
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read one score per response; the last line for each response counts, even if unreadable."""
+    """Read one score per response from the last line that states it; the reply is unreadable if one
+    of these scores is missing or cannot be read."""
     scores: dict[int, float | None] = {}
     spans: dict[int, tuple[int, int]] = {}
     for marker in _FACTUALITY.finditer(text.lower):
@@ -286,8 +287,8 @@ _WORD_BEFORE_LABEL: Final = re.compile("(?:response|assistant)(?=[a-z](?![a-z]))
 
 
 def _strip_label_word(content: str | None) -> str:
-    """Return the content of brackets without spaces and the word "Response" or "Assistant":
-    "Response A" -> "A"."""
+    """Return the content of brackets (in lower case) without spaces and the word "response" or
+    "assistant": "response a" -> "a"."""
     return _WORD_BEFORE_LABEL.sub("", (content or "").replace(" ", ""))
 
 

@@ -24,8 +24,9 @@ MARKED_FORMATS: Final = (
     "result-n",
     "grade-letter",
 )
-"""Formats that can be detected from replies, because no other format has their markers; if two read
-equally many replies, the first is chosen. `label` is left out: any reply may contain a label."""
+"""Formats that can be detected from replies, because each states a verdict in its own way, such as
+`[[A]]`; if two read equally many replies, the first is chosen. `label` is left out: any reply may
+contain a label."""
 MIN_DETECTED_SHARE: Final = 0.8
 """Minimum share of replies that a format must read to be detected; otherwise none is detected."""
 

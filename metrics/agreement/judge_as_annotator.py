@@ -43,8 +43,8 @@ class JudgeAsAnnotator:
     (`with_person`); both are shares of the remaining people who made the same choice.
 
     `advantage` is `with_judge` − `with_person`, on the same cases. `best` is the share of bootstrap
-    rounds in which no other judge has a larger advantage, on the cases that all judges have; None
-    if there are no such cases.
+    rounds in which this judge has the largest advantage of all judges, on the cases that all judges
+    have; equally good judges share a round. `best` is None if there are no such cases.
     """
 
     judge: str
@@ -126,7 +126,8 @@ def _lead_shares(
     advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
     """Return, for each judge, the share of bootstrap rounds in which this judge has the largest
-    advantage. Only cases that all judges have are used; without such cases the share is None."""
+    advantage over the person it replaces; equally good judges share a round. Only cases that all
+    judges have are used; without such cases the share is None."""
     common = np.isfinite(advantage).all(axis=0)
     if not common.any():
         return [None] * len(advantage)

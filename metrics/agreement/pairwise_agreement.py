@@ -329,7 +329,8 @@ def _coincidence_weights(votes: Ints) -> Floats:
     """Return the weight ½·1/(m − 1) of each pair of votes, for a case with m votes.
 
     A vote belongs to m − 1 pairs, so every vote has the same total weight (Krippendorff); the ½ is
-    there because each pair is listed in both directions. `votes` is the first vote of each pair.
+    there because each pair is listed in both directions. `votes` has, for each pair, the row number
+    of its first vote.
     """
     return np.asarray(0.5 / np.bincount(votes)[votes], np.float64)
 

@@ -6,7 +6,8 @@ the judge changed right after the baseline, because soon most of the other night
 This test compares the baseline night instead. Each item has a weight: large if only its baseline
 night differs from its other nights, near 0 if its outcome varies from night to night. If nothing
 changed, each of an item's nights is equally likely to be the baseline, so the sum of the weights
-over all items has a known distribution.
+over all items has a known distribution. An item's score is *high* above the middle between the
+item's lowest and highest score, else *low*.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ from scipy.special import ndtri
 
 HORIZON: Final = 365
 """Number of nights on which a change may start: the betting capital is divided among them. A change
-that starts later is not detected, so a new baseline should be saved after that many nights."""
+that starts later is not detected, so after that many nights the history should start again with a
+new baseline (a night saved as good)."""
 SHIFTS: Final = (1.0, 2.0, 3.0, 4.5, 6.5)
 """Assumed sizes of a change, in standard deviations of one night. Equal parts of the betting
 capital are bet on each size."""

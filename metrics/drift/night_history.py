@@ -80,7 +80,8 @@ class StreamHistory:
 
     def _strength(self, bags: Bags, evidence: ChangeEvidence) -> float:
         """Return the evidence for a change. If the baseline is a single night, this is the stronger
-        result of two tests, which share the allowed rate of false alarms."""
+        result of two tests, which share the allowed rate of false alarms: each night against all
+        others, and the baseline night against all later ones."""
         if not self.single:
             return evidence.e_value
         strength = (1 - SHARE) * evidence.e_value

@@ -109,7 +109,8 @@ def paired_contrasts(
 
     `pairs` lists the cells to compare (default: all pairs). All differences, of every pair and
     every measure, form one family. If the pairs were selected from a larger family because of their
-    values, `critical` is the quantile of that family (`max_t_of_all_pairs`).
+    values, `critical` is the critical value of that family (`max_t_of_all_pairs`): the adjustment
+    then uses no smaller one.
     """
     evidence = GroupedFrame(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
@@ -240,8 +241,7 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
     the two cells.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
-    The score interval uses the number of independent units that would give the observed standard
-    error, or the number of items if all items have the same difference.
+    The score interval uses an effective number of units (`_effective_pairs`).
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -261,8 +261,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
 
 def _discordant_share(one: PairedTotals) -> float:
-    """Return the mean over items of |mean in the left cell − mean in the right cell|; items count
-    by their number of values."""
+    """Return the mean over items of |mean in the left cell − mean in the right cell|, weighted by
+    the number of values of each item."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])
@@ -272,8 +272,8 @@ def _discordant_share(one: PairedTotals) -> float:
 
 def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
     """Return the sample size for Tango's interval: the number of independent units (such as
-    verdicts) that would give the observed standard error. It is the number of items if the items do
-    not differ, or if each item has one unit."""
+    verdicts) that would give the observed standard error. It is the number of items if all items
+    have the same difference, or if each item has one unit."""
     error = jackknife_error(one.sums, one.statistic)
     variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:
@@ -283,8 +283,8 @@ def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> fl
 
 
 def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds: int) -> float:
-    """Critical value of the max-t adjustment of a family; every bootstrap round draws the same
-    items for all differences of the family."""
+    """Critical value of the max-t adjustment of a family; in every bootstrap round an item has the
+    same random weight for all differences of the family."""
     union = np.unique(np.concatenate([one.items for one in family]))
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):

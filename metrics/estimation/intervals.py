@@ -117,9 +117,9 @@ def effective_sample_size(
       by item divided by the variance of independent verdicts. In a, an item is compared with the
       share of the *other* items. The divisor 1 + a/n is there because p(1−p) is too small by the
       variance of p. If p is 0 or 1, deff = n/G.
-    - t is Student's 97.5 % quantile, with G − 1 degrees of freedom if all items have equally many
-      verdicts (n²/Σn_i² − 1 for n_i verdicts on item i), times m/(m−1) for m verdicts per item: of
-      m verdicts, the variance of one follows from p. So with m = 1, t is the normal quantile. The
+    - t is Student's 97.5 % quantile. It has (n²/Σn_i² − 1)·m/(m−1) degrees of freedom, with n_i
+      verdicts on item i and m = n/G; with equally many verdicts on all items, n²/Σn_i² is G. With m
+      = 1, t is thus the normal quantile: the variance of a single 0/1 verdict follows from p. The
       factor m/(m−1) is left out for items with fractional totals (ties, means).
     """
     filled = counts > 0
@@ -152,8 +152,8 @@ def proportions(
     unit: str = "share",
     note: str = "",
 ) -> list[Estimate]:
-    """Estimate the proportions of many groups at once, from sums for each (group, item); see
-    `proportion`."""
+    """Estimate the proportions of many groups at once, from sums for each (group, item), with
+    Wilson intervals at the effective n (as `proportion` does for one group)."""
     p, n, items, effective = effective_sample_size(successes, counts, group, groups)
     low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
     return [

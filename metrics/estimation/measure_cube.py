@@ -164,8 +164,8 @@ class MeasureCube:
     def _group_cells(
         self, by: Sequence[str], where: Mapping[str, str]
     ) -> tuple[Ints, list[CellKey]]:
-        """Return the group of every cell (−1: excluded by the filter) and the groups in order of
-        appearance."""
+        """Return, for every cell, the number of its combination of values in `by` (−1: excluded by
+        the filter `where`); and these combinations, in order of appearance."""
         places = [self.by.index(name) for name in by]
         wanted = [(self.by.index(name), value) for name, value in where.items()]
         groups: dict[CellKey, int] = {} if by else {(): 0}
@@ -176,7 +176,8 @@ class MeasureCube:
         return code, list(groups)
 
     def _lacking_order(self, code: Ints, groups: int) -> Mask:
-        """Mask of the groups in which no cell records the shown order."""
+        """Mask of the groups of cells in which no cell records the shown order; `code` is the group
+        of each cell."""
         inside = code >= 0
         orderless = self._orderless[: len(code)][inside]
         lacking = np.bincount(code[inside][orderless], minlength=max(groups, 1))

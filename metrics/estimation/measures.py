@@ -100,8 +100,8 @@ class GroupedFrame:
 
     @cached_property
     def comparable_picks(self) -> pd.DataFrame:
-        """`balanced_picks` plus the verdicts of unknown order, for measures that do not depend on
-        position."""
+        """Verdicts for measures that do not depend on position: those of complete order sets and of
+        unknown order; in cells judged in one order only, all."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep | (self.picks["orders"] == 0).to_numpy())
 
@@ -264,8 +264,8 @@ def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
 
 
 def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
-    """Build a tally of `rows`; each of `columns` is a column of its sums: an array, or a number
-    that is the same for all rows."""
+    """Build a tally of `rows`. Each of `columns` becomes a column of the tally's `sums`: an array
+    with one value per row, or a single number for all rows."""
     full = [np.broadcast_to(np.asarray(column, np.float64), len(rows)) for column in columns]
     return MeasureTally(rows, np.stack(full, axis=1))
 

@@ -45,7 +45,8 @@ def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[fl
 
 
 def _root(curve: Callable[[float], float], start: float, stop: float, limit: float) -> float:
-    """Return the zero of a falling function between `start` and `stop`; `limit` without a zero."""
+    """Return the zero of a falling function between `start` and `stop`, or `limit` if it has none
+    there."""
     if start >= stop or curve(start) * curve(stop) > 0:
         return limit
     return float(brentq(curve, start, stop))

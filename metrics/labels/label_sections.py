@@ -26,8 +26,8 @@ RATE_NAMES: Final = (
     "observed_pass_rate",
 )  # fmt: skip
 PARTS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
-"""Columns by which rates are also split: rates of each contestant, and of each category, if there
-are several."""
+"""Columns by which rates are also split: by contestant if there are several contestants, by
+category if there are several categories."""
 MAX_ERRORS_P: Final = 0.05
 """p-value below which the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (

@@ -81,9 +81,12 @@ def _estimate_rates(answers: pd.DataFrame) -> PassByOrder:
 
 
 def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section of pass rates by order, as judge -> prompt -> estimates, for
-    judges and prompts that judged an answer in both orders; with the estimates by contestant and by
-    category if there are several."""
+    """Build the summary's section of pass rates by order, as judge -> prompt -> estimates.
+
+    Judges and prompts that judged no answer in both orders are left out. Estimates by contestant
+    are added if there are several contestants, estimates by category if there are several
+    categories.
+    """
     rows = row_selection.select_rows(frame, pass_fail_rows(frame))
     nested: dict[str, Any] = {}
     for judge, prompt in _cells(rows):

@@ -75,7 +75,8 @@ class PassFailRates:
 
 @dataclass(frozen=True, eq=False)
 class PassFailRows:
-    """Verdicts, labels and item codes, one row per verdict; codes are PASS, FAIL or UNKNOWN."""
+    """One row per verdict: the verdict and the label of the answer (each PASS, FAIL or UNKNOWN),
+    and the code of the item."""
 
     verdict: Ints
     label: Ints
@@ -161,8 +162,8 @@ def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
     """Estimate Youden's index J = sensitivity + specificity − 1 from the two estimates, which are
     independent.
 
-    The distance of J to its limit is √(a² + b²), with the distances a and b of the two estimates to
-    their own limits (Donner and Zou 2012).
+    The distance of J to its lower limit is √(a² + b²), with a and b the distances of the two
+    estimates to their lower limits; likewise for the upper limit (Donner and Zou 2012).
     """
     if sensitivity.value is None or specificity.value is None:
         return unknown_estimate(NO_SIDE_NOTE, "share")
@@ -196,8 +197,11 @@ def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) 
 def combine_independent(
     parts: Sequence[tuple[float, Estimate]], unit: str, method: str, note: str = ""
 ) -> Estimate:
-    """Estimate a weighted sum of independent estimates (positive weights); limits as in
-    `youden_index`."""
+    """Estimate a weighted sum of independent estimates (positive weights).
+
+    The distance of the sum to its lower limit is √Σ(weight·distance of the estimate to its lower
+    limit)²; likewise for the upper limit.
+    """
     value = sum(weight * (one.value or 0.0) for weight, one in parts)
     low, high = (_combined_distance(parts, lower=side) for side in (True, False))
     return Estimate(

@@ -125,9 +125,9 @@ def _shared_correction(
 
 
 def _corrected(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
-    """Estimate the true pass rate of one model: its labels where it has any, its other verdicts
-    corrected for the judge's errors on `labelled`. No value if `reason` says why that is
-    impossible."""
+    """Estimate the true pass rate of one model. A labelled answer counts by its label; the other
+    verdicts are corrected for the judge's errors on `labelled`. If there are others, and `reason`
+    says why they cannot be corrected, there is no value."""
     unlabelled = own.usable.select(own.usable.label == UNKNOWN)
     rates = pass_fail_rates(own)
     if not len(unlabelled.verdict):

@@ -61,8 +61,8 @@ class PointRule:
 
 @dataclass(frozen=True, slots=True)
 class PointAdvice:
-    """Recommended rule: the cheapest one with a significant gain on items that were not used to
-    choose it."""
+    """Recommended rule: the one with the fewest calls among those with a significant gain on items
+    that were not used to choose it."""
 
     rule: str
     calls: float
@@ -287,8 +287,8 @@ def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
 def _advice(
     losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule]
 ) -> PointAdvice | None:
-    """Return the cheapest rule with a significant gain on held-out items; None if no adjusted gain
-    is significant."""
+    """Return the rule with the fewest calls that has a significant gain on held-out items. None if
+    there is no such rule, or if no rule's adjusted gain is significant."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
         for one in rules

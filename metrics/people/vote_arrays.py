@@ -30,8 +30,8 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""Number of comparisons with three or more votes that suffice to compare a person with the others
-on these comparisons only."""
+"""A person who voted on at least this many comparisons with three or more votes is compared with
+the others on these comparisons only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,9 @@ class PeerAgreement:
     person.
 
     `own` sums, over `n` comparisons, the share of the others who agree with the person. `rest`
-    sums, over `m` comparisons, the share of pairs of others who agree with each other; these
-    contain `pairs` pairs without a common voter, which are independent.
+    sums, over `m` comparisons, the share of pairs of others who agree with each other. `pairs`
+    counts pairs of others that are independent, because no voter is in two pairs of the same
+    comparison.
     """
 
     own: Floats
@@ -258,8 +259,8 @@ class VotesByPerson:
         return np.where(np.isfinite(share), share, 1 / self.options)
 
     def _index_of_first(self) -> Ints:
-        """Return, for each row, the position of the model shown first among the alphabetically
-        sorted models of the row."""
+        """Return, for each row, the index of the model shown first in the alphabetical list of the
+        models shown."""
         names = row_selection.contestants(self.rows)
         placed = row_selection.slot_contestants(self.rows, names)
         below = (placed >= 0) & (placed < placed[:, :1])

@@ -62,8 +62,8 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
     """Flag people who agree with the others less than the others agree with each other (Fisher's
     exact test).
 
-    A comparison counts once for the person, and once for each pair of others without a common
-    voter. Counts are rounded in the person's favour.
+    For the person each comparison counts once. For the others, pairs of voters count, such that no
+    voter is in two pairs of the same comparison. Counts are rounded in the person's favour.
     """
     peers = people.peer_agreement
     lines = [

@@ -97,7 +97,8 @@ def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Fl
 
 
 def _leave_one_group_out(tables: Floats) -> Floats:
-    """Return the total over all groups, followed by the total without each single group."""
+    """Return the sum of the tables of all groups of items, followed by the sums without each single
+    group."""
     whole = tables.sum(axis=0, keepdims=True)
     return np.concatenate([whole, whole - tables])
 

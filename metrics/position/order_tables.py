@@ -133,12 +133,12 @@ class OrderTable:
         }
 
     def permutation(self) -> OrderTest:
-        """Exact permutation test for pairs: the null hypothesis of `order_tests.permutation_test`,
-        in closed form.
+        """Exact permutation test for pairs, in closed form. If only content matters, a pair's two
+        choices could as well be exchanged between its orders.
 
-        Exchanging a pair's two choices between its orders reverses its difference (first picks −
-        second picks). The sum of the differences is thus one with random signs: ±2 for a slot
-        picked twice, ±1 where one verdict is a tie.
+        This exchange reverses the pair's difference (first picks − second picks). The sum of the
+        differences is thus one with random signs: ±2 for a slot picked twice, ±1 where one verdict
+        is a tie.
         """
         hard = self.first_twice + self.second_twice
         soft = self.flips - hard

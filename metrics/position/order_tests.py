@@ -109,7 +109,8 @@ def item_leans(sets: pd.DataFrame) -> Ints:
 
 def mcnemar_test(primacy: int, recency: int, continuity: bool = False) -> OrderTest:
     """McNemar's test: (|b − c| − correction)²/(b + c) with 1 degree of freedom. b is the number of
-    flips toward the first slot (`primacy`), c toward the second (`recency`)."""
+    flips toward the first slot (`primacy`), c toward the second (`recency`); the correction is 1
+    with `continuity`, else 0."""
     n = primacy + recency
     if n == 0:
         return OrderTest("McNemar", 0.0, 1.0, 1, 0, "no flips")
@@ -281,8 +282,8 @@ def _slot_histogram(slots: Ints, options: int) -> Floats:
 
 
 def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
-    """Return all slot counts that permutations can give, as [possibility, slot], and their
-    probabilities; None if they are too many to list."""
+    """Return all slot counts that permuting the choices within each order set can give, as
+    [possibility, slot], and their probabilities; None if they are too many to list."""
     if sets.choice.shape[1] > MAX_LISTED_ORDERS:
         return None
     base = sets.choice.size + 1
@@ -301,7 +302,8 @@ def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Float
 
 
 def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Ints, Floats]]:
-    """Yield, for each order set, the slot counts of its permutations with their probabilities."""
+    """Yield, for each order set, the slot counts that permutations of its choices give, with their
+    probabilities."""
     lines = np.array(list(permutations(range(sets.choice.shape[1]))))
     for choice, place in zip(sets.choice, sets.place, strict=True):
         slots = OrderSetArrays(choice[lines], place[None]).slots(choice[lines])
@@ -313,8 +315,8 @@ def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Int
 def random_histograms(
     sets: OrderSetArrays, options: int, rng: np.random.Generator, rounds: int
 ) -> Floats:
-    """Slot counts of random permutations: a sample of the null distribution without a position
-    effect."""
+    """Slot counts after random permutations of the choices within each order set: a sample of their
+    distribution without a position effect."""
     drawn = np.zeros((rounds, options))
     block = max(1, math.floor(2_000_000 / max(sets.choice.size, 1)))
     for start in range(0, rounds, block):

@@ -158,7 +158,8 @@ def slot_entropy(frame: pd.DataFrame) -> Estimate:
     """Estimate the entropy of the picked slots, divided by its maximum log N for N options.
 
     If N differs between comparisons, the entropies of each N are averaged, weighted by verdicts.
-    The verdicts are those of `first_share`.
+    Only decisive verdicts of complete order sets count (all decisive ones, if no comparison was
+    planned in several orders).
     """
     return _estimate(SLOT_ENTROPY, frame)
 
@@ -223,7 +224,8 @@ def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
-    """Count the picks of each slot, and the ties, among the verdicts of `slot_shares`."""
+    """Count the picks of each slot, and the ties, on comparisons of `options` answers. Only
+    verdicts of complete order sets count (all, if no comparison was planned in several orders)."""
     rows = GroupedFrame(frame).balanced_picks
     pick = rows.loc[(rows["options"] == options).to_numpy(), "pick"].to_numpy()
     slots = np.bincount(pick[pick >= 0].astype(np.int64), minlength=options)

@@ -185,21 +185,22 @@ def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame,
 
 
 def noise_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Return, for each order, the share of pairs of repeats that differ; noise-floor repeats
-    included."""
+    """Return, for each order of each comparison with repeats, the share of pairs of repeats that
+    differ; noise-floor repeats included."""
     rows, differing, _ = _compare_repeats(evidence, noise=True)
     return build_tally(rows, differing, 1)
 
 
 def stability_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Return, for each order, the share of repeats with the most frequent verdict; noise-floor
-    repeats left out."""
+    """Return, for each order of each comparison with repeats, the share of repeats with the most
+    frequent verdict; noise-floor repeats left out."""
     rows, _, mode_share = _compare_repeats(evidence, noise=False)
     return build_tally(rows, mode_share, 1)
 
 
 def slot_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count the picks of each slot, separately for each number of options, in `balanced_picks`."""
+    """Count the picks of each slot, separately for each number of options, in complete order sets
+    (in cells judged in one order only: in all verdicts)."""
     rows = evidence.balanced_picks
     pick, options = rows["pick"].to_numpy(), rows["options"].to_numpy()
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]

@@ -159,9 +159,10 @@ class SignedScores:
 def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
     """Estimate the distance of a judge's scores from people's mean.
 
-    With `dual`, the judge's score of a case is the mean of both orders, and cases judged in one
-    order are left out. Without `dual`, or if no case was judged in both orders, each verdict counts
-    by itself. A person is compared with the mean of the *other* people (leave one out).
+    With `dual`, the judge's score of a case is the mean of both orders, and cases with a verdict in
+    one order only are left out. Without `dual`, or if no case was planned in both orders, each
+    verdict counts by itself. A person is compared with the mean of the *other* people (leave one
+    out).
     """
     scores = SignedScores(frame)
     both = dual and scores.asked_both_orders(scores.judge == judge)

@@ -62,8 +62,8 @@ class AlignmentContrast:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentTable:
-    """Alignment with people of judges (`rows`), of each person and all persons with the other
-    people (`people`), and of a judge that always answers "equal" (`always_tie`)."""
+    """Alignment with people: of judges (`rows`), of persons with the other people (`people`: each
+    person, and all pooled), and of a judge that always answers "equal" (`always_tie`)."""
 
     rows: list[AlignmentRow]
     people: list[AlignmentRow]

@@ -121,7 +121,7 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
     all readable replies, averaged over items.
 
     Only prompts that score two answers and pick none count. The baseline's answers are scored again
-    beside each opponent, so it has one entry for each: "baseline (vs opponent)".
+    beside each opponent, so the baseline has one entry per opponent: "baseline (vs opponent)".
     """
     columns = score_columns(frame)
     rows = row_selection.select_rows(

@@ -42,12 +42,12 @@ RANDOM_GRADE: Final[dict[int, float]] = {
     9: 0.421109,
     10: 0.3993,
 }
-"""Number of options N -> expected grade of a judge that chooses at random: exact over all Nᴺ
-outcomes up to N = 9, simulated for N = 10."""
+"""Number of options N -> expected Grade Score of an item for a judge that chooses at random: exact
+over all Nᴺ outcomes up to N = 9, simulated for N = 10."""
 
 TRIAL_SET_KEY: Final = (*row_selection.COMPARISON_KEY, "repeat")
-"""Columns that identify one set of trials: the rotations of one item, by one judge with one
-prompt."""
+"""Columns that identify one set of trials: the rotations of one item, by one judge with one prompt,
+in one repeat."""
 
 
 def harmonic_mean(first: Floats, second: Floats) -> Floats:
@@ -57,11 +57,11 @@ def harmonic_mean(first: Floats, second: Floats) -> Floats:
 
 def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFrame:
     """Build a table with one row per set of trials (item, judge, prompt and repeat) and the columns
-    grade, entropy and choice (share).
+    grade (the item's Grade Score), entropy and choice (share).
 
     Only comparisons with all rotations planned (at least N orders) count. By default a set with an
-    unread trial or a tie is left out, and `attrs["left_out"]` is the number of such sets; with the
-    rule "gradelab" all sets count.
+    unread trial or a tie is left out, and `attrs["left_out"]` is the number of such sets. With the
+    rule "gradelab" (that of the authors' code) all sets count.
     """
     if rule not in ("default", "gradelab"):
         raise ValueError(f"No parsing rule named {rule!r}. Known: default, gradelab")
@@ -95,7 +95,8 @@ def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tuple[Floats, Floats]:
-    """Return the slot counts of each group, and how often its most chosen option was chosen."""
+    """Return, for each group of rows (a set of trials), the slot counts, and how often the most
+    chosen option was chosen."""
     width = int(rows["options"].max()) if len(rows) else 1
     pick = rows["pick"].to_numpy().astype(np.int64)
     slots = np.bincount(group * width + pick, minlength=groups * width).reshape(groups, width)

@@ -32,12 +32,13 @@ rules."""
 
 @dataclass(frozen=True, slots=True)
 class GradeCell:
-    """One cell of the table: grades and further measures of a judge with a prompt.
+    """Grade Score and further measures of a judge with a prompt, with or without an unrelated
+    option.
 
-    `options` lists the numbers of options N; grades of different N are not comparable.
-    `pooled_entropy` is the entropy of all slots picked, `accuracy` the share of right choices,
-    and `contradictions` the share of choices of an option that has a lower grade than another
-    option in the same reply.
+    `options` lists the numbers of options N; Grade Scores of different N are not comparable.
+    `pooled_entropy` is the entropy of all slots picked, `accuracy` the share of right choices.
+    `contradictions` is the share of choices of an option that the judge itself graded lower than
+    another option, in the same reply.
     """
 
     judge: str
@@ -106,8 +107,8 @@ def _build_cell(
 
 
 def contradiction_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of choices whose option has a lower grade than another option in the same
-    reply.
+    """Estimate the share of choices of an option that the judge itself graded lower than another
+    option, in the same reply.
 
     Only readable choices with all options graded count; if several options share the top grade,
     choosing any of them is no contradiction.

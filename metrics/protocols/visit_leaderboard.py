@@ -26,11 +26,12 @@ NO_COST_NOTE: Final = "no cost is known"
 
 @dataclass(frozen=True, slots=True)
 class VisitLeaderboardRow:
-    """Numbers of one contestant in one category. A head-to-head is an outcome under the counting
-    rule.
+    """Numbers of one contestant in one category. A head-to-head is one outcome: a single verdict
+    or, if the counting rule merges orders, the verdicts of both orders.
 
     `matches` counts head-to-heads, ties included. `against_reference` is the share of wins among
-    decisive head-to-heads with the reference answer, `reference_matches` the number of all of them.
+    decisive head-to-heads with the reference answer, `reference_matches` the number of
+    head-to-heads with the reference answer, ties included.
     """
 
     category: str
@@ -133,7 +134,8 @@ def _against_reference(
     reference: str,
 ) -> dict[str, tuple[Estimate, int]]:
     """Return, for each contestant compared with the reference answer, the contestant's share of
-    wins among decisive head-to-heads with it, and the number of all such head-to-heads."""
+    wins among decisive head-to-heads with the reference, and the number of head-to-heads with the
+    reference, ties included."""
     if len(frame) == 0 or reference not in row_selection.contestants(frame):
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)

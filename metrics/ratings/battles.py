@@ -23,7 +23,8 @@ Floats = npt.NDArray[np.float64]
 Weighting = Literal["sign", "arena-hard"]
 
 STRONG_WINS: Final = 3
-"""Number of wins that a verdict "much better" counts as in Arena-Hard; n counts it once."""
+"""Number of wins that one verdict "much better" is worth under Arena-Hard's rule. In n, the number
+of verdicts, it still counts once."""
 
 _PICK_BY_WINNER: Final = {
     "model_a": 0,
@@ -130,7 +131,7 @@ def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
 
 
 def recode_column(column: pd.Series, names: tuple[str, ...]) -> Ints:
-    """Convert a categorical column to positions in `names`."""
+    """Convert a categorical column to indices into `names`."""
     place = {name: code for code, name in enumerate(names)}
     table = np.array([place.get(name, -1) for name in column.cat.categories], np.int64)
     codes = column.cat.codes.to_numpy()
@@ -233,8 +234,9 @@ def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
 def _kind_pair_entries(
     kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
 ) -> dict[str, Any]:
-    """Return the arrays `kind`, `pair`, `won` and `lost` of `PairCounts`: wins summed for each
-    (kind, pair), or one entry per battle if summing would need a much larger table."""
+    """Return the arrays `kind`, `pair`, `won` and `lost` of `PairCounts`: wins summed for each kind
+    of item and pair of contestants, or one entry per battle if summing would need a much larger
+    table. A kind is all items that consist of the same single battle, or one other item."""
     cells = (int(kind.max()) + 1) * pairs if len(kind) else 0
     if cells > 8 * len(kind):
         return {"kind": kind, "pair": pair, "won": won, "lost": lost}

@@ -53,8 +53,9 @@ UPPER_BOUND_NOTE: Final = (
 NO_WIN_CHAIN_NOTE: Final = "no chain of wins leads from either of the two to the other"
 LIMIT_METHOD: Final = "Bradley–Terry, exact limit by items"
 MAX_CONTESTANTS_WITH_LIMITS: Final = 40
-"""Maximum number of contestants for which limits of unbounded gaps are computed: each limit takes
-some dozen fits, for hundreds of contestants that is minutes."""
+"""Maximum number of contestants for which limits are computed for rating gaps without a finite
+estimate (one side won every battle). Each limit takes some dozen fits; for hundreds of contestants
+that is minutes."""
 TOO_MANY_CONTESTANTS_NOTE: Final = (
     "one group of models won every battle against the other; limits are computed for at most "
     f"{MAX_CONTESTANTS_WITH_LIMITS} models"
@@ -182,8 +183,9 @@ class Leaderboard:
         return self._estimate(value, error, n, regularised=False)
 
     def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
-        """Estimate a gap that has only one limit (see `gap`); unknown if no chain of wins connects
-        the two contestants, or if there are too many contestants."""
+        """Estimate a gap that has only one limit, because a chain of wins leads from one contestant
+        to the other but not back. Unknown if there is no such chain, or if there are too many
+        contestants. `n` is the number of verdicts on either contestant."""
         if len(self.names) > MAX_CONTESTANTS_WITH_LIMITS:
             return Estimate(
                 None,

@@ -1,5 +1,9 @@
 """Bradley–Terry fit to pair counts: connectivity, Newton's method, covariance and bootstrap by
-item."""
+item.
+
+A pair consists of the contestants *low* and *high*, which have the lower and the higher code. Items
+that consist of the same single battle form one *kind*, any other item is a kind of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,14 @@ from scipy.sparse.csgraph import connected_components
 from metrics.ratings.battles import Floats, Ints, PairCounts
 
 PSEUDO_COUNT: Final = 0.1
-"""Wins added to each direction of each observed pair where the data alone have no finite fit."""
+"""Wins added for both contestants of each observed pair, if the data alone have no finite fit."""
 
 _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6
 """Convergence tolerance of bootstrap rounds, in logits; it keeps ratings exact to 0.0002 Elo."""
 _MIN_ITEMS_UNCORRECTED: Final = 200
-"""Number of items from which the correction for leverage (CR3) changes a standard error by less
-than half a percent."""
+"""Number of items from which the correction for leverage (CR3) is left out, because it changes a
+standard error by less than half a percent."""
 _CHUNK_CELLS: Final = 1_000_000
 """Approximate number of (pair, bootstrap round) cells that are fitted together, to stay in
 cache."""
@@ -124,9 +128,9 @@ def _line_search(
     best: float,
     terms: tuple[Floats, Floats, float],
 ) -> tuple[Floats, float]:
-    """Take the step, or the longest of ½, ¼, … of it, that does not lower the log-likelihood below
-    `best`; return the new strengths and their log-likelihood. `terms`: wins of low, wins of high,
-    l2."""
+    """Take a Newton step, halved until the log-likelihood is not below `best`; return the new
+    strengths and their log-likelihood. `terms` are the wins of the low and of the high contestant
+    of each pair, and the weight `l2` of the penalty l2/2·Σθ²."""
     for halvings in range(40):
         trial = theta + step * 0.5**halvings
         value = _log_likelihood(counts, trial, *terms)
@@ -144,8 +148,8 @@ def _log_likelihood(
 
 
 def item_scores(counts: PairCounts, theta: Floats) -> Floats:
-    """Gradient of the log-likelihood of one item of each kind (see `PairCounts`), as [kind,
-    contestant]."""
+    """Gradient of the log-likelihood of one item of each kind, as [kind, contestant]. Items that
+    consist of the same single battle are one kind."""
     models, kinds = len(counts.names), len(counts.multiplicity)
     residual = (
         counts.won - (counts.won + counts.lost) * win_probabilities(counts, theta)[counts.pair]
@@ -233,8 +237,8 @@ def bootstrap_strengths(
 
 
 def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Floats:
-    """Return the wins of one contestant of each pair in one item of each kind (see `PairCounts`),
-    as a matrix [pair, kind], sparse if that is faster.
+    """Return the wins of one contestant of each pair in one item of each kind, as a matrix [pair,
+    kind], sparse if that is faster. Items that consist of the same single battle are one kind.
 
     `wins` is `counts.won` or `counts.lost`. Multiplied by the number of draws of each kind, the
     matrix gives the wins in a bootstrap round.
@@ -247,8 +251,9 @@ def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Flo
 
 
 def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Floats:
-    """Draw how often items of each kind (see `PairCounts`) occur in each bootstrap round: [kind,
-    round]."""
+    """Draw how many items of each kind are in each bootstrap round, as [kind, round]. Items that
+    consist of the same single battle are one kind; `multiplicity` is the number of items of each
+    kind."""
     kinds, items = len(multiplicity), int(multiplicity.sum())
     if kinds < items:
         drawn = rng.multinomial(items, multiplicity / items, size=rounds)

@@ -250,7 +250,8 @@ def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
 
 
 def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
-    """List ((setting, slot), option) for one place in which each option was shown."""
+    """List ((setting, slot), option) for each option: one of the places where the option was shown.
+    A setting is a list of options in the order shown, with their labels."""
     codes, places = np.unique(options, return_index=True)
     width = options.shape[1]
     return [

@@ -37,7 +37,8 @@ class LogitProblem:
     `design[setting, alternative]` has the regressors of an alternative's utility. `shares[outcome]`
     is the weight of an outcome for each alternative (a tie may count half for each). `tally` counts
     outcomes as [kind of item, setting · (number of outcomes) + outcome], `multiplicity` the items
-    of each kind (see `group_identical_items`).
+    of each kind. Items with the same single verdict form one kind, any other item is a kind of its
+    own.
     """
 
     design: Floats
@@ -139,9 +140,8 @@ class LikelihoodRatioTest:
 def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
     """97.5 % quantile of Student's t for intervals clustered by item.
 
-    There are (items − 1)·m/(m − 1) degrees of freedom for m verdicts per item: of m verdicts, the
-    variance of one follows from its probability. With m = 1 it is the normal quantile (see
-    `effective_sample_size`).
+    There are (items − 1)·m/(m − 1) degrees of freedom for m verdicts per item. With m = 1 it is
+    thus the normal quantile: the variance of a single 0/1 verdict follows from its probability.
     """
     if items < 2:
         return float(student_t_quantile(items))

@@ -23,16 +23,16 @@ from metrics.ratings.elo_orders import (
 )
 
 MAX_FULL_PASS_BATTLES: Final = 300_000
-"""Number of battles up to which all battles of every order are played (or 5 ·
-TAIL_BATTLES_PER_CONTESTANT per contestant, if that is more); beyond, only the last ones."""
+"""Number of battles up to which all battles are played; beyond, only the last battles of every
+order. The limit is 5 · TAIL_BATTLES_PER_CONTESTANT · (number of contestants) if that is larger."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
 """Number of last battles per contestant that are played if an order is longer than
 MAX_FULL_PASS_BATTLES; half of them already remove the influence of the start."""
 MAX_END_DIFFERENCE: Final = 1e-9
 """Elo points by which the final ratings from the two starts may differ."""
 OTHER_START_OFFSET: Final = 1_000.0
-"""Elo points by which the starting ratings of the second pass are above or below those of the
-first, by turns."""
+"""Elo points by which the starting ratings of the second pass differ from those of the first: above
+for one contestant, below for the next, and so on."""
 
 
 def ratings_from_last_battles(

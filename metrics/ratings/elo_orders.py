@@ -65,7 +65,7 @@ class BattlesByItem:
     plan: BattleCodes
     grouped: BattleCodes
     starts: Ints
-    """Start of each item within `grouped`."""
+    """Index of the first battle of each item in `grouped`."""
     sizes: Ints
     no_battle: int
 
@@ -110,8 +110,9 @@ def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> Battle
 
 
 class StreamedOrders:
-    """The array of `build_item_orders` (with plan order only if `plan`), built a few thousand steps
-    at a time to save memory."""
+    """Battle codes of several orders, like the array of `build_item_orders`, but built a few
+    thousand steps at a time to save memory. The first row is plan order if `plan` is true; else
+    plan order is left out."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool
@@ -177,12 +178,12 @@ def play_orders(
     watched: int,
     begin: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Play all orders; return the final ratings minus the starting rating, [contestant, order], and
-    the ratings after each number of battles in `at`, [point, contestant, order], for the first
-    `watched` orders.
+    """Play all orders; return the final ratings, [contestant, order], and the ratings after each
+    number of battles in `at`, [point, contestant, order], for the first `watched` orders.
 
-    Ratings begin at 0, or at `begin`. They are stored as h = slope/2 · rating, because the expected
-    score of a against b is then (1 + tanh(h_a − h_b))/2.
+    Ratings are relative to the rating at which all contestants start: they begin at 0, or at
+    `begin`. They are stored as h = slope/2 · rating, because the expected score of a against b is
+    then (1 + tanh(h_a − h_b))/2.
     """
     models, width = len(data.names), len(orders)
     # The last entry is the padding: contestant `models` against itself, a tie.
@@ -213,7 +214,8 @@ def play_orders(
 
 
 def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
-    """Split the steps into blocks of at most `_BLOCK_STEPS`; a block ends at every snapshot."""
+    """Split the steps into blocks of at most `_BLOCK_STEPS`. A block also ends at each number of
+    steps in `at`, because the ratings are stored there."""
     inside = at[(at > 0) & (at < steps)]
     cuts = np.unique(np.concatenate([np.arange(0, steps, _BLOCK_STEPS), inside, [steps]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]

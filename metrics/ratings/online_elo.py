@@ -150,8 +150,9 @@ def _play_all(
 def _play_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Compute the result of `_play_all` from the last battles of each order only, as earlier ones
-    have almost no effect; the only points of the curve are the start (all 0) and the end.
+    """Compute the final ratings of every order from its last battles only, as earlier ones have
+    almost no effect. The second array has the ratings at the start (all 0) and at the end, instead
+    of a curve.
 
     Returns (None, None) if `ratings_from_last_battles` finds that earlier battles have an effect,
     or that there are few battles.

@@ -256,8 +256,7 @@ class _RaoKupperLikelihood:
         return gradient, hessian
 
     def line_search(self, beta: Floats, step: Floats, counts: Floats) -> Floats:
-        """Take the longest of 1, ½, ¼ … of the step that keeps η positive and does not lower the
-        likelihood."""
+        """Take the step, halved until η is positive and the likelihood is not lower than before."""
         here = self.log_likelihood(beta, counts)
         for halvings in range(60):
             trial = beta + step * 0.5**halvings

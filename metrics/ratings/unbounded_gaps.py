@@ -66,7 +66,8 @@ class GapLimits:
         A gap is excluded if the battles are less than 2.5 % as likely under the best fit with this
         gap as under the best fit of all. For two contestants and n wins the limit is exact: a win
         probability of .025^(1/n). As battles of one item are not independent, the log-likelihood is
-        divided by the mean number of battles per item (`_battles_per_item`).
+        divided by the mean number of battles per item between two groups: `below` with all
+        contestants to which a chain of wins leads from it, and all other contestants.
         """
         if (above, below) not in self._cache:
             self._cache[above, below] = self._compute_lower_limit(above, below)

@@ -56,8 +56,9 @@ class BudgetPlan:
 
 @dataclass(frozen=True, eq=False)
 class _Option:
-    """A rule that may enter the plan. `credits` has the held-out credit of each item
-    (recommendation.py); `advised` is the cell that the rule is recommended for, else None."""
+    """A rule that may enter the plan. `credits` has the credit of each item by the rule that was
+    best on other items; `advised` is the cell (judge and prompt) for which the rule is recommended,
+    else None."""
 
     rule: Rule
     cost: float
@@ -101,10 +102,10 @@ def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Opti
 def _best_by_cost(
     study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Cell, float]
 ) -> Iterator[_Option]:
-    """Yield, for each cost that occurs, the best rule with this cost or less.
+    """Yield, for each cost that occurs, the best rule with this cost or less. Of rules with the
+    same cost, the one with fewer calls counts as cheaper.
 
-    A rule is chosen on half of the items and measured on the other half. Rules with the same cost
-    are tried in the order of their number of calls.
+    A rule is chosen on half of the items and measured on the other half.
     """
     keys = [_Option(rule, _cost(rule, costs), np.empty(0)).order[:2] for rule in rules]
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}

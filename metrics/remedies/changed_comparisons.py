@@ -1,4 +1,5 @@
-"""Comparisons on which a remedy earns another credit than one call of the judge."""
+"""Comparisons on which a remedy earns another credit than the rule "one call" (the verdict of a
+single call of the judge)."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ def rule_key(rule: Rule) -> str:
 
 
 def changed_rows(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_selection.Mask:
-    """Mask of the judge's rows on comparisons for which a rule's credit differs from that of one
-    call.
+    """Mask of the judge's rows on comparisons for which a rule's credit differs from that of the
+    rule "one call".
 
     `key` identifies the rule (`rule_key`). An empty prompt means the judge's first prompt. With an
     unknown judge or rule no row is selected.

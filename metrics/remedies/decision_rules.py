@@ -114,8 +114,8 @@ def graded_orders(graded: Values) -> Decisions:
 
 
 def graded_with_margin(graded: Values, margin: float) -> Decisions:
-    """Decide like `graded_orders`, but leave undecided if the mean score is smaller than the
-    margin."""
+    """Decide by the sign of the mean graded score of both orders; undecided if the mean is closer
+    to zero than the margin."""
     score = (graded[0].astype(np.float64) + graded[1]) / 2
     return decide_by_sign(np.where(np.abs(score) < margin, 0 * score, score))
 
@@ -192,12 +192,12 @@ def round_robin(verdicts: Sequence[Values]) -> Decisions:
 
 
 def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
-    """Decide like `pooled_orders`, but by one human vote for a `share` of the comparisons: first
-    those whose two verdicts differ.
+    """Decide by the sum of both orders, except for a `share` of the comparisons: these are decided
+    by one human vote. Comparisons whose two verdicts differ are sent to people first.
 
-    If these are more than the share, each is sent to people with the same probability; if fewer,
-    the rest of the share comes from the other comparisons in the same way. `votes` are the shares
-    of votes for the first and for the second contestant; nan without votes.
+    If more comparisons differ than the share allows, each of them is sent with the same
+    probability; if fewer, the rest of the share comes from the other comparisons in the same way.
+    `votes` are the shares of votes for the first and for the second contestant; nan without votes.
     """
     pooled = pooled_orders(verdicts)
     differs = (verdicts[0] != verdicts[1]).astype(np.float64)
@@ -209,8 +209,9 @@ def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> 
 
 
 def _top_share(entropy: Floats, share: float) -> Floats:
-    """Return the probability that each comparison is sent to people (see `ask_people`); `entropy`
-    is 1 if its two verdicts differ, 0 if not, nan if it cannot be sent."""
+    """Return the probability that each comparison is sent to people, if a `share` of them is sent
+    and those with `entropy` 1 come first. `entropy` is 1 if the two verdicts differ, 0 if not, nan
+    if the comparison cannot be sent."""
     known = int(np.isfinite(entropy).sum())
     high = int(np.nansum(entropy))
     wanted = share * known

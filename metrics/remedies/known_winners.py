@@ -20,10 +20,10 @@ DESIGN: Final[TruthSource] = "known answers"
 
 
 def default_truth_source(frame: pd.DataFrame) -> TruthSource:
-    """Return the source of the better answers, if none is given.
+    """Return the source of the better answers that is used if the caller names none.
 
-    It is people's majority, except in two cases: there are no votes, or a better answer is recorded
-    for a comparison without votes. The better answers are then those known by design.
+    It is people's majority if people voted, and voted on every comparison with a recorded better
+    answer (by design or from a gold label). Otherwise it is the recorded better answers.
     """
     people = row_selection.people_mask(frame)
     if not people.any():

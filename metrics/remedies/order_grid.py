@@ -93,8 +93,8 @@ class OrderGrid:
 
 
 def empty_grid(items: Ints, row: Ints) -> OrderGrid:
-    """Build a grid without verdicts, for rules whose decisions are already coded as "first" = right
-    and "second" = wrong."""
+    """Build a grid without verdicts, for choices among more than two options. Their decisions are
+    coded as "first" if right and "second" if wrong, so the grid needs no verdicts."""
     n = len(items)
     return OrderGrid(
         (),
@@ -133,7 +133,7 @@ def build_order_grid(
     """Arrange a frame's verdicts on pairs as a grid, with the better answers and people's votes.
 
     `judges` gives the order of the judges (default: by name). `source` states whether the better
-    answers are known by design or are people's majority; by default see `default_truth_source`.
+    answers are the recorded ones or people's majority (default: `default_truth_source`).
     """
     source = source or default_truth_source(frame)
     rows = _pair_rows(frame)

@@ -42,7 +42,8 @@ class OrderPatterns:
 
 
 def order_patterns(grid: OrderGrid, cell: int) -> OrderPatterns:
-    """Count the patterns of one judge and prompt over the comparisons of a grid."""
+    """Count the comparisons of a grid with each pattern of verdicts in the two orders, for one
+    judge and prompt."""
     one, two = grid.verdicts[cell] * grid.truth
     total, once = one + two, (one == 0) != (two == 0)
 

@@ -38,8 +38,8 @@ MAX_PANEL: Final = 6
 are tried; beyond, only the juries shown in the table."""
 
 MAX_SELECTED: Final = 100_000
-"""Largest number of comparisons for which all juries of two and of three judges are tried; with
-more comparisons, the best partner is known precisely enough."""
+"""Largest number of comparisons for which all juries of two and of three judges are tried. With
+more, only the juries shown in the table are: the best partner is then known precisely enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,8 @@ class RemedyStudy:
     def partners(self, cell: int) -> list[int]:
         """List other judges with the same prompt as possible jury members, best first.
 
-        Judges that are significantly better alone are left out: using one of them is no jury.
+        Judges whose single calls are significantly better than those of this cell are left out:
+        such a judge would be used alone, without a jury.
         """
         panel = self.panel(self.cells[cell][1])
         return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
@@ -148,7 +149,7 @@ class RemedyStudy:
 
     def _juries_with(self, cell: int) -> list[Rule]:
         """List rules of juries that include this judge: with the best partner, with the two best,
-        and with all judges."""
+        and with all judges if all of them are possible partners."""
         panel = self.panel(self.cells[cell][1])
         others = self.partners(cell)
         found: list[Rule] = []
@@ -223,9 +224,9 @@ def study_remedies(
 ) -> RemedyStudy:
     """Select the comparisons with a known better answer that every judge has judged in both orders.
 
-    Judges with both orders on less than half of these (MIN_COMPLETE) are left out first. If nearly
-    all replies of a judge are graded (MIN_AVAILABLE), comparisons without its graded replies are
-    left out too.
+    First, each judge that judged less than half (MIN_COMPLETE) of the comparisons with a known
+    better answer in both orders is left out. If a judge has graded replies on nearly all these
+    comparisons (MIN_AVAILABLE), comparisons without its graded replies are left out too.
     """
     grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0

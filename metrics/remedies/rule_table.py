@@ -23,7 +23,8 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 2
-"""Number of items with replies below which a rule that lacks other replies is left out."""
+"""Minimum number of items on which a rule has all replies that it needs. A rule that lacks replies
+on some comparisons, and has fewer such items, is left out."""
 SAME_CREDIT: Final = 1e-9
 
 

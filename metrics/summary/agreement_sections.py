@@ -23,14 +23,15 @@ SEED: Final = 20_24
 """Seed of the bootstrap, the same as on the page, so that summary and page show the same
 numbers."""
 MAX_RATERS: Final = 40
-"""Number of judges and people, or of voters, above which the agreement of every two is left out."""
+"""Maximum number of raters (judges and people together) or of voters for which the agreement of
+every two is computed."""
 
 Json = dict[str, Any]
 
 
 def rater_pairs(frame: pd.DataFrame) -> Json:
-    """Return rater -> other rater -> agreement, for the judges and the people's majority; empty if
-    the frame has one judge or person, or more than MAX_RATERS."""
+    """Return rater -> other rater -> agreement, for the judges and the people's majority. Empty if
+    judges and people together are fewer than two, or more than MAX_RATERS."""
     judges = frame["judge"].astype(str).nunique()
     return dict(agreement_matrix(frame)) if 1 < judges <= MAX_RATERS else {}
 

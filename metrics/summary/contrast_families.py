@@ -38,8 +38,8 @@ def _tally_lean(evidence: GroupedFrame) -> MeasureTally:
 LEAN: Final = Measure(
     "lean", "share", _tally_lean, "mean", (-1, 1), position_measures.NO_PAIRS_NOTE
 )
-"""Measure: flips toward the first slot minus flips toward the second, which is preference fairness
-times −1."""
+"""Measure: share of pairs that flip toward the first slot minus share that flip toward the second.
+This is preference fairness times −1."""
 AGREEMENT: Final = people_agreement_measure()
 DECISIVE_AGREEMENT: Final = people_agreement_measure("drop")
 KAPPA: Final = people_kappa_measure()

@@ -66,8 +66,12 @@ def _grade(frame: pd.DataFrame) -> Json:
 
 
 def _grade_extras(rows: pd.DataFrame) -> Json:
-    """Return the entropy of all slots picked, the accuracy, the share of choices that contradict
-    the grades, and the share of the unrelated option; what cannot be computed is left out."""
+    """Return measures beside the Grade Score; those that cannot be computed are left out.
+
+    They are the entropy of all slots picked, the accuracy, the share of choices of an option that
+    the judge itself graded lower than another one, the share of choices of the unrelated option (an
+    answer to another question), and the result of `_gradelab_scores`.
+    """
     found = {
         "pooled_entropy": SLOT_ENTROPY.of(rows),
         "accuracy": ACCURACY.of(rows),

@@ -73,8 +73,9 @@ def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
 
 @dataclass(frozen=True)
 class NeighbourEvidence:
-    """Evidence that one contestant is better than the next in a ranking: of `votes` items with a
-    winner, `above` won `won`. The e-value against equal strength may be checked at any time."""
+    """Evidence that contestant `above` is better than the next in a ranking, `below`: `above` won a
+    number `won` of the `votes` items that have a winner. The e-value against equal strength may be
+    checked at any time."""
 
     above: str
     below: str
@@ -86,9 +87,9 @@ class NeighbourEvidence:
 def neighbour_evidence(
     frame: pd.DataFrame, names: Sequence[str], most: int
 ) -> list[NeighbourEvidence]:
-    """Return the evidence for neighbours in the ranking `names`, best first. Only the first `most`
-    pairs of neighbours are considered; of these, pairs for which no item has a winner are left
-    out."""
+    """Return the evidence that a contestant is better than the next in the ranking `names` (best
+    first). Only the first `most` pairs of neighbours are considered; of these, pairs for which no
+    item has a winner are left out."""
     pairs = row_selection.select_pairs(frame)
     found = []
     for above, below in list(pairwise(names))[:most]:

@@ -107,8 +107,9 @@ def _summary_with_protocol(
     unreadable: counting_rules.UnreadableRule,
     quick: bool,
 ) -> Json:
-    """Compute all measures; if the study's counting rule is not the default, also the measures by
-    that rule."""
+    """Compute all measures. If the study's counting rule (how the verdicts of two orders and
+    unreadable replies count) is not the default, also compute win rates and ratings by that
+    rule."""
     result = _pooled_summary(frame, rng, planned, quick)
     if (combine, unreadable) != win_rates.DEFAULT_RULES:
         result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
@@ -189,8 +190,8 @@ def _leaderboard_section(
     unreadable: counting_rules.UnreadableRule,
     rng: np.random.Generator,
 ) -> Json:
-    """Return, for each model, Elo, matches, wins, losses, ties and win share against the
-    reference answer.
+    """Return VisIT-Bench's leaderboard: model -> Elo, matches, wins, losses, ties, and share of
+    wins against the reference answer.
 
     Five-level verdicts have a table of their own; they are left out here if there are other
     verdicts on pairs.
@@ -265,8 +266,8 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 
 
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Return the parts of `split_entropy_by_order`, with the prefix "entropy_"; empty if no
-    comparison was repeated in every order."""
+    """Return the entropy of the outcomes and its parts as "entropy_total", "entropy_noise" (within
+    one order) and "entropy_order"; empty if no comparison was repeated in every order."""
     parts = split_entropy_by_order(rows)
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 

@@ -58,7 +58,8 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 
 def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
-    """Compute the bins one at a time, so that millions of verdicts need not be stored twice."""
+    """Compute the share won in each bin of length ratios, one bin at a time, so that millions of
+    verdicts need not be stored twice."""
     own, other = (
         np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
     )

@@ -1,7 +1,7 @@
 """Length effects: share of wins of the longer answer, and win rates adjusted for length.
 
-Neither is causal: a longer answer may be better because it says more. Only the padded and precise
-answers in the probe set measure a causal effect of length.
+Neither is causal: a longer answer may be better because it says more. Only the probe set measures a
+causal effect of length: its "padded" answers have the content of its "precise" ones in more words.
 """
 
 from __future__ import annotations

@@ -50,8 +50,9 @@ class OwnFamilyExcess:
     excess: Estimate
     bounds: Estimate
     people_excess: Estimate
-    """Self-preference relative to people (see `self_preference`) of the judge, minus the mean of
-    the same value for the outsiders."""
+    """The judge's preference for its family relative to people, minus the mean over outsiders of
+    their preference for the same family. Relative to people: P(judge agrees with people if they
+    prefer the family's answer) − P(judge agrees if they prefer the other answer)."""
 
 
 def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
@@ -78,8 +79,9 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
 
 
 def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
-    """Estimate a judge's `self_preference` minus the mean preference of outsiders for the same
-    family. Both are on the same items; an outsider is a judge of another family."""
+    """Estimate a judge's preference for its family relative to people (`self_preference`), minus
+    the mean over outsiders (judges of another family) of their preference for the same family, on
+    the same items."""
     parts, judge, item, family = people.for_family(own)
     beside = (family != own) & np.isin(item, item[judge == name])
     outsiders = sorted(
@@ -185,8 +187,9 @@ def _rate_gap(totals: Floats) -> Floats:
 
 
 def _missing_bounds(sums: Floats) -> Estimate:
-    """Compute the smallest and largest own − others over all possible values of the missing
-    verdicts."""
+    """Compute the smallest and largest difference (win rate of the family by its own judge − by
+    outsiders) over all possible values of the missing verdicts. `sums` is the result of
+    `_sums_by_seat`, with the family's judge in the first column of each block."""
     totals = sums.sum(axis=0)
     seats = len(totals) // 3
     won, read, gone = totals[:seats], totals[seats : 2 * seats], totals[2 * seats :]

@@ -189,8 +189,8 @@ def _item_influence(
 def _corrected_interval(
     influence: Floats, centre: float, items: int
 ) -> tuple[float | None, float | None]:
-    """Wilson interval around `centre` at the sample size that has the variance Σ influence²,
-    corrected for few items and for the estimated weight."""
+    """Wilson interval of a share `centre`, with the sample size at which a share has the variance Σ
+    influence²; corrected for few items and for the estimated weight."""
     spare = items - 2
     if spare < 1:
         return None, None

@@ -29,10 +29,12 @@ verdicts; "pooled" for rules that are not listed here."""
 
 
 def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
-    """Return the rule that is applied to these rows: `combine`, or a counting rule for each judge
-    alone if fewer than two judges of a jury have verdicts.
+    """Return the rule that is applied to these rows: `combine`, unless its judges or its prompt are
+    missing.
 
-    If the prompt of a `prompt:` rule does not occur, the rule is applied to the prompts that do.
+    If fewer than two judges of a jury have verdicts, it is a counting rule for each judge alone. If
+    `combine` requires a prompt (`prompt:…`) that does not occur, it is a counting rule for the
+    prompts that occur.
     """
     remedy = parse_remedy(combine)
     if remedy is None:

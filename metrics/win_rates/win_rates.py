@@ -103,7 +103,8 @@ def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRul
 
 
 def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Select rows that compare two or more different answers, without those of scoring prompts."""
+    """Select rows that compare two or more different answers, without rows of prompts that only
+    score answers."""
     several = (frame["options"] > 1).to_numpy() & _distinct_contestants_mask(frame)
     scored = row_selection.evidence_mask(frame) & (frame["pick"] == NO_PICK).to_numpy()
     return row_selection.select_rows(frame, several & ~scored & ~scoring_mask(frame))

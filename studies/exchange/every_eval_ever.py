@@ -1,7 +1,7 @@
-"""Export to Every Eval Ever: a zip archive with one JSON record per model.
+"""Export to Every Eval Ever, a database of evaluation results: a zip archive, one JSON per model.
 
-Paths in the archive are as in Every Eval Ever's database. A result is the win rate (ties as half)
-or the mean score of a model by one judge and prompt; its standard error is clustered by question.
+Paths in the archive are as in that database. A result is the win rate (a tie is shared equally) or
+the mean score of a model by one judge and prompt; its standard error is clustered by question.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _collect_scores(
 
 
 def _points(judgement: Judgement) -> list[tuple[str, str, float]]:
-    """Return (model, kind, value) for each answer shown: kind "win rate" with 1 for the winner, 0
+    """Return (model, kind, value) for each model shown: kind "win rate" with 1 for the winner, 0
     for a loser and an equal share for a tie, or kind "score" for an answer judged alone."""
     verdict, shown = judgement.verdict, judgement.ask.shown
     if verdict is None:

@@ -110,8 +110,11 @@ def recorded_beside_asks(
     recorded: Sequence[Judgement],
     asks: Sequence[Ask],
 ) -> list[Judgement]:
-    """Return all judgements without a call, for a study that also calls judges: `recorded`, those
-    that an earlier save stored from the same source, and the votes in `items`."""
+    """Return all judgements without a call, for a study that also calls judges.
+
+    These are the verdicts `recorded`, the verdicts that an earlier save of the study stored from
+    the same source, and the votes in `items`.
+    """
     found = {j.ask.key: j for j in _stored_verdicts(store, study, {item.id for item in items})}
     found |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
     compared = [*asks, *(j.ask for j in found.values())]

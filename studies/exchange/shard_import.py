@@ -101,7 +101,8 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Store the attempts in a batch that are not stored yet; return their number and dollars."""
+    """Store the attempts in a batch of shard rows that are not stored yet; return their number and
+    dollars."""
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
         return 0, 0.0
@@ -122,8 +123,8 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
 def _with_recorded_keys(
     rows: Iterator[tuple[Any, ...]], source: str, positions: Iterator[int]
 ) -> list[tuple[Any, ...]]:
-    """Return the rows with the keys of recorded verdicts of the study `source`; a row without a
-    position in the plan gets the next of `positions`."""
+    """Return the rows with the keys of recorded verdicts of the study `source`; a row without an
+    index in the plan gets the next of `positions`."""
     found, keys = [], RecordedKeyMaker(source)
     for row in rows:
         (_, item, judge, prompt, shown, labels, repeat, *rest, position, settled) = row
@@ -160,11 +161,11 @@ class RecordedKeyMaker:
 
 
 _IMPORT_LOCK: Final = threading.Lock()
-"""Lock for one import of a folder at a time, because all imports share one temporary table."""
+"""Lock that lets only one import run at a time, because all share one temporary table."""
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Convert a batch to rows of the store; raise SourceError if the file has no judgements."""
+    """Convert shard rows to rows of the store; raise SourceError if the file has no judgements."""
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:

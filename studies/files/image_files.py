@@ -28,7 +28,7 @@ class ImageSize(NamedTuple):
 
 
 def image_size(head: bytes) -> ImageSize | None:
-    """Read kind, width and height from the first bytes of an image; None for other content."""
+    """Read type (such as png), width and height from an image's first bytes; None if no image."""
     try:
         if head.startswith(b"\x89PNG\r\n\x1a\n"):
             return ImageSize("png", *struct.unpack(">II", head[16:24]))

@@ -70,4 +70,4 @@ FLAGGED_SCHEMA: Final = pa.schema(
         (SUSPECTS_FIELD, pa.list_(pa.struct([("where", pa.string()), ("rules", _TEXT_LIST)]))),
     ]
 )
-"""Schema of judgements with injection flags; shards of an unfinished run have no flags."""
+"""Schema of exported judgements, with injection flags; shards written by workers have no flags."""

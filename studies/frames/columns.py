@@ -105,7 +105,7 @@ class JudgementColumns:
 
     @classmethod
     def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
-        """Read a study's rows from the blocks that the store yields."""
+        """Read a study's rows; the store yields them in blocks of consecutive rows."""
         self = cls.__new__(cls)
         self._prepare(no_pick)
         for block in blocks:

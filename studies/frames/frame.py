@@ -37,10 +37,10 @@ QUESTION_COLUMN: Final = "question"
 items share one, for example as turns of a conversation. Intervals then resample questions."""
 
 RIGHT_COLUMN: Final = "right"
-"""Column, for three options or more: 1 if the pick is one of the right answers, 0 if not, −1 if
-unknown."""
+"""Column: 1 if the pick is one of the right answers, 0 if not, −1 if unknown. The frame has this
+column only if a comparison has three options or more."""
 RIGHT_OPTIONS_COLUMN: Final = "right_options"
-"""Column, for three options or more: number of right answers among the options, −1 if unknown."""
+"""Column beside `right`: number of right answers among the options, −1 if unknown."""
 
 
 def frame_from_rows(
@@ -119,7 +119,7 @@ def _add_right(
     among the options; both are −1 where no right answer is known.
 
     Of three options or more, several can be equally good; `truth` is then a tie. `narrow[k]` has
-    the facts of the item with code k.
+    the facts (such as the preferences) of the item with code k.
     """
     comparisons = frame["comparison"].cat
     options = [tuple(str(name).split(SEP)) for name in comparisons.categories]
@@ -218,7 +218,7 @@ def _add_lengths(
     slots: _SlotTable,
 ) -> None:
     """Add the length in characters of each answer shown, -1 if unknown; no column is added if all
-    lengths are unknown. `narrow` has the facts of each item, by item code."""
+    lengths are unknown. `narrow[k]` has the facts (such as the lengths) of the item with code k."""
     lengths = np.full(
         (len(narrow), len(slots.known) + 1), -1, np.int32
     )  # the last column is for empty slots
@@ -263,7 +263,7 @@ def _truth_column(
     """Return the slot of the truly best answer for each row, or TIE, or NO_PICK if it is unknown.
 
     If the truth is the majority of people, the row of a person is compared with the majority of the
-    other people. `narrow[k]` has the facts of the item with code k.
+    other people. `narrow[k]` has the facts (such as the preferences) of the item with code k.
     """
     truth = np.full(len(item_codes), NO_PICK, np.int8)
     people = [_ItemPreferences(_parse_preferences(facts.get("human") or ())) for facts in narrow]

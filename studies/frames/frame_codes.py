@@ -33,7 +33,7 @@ class ColumnTexts(NamedTuple):
     groups: str
     """Values of GROUP_COLUMNS as JSON lists, separated by ROW_SEP."""
     seqs: str
-    """Sequence numbers (seq), separated by commas."""
+    """Sequence numbers (seq) of the judgements, separated by commas."""
     scores: str
     """JSON list with one element per row: a list of numbers, or null."""
     probabilities: str

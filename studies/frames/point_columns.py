@@ -32,7 +32,8 @@ LEVEL_SPREAD_PREFIX: Final = "expected_level_spread_"
 CRITERION_LABEL_PREFIX: Final = "gold_level_"
 """Prefix of the columns with the right levels in a rubric; `gold_level_0` is for the criterion that
 the request lists first. The right level is that of the label, else the mean of people's levels,
-else NaN. The frame has these columns only if a rubric has a label or a person filled one in."""
+else NaN (always NaN in the rows of people). The frame has these columns only if a rubric has a
+label or a person filled one in."""
 
 ScaleLookup = Callable[[str], Sequence[str]]
 """Function: name of a prompt -> its options, from the lowest to the highest; empty if unknown."""
@@ -74,8 +75,8 @@ def arrangement_of(labels: object) -> Arrangement:
 def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np.ndarray) -> None:
     """Add columns with the levels of a rubric and the expected scores of verdicts on one answer.
 
-    In the rows of such verdicts, `score_0` is the score of the whole answer. The columns of the
-    other slots are emptied, and all `p_…`: their numbers belong to criteria and options.
+    In the rows of verdicts on one answer, `score_0` is the score of the whole answer. The columns
+    `score_1`, … and all `p_…` are emptied there: their numbers belong to criteria and options.
     """
     single = (frame["options"] == 1).to_numpy()
     for prefix, first in (("score", 1), ("p", 0)):
@@ -206,7 +207,7 @@ def add_criterion_labels(
     frame: pd.DataFrame, labels: Sequence[Mapping[str, Mapping[str, float]]]
 ) -> None:
     """Add columns with the right level of each criterion of a rubric: its label, or people's mean
-    level.
+    level; NaN in the rows of people.
 
     `labels[k]` maps the contestants of the item with code k to criterion -> level. Nothing is added
     if no rubric has a label and no person filled one in.

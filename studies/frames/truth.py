@@ -34,7 +34,7 @@ def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinn
 
 def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> TrueWinner:
     """Return the option that beats each of the others. If there is none: None if the winner of any
-    pair is unknown; else the only option that no other beats; else "tie"."""
+    pair is unknown; else the option that no other beats, if there is only one; else "tie"."""
     if len(options) == 2:
         return better_answer(preferences, options[0], options[1])
     pairs = list(itertools.combinations(options, 2))

@@ -146,7 +146,8 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
 
 
 def _link_file(partial: Path, wanted: Path) -> bool:
-    """Give the finished file `partial` the name `wanted` in one step; False if it is taken."""
+    """Give the finished file `partial` the name `wanted` in one step; False if the name is
+    taken."""
     try:
         os.link(partial, wanted)
     except FileExistsError:

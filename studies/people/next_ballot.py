@@ -27,8 +27,8 @@ MIN_REPEAT_GAP: Final = 5
 """Minimum number of ballots between a comparison and its repeat, so that voters do not remember
 their vote."""
 OPEN_BALLOT_SECONDS: Final = 30 * 60.0
-"""Seconds for which an open ballot, since it was last shown, counts as a vote, so that others are
-given other comparisons."""
+"""Seconds, after it was last shown, during which an open ballot counts as a vote, so that other
+voters get other comparisons."""
 
 
 class VoterProgress(NamedTuple):

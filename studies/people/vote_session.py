@@ -113,8 +113,9 @@ class VoteSession:
     ) -> Ballot:
         """Store a new or changed vote; `criteria` are in the order of the verdict's rubric levels.
 
-        `stamp` is the value of `Ballot.done` (time of the vote or skip; 0 if open) that the page
-        received with the ballot. If the stored value differs, StaleBallot is raised.
+        `position` is the index of the ballot among this voter's ballots. `stamp` is the value of
+        `Ballot.done` (time of the vote or skip; 0 if open) that the page received with the ballot.
+        If the stored value differs, StaleBallot is raised.
         """
 
         def work(connection: sqlite3.Connection) -> Ballot:
@@ -198,11 +199,12 @@ class VoteSession:
         return next((ballot for ballot in mine if ballot.position == position), None)
 
     def previous_ballot(self, position: int) -> Ballot | None:
-        """Return the voter's ballot before `position`; None if there is no earlier ballot."""
+        """Return the ballot before the voter's ballot number `position`; None for the first."""
         return self._show_ballot(lambda place: place < position)
 
     def following_ballot(self, position: int) -> Ballot | None:
-        """Return the voter's next ballot after `position`; None if it is open or there is none.
+        """Return the ballot after the voter's ballot number `position`; None if there is none, or
+        if it is still open.
 
         If the result is None, the page shows the ballot that `next` returns.
         """
@@ -216,8 +218,8 @@ class VoteSession:
         return self._show_ballot(lambda place: place == mine[0].position)
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
-        """Return the voter's last ballot whose position `wanted` accepts, and store the present
-        time as the time when it was last shown."""
+        """Return the voter's last ballot whose number `wanted` accepts, and store the present time
+        as the time when it was last shown."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)

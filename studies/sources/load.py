@@ -217,8 +217,8 @@ def read_source(
 
 
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
-    """Join the files of a folder into one table; None if a format reads the folder itself, or if
-    it has no files that are joined."""
+    """Join the files of a folder into one table; None if the format reads whole folders itself, or
+    if no file has a format whose files are joined."""
     named = "" if spec.format == AUTO_FORMAT else spec.format
     if (named and named not in FOLDER_FORMATS) or (not named and matching_formats(None, path)):
         return None

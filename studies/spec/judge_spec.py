@@ -122,7 +122,7 @@ def dump_judge(judge: JudgeSpec) -> dict[str, Any]:
 
 
 def changed_fields(value: Any, default: Any, block: KeyBlock) -> dict[str, Any]:
-    """Return key -> value for values that differ from the default; nested blocks are left out."""
+    """Return key -> value for values that differ from the default; blocks of keys are left out."""
     pairs = ((key, getattr(value, key.attribute)) for key in block)
     return {
         key.name: to_yaml_value(mine)

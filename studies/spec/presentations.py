@@ -104,7 +104,8 @@ def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
 def arrangements(
     options: tuple[str, ...], orders: str, rng: random.Random
 ) -> list[tuple[str, ...]]:
-    """Return the orders in which the options are shown; `orders` is the setting of the study file.
+    """Return the orders in which the answers `options` are shown; `orders` is the setting of the
+    study file.
 
     `one`: a random order; `all`: all permutations; `rotations`: all rotations, given order last;
     `williams`: Latin squares in which each option directly follows each other option equally often.

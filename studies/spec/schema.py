@@ -41,7 +41,8 @@ MODEL_OF_SIMULATIONS: Final = "simulated"
 
 
 class Block(BaseModel):
-    """Pydantic base of the blocks of the study file; a key with the value null counts as absent."""
+    """Pydantic base of the blocks of a study file, such as `data`; a key with the value null counts
+    as absent."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     keys: ClassVar[Mapping[str, StudyKey]] = {}

@@ -83,7 +83,7 @@ class VotingRules:
     """Voting rules of a study, which are the same for all its voters."""
 
     mode: BallotMode | Literal[""] = ""
-    """Voting mode; empty for the mode that fits the study's protocol."""
+    """Voting mode; empty for the mode that fits the study."""
     choose: SelectionRule = "random"
     votes: int = 3
     """Target number of voters per comparison."""
@@ -120,7 +120,7 @@ class VotingRules:
 
 
 def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") -> list[Ballot]:
-    """Read all ballots of a study, or those of one `voter`, sorted by voter and position."""
+    """Read all ballots of a study, or those of one `voter`, sorted by voter and ballot number."""
     rows = connection.execute(
         f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={STUDY_ID} AND voter!=?2 "
         "AND (?3='' OR voter=?3) ORDER BY voter, position",
@@ -177,7 +177,7 @@ def count_non_random_votes(connection: sqlite3.Connection, study: str) -> tuple[
 
 
 def verification_stamp(connection: sqlite3.Connection, study: str) -> tuple[int, float]:
-    """Return the number of verifications made on the page and the time of the last verification."""
+    """Return the number of verifications made on the page, and the time of the last of them."""
     number, last = connection.execute(
         "SELECT count(*), COALESCE(max(done), 0) FROM ballots "
         f"WHERE study={STUDY_ID} AND mode='verify' AND answer IS NOT NULL AND state='voted'",

@@ -1,7 +1,8 @@
 """Reading a large study with two connections at once, both from one state of the store.
 
-SQLite runs a query without Python's global lock, so two queries use two processor cores. While the
-next blocks are read, the caller parses those already read.
+SQLite runs a query without Python's global lock, so two queries use two processor cores. A study's
+plan is read in blocks of consecutive asks; while the next blocks are read, the caller parses those
+already read.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 ROWS_PER_BLOCK: Final = 20_000
-"""Number of rows of a plan that are read together, limited to save memory."""
+"""Maximum number of rows of a plan that are read together (a block), to save memory."""
 CONNECTIONS: Final = 2
 MIN_PARALLEL_BLOCKS: Final = 4
-"""Minimum number of blocks that are read by several connections; opening them takes time."""
+"""Minimum number of blocks for which two connections are used; opening connections takes time."""
 ATTEMPTS: Final = 5
 """How often opening two connections to the same state is tried; a writer may commit in between."""
 OpenReader = Callable[[], sqlite3.Connection]
 Row = tuple[Any, ...]
 Block = Mapping[str, Any]
-"""Parameters of a query for one block: name of the study, first and last position."""
+"""SQL parameters for one block of a study's plan: name of the study, first and last row number."""
 
 
 def read_blocks(
@@ -35,8 +36,8 @@ def read_blocks(
     """Run `sql` for each block of a study's plan; yield the first row of each result, in plan
     order.
 
-    `sql` has the parameters `:study` and, for the positions of the block, `:first` and `:last`. All
-    blocks are read from one state of the store.
+    `sql` has the parameters `:study`, and `:first` and `:last` for the first and last row number of
+    the block in the plan. All blocks are read from one state of the store.
     """
     with _transaction(connection):
         blocks = plan_blocks(connection, study)
@@ -50,7 +51,7 @@ def read_blocks(
 
 
 def plan_blocks(connection: sqlite3.Connection, study: str) -> list[Block]:
-    """Return the blocks of a study's plan; each has ROWS_PER_BLOCK positions."""
+    """Return the blocks of a study's plan; each covers ROWS_PER_BLOCK consecutive row numbers."""
     blocks: list[Block] = []
     find = (  # positions have gaps: those of imported rows may begin at 2**40
         "SELECT min(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
@@ -106,8 +107,8 @@ def _data_version(connection: sqlite3.Connection) -> int:
 def _read_in_order(
     readers: list[sqlite3.Connection], sql: str, blocks: list[Block]
 ) -> Iterator[Row]:
-    """Read the blocks in threads, at most one more than there are readers at a time, to save
-    memory; yield the rows in the order of the blocks."""
+    """Read the blocks in threads, only a few at a time to save memory; yield the rows in the order
+    of the blocks."""
     free: SimpleQueue[sqlite3.Connection] = SimpleQueue()
     for reader in readers:
         free.put(reader)

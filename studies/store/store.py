@@ -84,7 +84,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return ""
 
     def salt_of(self, name: str) -> str:
-        """Return the salt that the keys of a study were made with."""
+        """Return the salt of a study: the text that was hashed into the keys of its asks."""
         return ""
 
     def folder_of(self, name: str) -> Path:

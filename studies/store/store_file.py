@@ -88,7 +88,7 @@ class StoreFile:
         return connection
 
     def read_blocks(self, name: str, sql: str) -> Iterator[tuple[Any, ...]]:
-        """Run a query for each block of a study's plan; see `parallel_reads.read_blocks`."""
+        """Run a query for each block (consecutive rows) of a study's plan; yield each first row."""
         try:
             yield from parallel_reads.read_blocks(
                 self.read_connection, self._open_reader, name, sql

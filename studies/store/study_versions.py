@@ -1,4 +1,4 @@
-"""Versions of studies, such that a run of one study does not change the versions of others.
+"""Versions of studies: a version changes only with the study's own plan and judgements.
 
 Counting five million rows takes seconds, and a judgement of any study increases the store's last
 sequence number (seq). Therefore only the judgements since the last check are read, and only those
@@ -22,8 +22,8 @@ class _VersionRecord(NamedTuple):
     last: int
     """Highest sequence number (seq) of the whole store at the last check."""
     own: int
-    """Sequence number (seq) in the study's version: that of the newest judgement found for the
-    study; until one is found, the store's highest at the first check after the last save."""
+    """Sequence number (seq) in the study's version. At the first check (in this process, or after a
+    save) the store's highest; later that of the study's newest judgement since then, if any."""
 
 
 class StudyVersions:

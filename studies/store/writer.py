@@ -46,7 +46,7 @@ class _WriteResult(NamedTuple):
 
 
 class StoreWriter:
-    """Runs all writes of a store in one thread, each batch in one transaction."""
+    """Runs all writes of a store in one thread, each batch of queued writes in one transaction."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
@@ -105,8 +105,8 @@ class StoreWriter:
         return batch, False
 
     def _commit(self, batch: list[_WriteJob]) -> list[_WriteResult]:
-        """Commit a batch in one transaction; if a write fails, commit each write separately. If the
-        database itself fails (such as a full disk), return its error for all writes."""
+        """Commit queued writes in one transaction; if a write fails, commit each write separately.
+        If the database itself fails (such as a full disk), return its error for all writes."""
         try:
             results = self._transaction(batch)
         except Exception as error:
@@ -141,7 +141,7 @@ class StoreWriter:
 
 
 def _deliver_results(batch: list[_WriteResult]) -> None:
-    """Deliver the results of a batch; wake each event loop once, as waking takes long."""
+    """Deliver the results of several writes; wake each event loop once, as waking takes long."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_WriteResult]] = {}
     for done in batch:
         if done.job.loop is None:

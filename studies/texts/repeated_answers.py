@@ -15,7 +15,7 @@ from typing import Final
 from studies.domain import QUESTION_META, REPEATED_META, Item
 
 MIN_QUESTIONS: Final = 3
-"""Minimum number of questions to which a contestant must give the same answer to be a suspect."""
+"""Minimum number of questions to which a contestant gives the same answer for it to be flagged."""
 MIN_LENGTH: Final = 20
 """Minimum characters of a repeated answer; "Yes" or "B" may be right for many questions."""
 

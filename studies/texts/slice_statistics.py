@@ -53,7 +53,7 @@ class SliceProfile:
     described: int
     """Number of items that have images and a description of them."""
     judged: int
-    """Number of items with preferences, by people or by design."""
+    """Number of items with a preference among their answers: a person's vote, or one by design."""
     suspects: tuple[InjectionSuspect, ...] = ()
     """Suspected prompt injections in the questions and in the selected contestants' answers."""
 

@@ -28,16 +28,16 @@ class Axis:
 
 
 TickSteps = Sequence[tuple[float, float]]
-"""Pairs (distance between ticks, widest axis for which it is used), from the smallest distance."""
+"""Pairs (distance between ticks, length of the longest axis that uses it), smallest first."""
 
 
 def round_steps(*distances: float) -> TickSteps:
-    """TickSteps in which a distance is used for axes of up to five times that distance."""
+    """Distances between ticks, each used for axes up to five times as long as the distance."""
     return [(distance, 5 * distance) for distance in distances]
 
 
 def steps_from(least: float) -> TickSteps:
-    """TickSteps with the distances 1, 2, 5, 10, 20, … times `least`."""
+    """Distances between ticks: 1, 2, 5, 10, 20, … times `least` (see `round_steps`)."""
     return round_steps(*(least * first * 10**power for power in range(7) for first in (1, 2, 5)))
 
 

@@ -53,7 +53,8 @@ class FirstVisitRow:
 
 @dataclass(frozen=True, slots=True)
 class FlipRow:
-    """Number of one judge's flips toward the first position, and toward the second."""
+    """One judge's flips: `first` of them toward the first position (picked more often than the
+    second over both orders), `second` toward the second."""
 
     judge: str
     first: int

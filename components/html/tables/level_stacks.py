@@ -1,5 +1,5 @@
-"""Stacked bars of Creation-MMBench's five verdict levels, centred on the tie, with Reward, win rate
-and Visual Factuality Score."""
+"""Stacked bars of Creation-MMBench's five verdict levels, centred on the tie, with Reward (mean
+level, −100 to 100), win rate and Visual Factuality Score."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ class Agreement:
 
     @cached_property
     def merged_orders(self) -> pd.DataFrame:
-        """Both orders of each pair merged to one verdict: a win in both orders is a win, else a
-        tie. Only pairs judged in both orders are included."""
+        """One verdict per pair, merged from its two orders: an answer wins if it wins in both
+        orders; otherwise it is a tie. Only pairs judged in both orders are included."""
         return merge_both_orders(self.raters.machines)
 
     @cached_property
@@ -227,8 +227,9 @@ class Agreement:
 
     @cached_property
     def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
-        """Name of the reference (people, else known answers; "" without either), and (judge,
-        category) -> share of verdicts equal to the reference; "All" pools all categories."""
+        """What the verdicts are compared with: "people"; without votes "known answers" (better by
+        design); without either "". And (judge, category) -> share of verdicts equal to it; the
+        category "All" pools all categories."""
         if self.raters.has_people:
             return PEOPLE, self._categories(people_agreement_measure().by_cell, self.raters.frame)
         if self.raters.truth == "design":

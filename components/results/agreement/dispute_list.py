@@ -31,7 +31,8 @@ KIND_TITLES: Final = {
 
 
 def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
-    """Subtitle and HTML list of the MAX_DISPUTES most informative disputed cases of one kind."""
+    """Subtitle and HTML list of disputed cases of one `kind`, such as judges against people: the
+    MAX_DISPUTES most informative ones."""
     found = list_disputes(data.raters, kind)
     total = len({(one.item, one.names) for one in found})
     if not found:

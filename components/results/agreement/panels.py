@@ -128,7 +128,7 @@ def rater_noun(data: Agreement) -> str:
 
 def show_kpis(data: Agreement) -> Markup:
     """HTML row of key figures: agreement with people, among people and among judges; effect of
-    merging both orders; number of pairs with one vote."""
+    merging both orders; number of pairs with only one vote."""
     if not data.judges:
         return EMPTY
     people, judges = _people_kpis(data), _judge_kpis(data)
@@ -169,7 +169,7 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
 
 
 def _known_answers_kpi(data: Agreement) -> list[Kpi]:
-    """Key figure of the highest accuracy on known answers; empty if no answers are known."""
+    """Key figure of the highest accuracy of a judge; empty unless better answers are known."""
     against, cells = data.by_category
     right = {name: cells[name, "All"] for name in data.judges if (name, "All") in cells}
     known = {name: e for name, e in right.items() if e.value is not None}
@@ -200,8 +200,8 @@ def _judge_kpis(data: Agreement) -> list[Kpi]:
 
 
 def show_matrix(data: Agreement, kind: str) -> Markup:
-    """HTML matrix of agreement between raters; a click on a cell opens the comparisons on which the
-    two raters disagree."""
+    """HTML matrix of agreement between raters, by the coefficient `kind` (a key of COEFFICIENTS). A
+    click on a value opens the comparisons on which the two raters disagree."""
     field, scale, _ = COEFFICIENTS[kind]
     names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
     if len(names) < 2:
@@ -224,7 +224,7 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
 
 
 def show_categories(data: Agreement) -> Markup:
-    """HTML matrix of agreement with people (or with known answers) by category."""
+    """HTML matrix of agreement with people (or with known better answers) by category."""
     against, cells = data.by_category
     if not against:
         return empty_state(NO_VOTES, HOW_TO_VOTE)

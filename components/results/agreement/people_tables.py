@@ -240,7 +240,7 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
 
 
 def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
-    """Sentence on the prompt that best replaces a person, with all its judges pooled; "" unless
+    """Sentence on the prompt whose judges, pooled to one rater, best replace a person; "" unless
     several prompts can be compared."""
     known = [one for one in prompts if one.advantage.value is not None]
     if len(known) < 2:

@@ -152,8 +152,8 @@ def draw_corrected(filtered_study: FilteredStudy) -> Markup | None:
 
 
 def draw_disputes(filtered_study: FilteredStudy, apart: str) -> Drawn:
-    """Draw the list of disputes of the kind `apart`. If that is the default kind but needs votes,
-    and the study has none, draw the first kind that the study can have."""
+    """Draw the list of disputes of the kind `apart`. If that is the default (judges against people)
+    and the study has no votes, draw the first kind that the study can have."""
     data = load_agreement(filtered_study)
     known = dispute_kinds(data.raters)
     title = (

@@ -36,7 +36,8 @@ class MatrixMeasure:
     subtitle: str
     of: Literal["pairs", "options", "both"] = "both"
     verdicts: bool = False
-    """Whether n counts verdicts; cells with fewer than 4 × options verdicts are then hatched."""
+    """Whether the n of an estimate counts verdicts. If so, matrix cells with n below 4 × (number of
+    options) are hatched."""
 
 
 MEASURES: Final = {
@@ -147,8 +148,9 @@ def bias_matrix_html(
 
 @dataclass(frozen=True)
 class _MatrixLayout:
-    """Rows and columns of the matrix, and the key of each cell's counts: (judge, prompt, category),
-    or (judge, prompt) if the columns are prompts; without the last part in the column "All"."""
+    """Rows and columns of the matrix, and the key of each cell's counts. Columns by category: key
+    (judge, prompt, category); by prompt: (judge, prompt). The column "All" has (judge, prompt) in
+    the first case, (judge) in the second."""
 
     bias: Bias
     rows: list[str]
@@ -263,7 +265,8 @@ def _hover_lines(
 
 def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
     """Text on where the output of `python -m metrics --json` has a cell's number: its path and, for
-    a category, the option `--by` that adds it; "" for a cell that pools prompts."""
+    a category, the option `--by` that makes the output contain categories; "" for a cell that pools
+    prompts."""
     cell = grid.selections.get(place, {})
     judge, prompt, category = (cell.get(name, "") for name in CELL_COLUMNS)
     if not judge or not prompt:

@@ -40,7 +40,7 @@ ERROR_SHARES: Final = {
 }
 """(whether the filter selects a category, whether it selects models) -> part of the error rate of
 5 % that is spent on tests under such filters. The parts add up to 1: of studies without a position
-preference, at most 5 % show one under any filter that a reader may try."""
+preference, at most 5 % have a significant one under any of the filters that a reader may try."""
 
 
 def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
@@ -182,12 +182,14 @@ class Bias:
 
     @cached_property
     def names(self) -> dict[CellKey, str]:
-        """Shortest unambiguous name of each (judge, prompt), the most consistent first."""
+        """Shortest unambiguous name of each (judge, prompt), sorted as by `sort_rows`: for pairs,
+        the most consistent first."""
         return short_names(self.sort_rows(self.each))
 
     def sort_rows(self, each: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
-        """Keys of the values of `each` (a method such as `by_judge`), the most consistent first;
-        for N > 2 options, the highest Grade Score first."""
+        """Cells (judge, or judge and prompt) sorted by consistency, highest first. More than two
+        options: by Grade Score (harmonic mean of position entropy and share of the most chosen
+        answer). `each` returns a measure for every cell, such as `by_judge`."""
         values = each("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
         return sorted(each("unusable"), key=lambda cell: -known.get(cell, -1.0))

@@ -28,7 +28,7 @@ from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 
 FULL_COLOUR_BANDS: Final = 10
-"""Value of 1 − entropy, in widths of the chance band, from which the colour is strongest."""
+"""The colour is strongest if 1 − entropy is at least this many widths of the chance band."""
 ENTROPY_BAND_SUBTITLE: Final = (
     "entropy of the chosen position, 1 = all positions equally often; coloured if it lies below "
     f"the range expected by chance; 95{NARROW_SPACE}% CI"

@@ -17,8 +17,8 @@ from metrics.position.order_tests import item_sign_test
 from studies.domain import Estimate
 
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""A preference is reported if its p-value, adjusted for everything that a reader can select, is
-below this level."""
+"""A preference is reported if its p-value is below this level. The p-value is adjusted for all
+judges, prompts, categories and models that a reader can select."""
 ONE_WAY_SHARE: Final = 0.75
 """A judge is said to decide by position if this share of its flips, or more, goes one way."""
 MOST: Final = 0.5
@@ -49,7 +49,7 @@ class FlipLean:
     noise: float | None = None
     """Noise floor: share of verdicts that change on a repeat in the same order; None if unknown."""
     order_effect: Estimate | None = None
-    """Disagreement between orders minus disagreement of repeats; None without repeats."""
+    """Disagreement between orders minus that of repeats in the same order; None without repeats."""
     lean: Estimate | None = None
     """Share of pairs that flip toward the second position minus share toward the first (recency −
     primacy), with its interval."""
@@ -135,9 +135,9 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
 
 
 def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """p-value of each (judge, prompt), adjusted for all judges and prompts and, if the filter
-    selects a category, for all categories; `worst`: computed as if all missing pairs contradicted
-    the preference."""
+    """p-value of the sign test of each (judge, prompt), adjusted for all judges and prompts and, if
+    the filter selects a category, for all categories. `worst`: as if all pairs with a missing
+    verdict had flipped against the preference."""
     category = bias.filter.category
     if category != ALL_CHOICE:
         found = _category_p_values(bias, worst)
@@ -149,8 +149,9 @@ def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
 
 
 def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """p-value of each (judge, prompt, category), adjusted over all such cells with enough items;
-    `worst`: computed as if all missing pairs contradicted the preference."""
+    """p-value of the sign test of each (judge, prompt, category) with enough items, adjusted for
+    all of these. `worst`: as if all pairs with a missing verdict had flipped against the
+    preference."""
     return bias.counts.memoise(
         ("category p", worst), lambda: _compute_category_p_values(bias, worst)
     )
@@ -174,8 +175,8 @@ def _adjust_leans(
     worst: bool,
 ) -> dict[CellKey, float]:
     """Cell -> p-value of the sign test, Holm-adjusted for all cells and all sets of models that a
-    filter could select, and divided by the part of the 5 % error rate spent on such tests;
-    `worst`: computed as if all missing pairs contradicted the preference."""
+    filter could select, and divided by the part of the 5 % error rate spent on such tests. `worst`:
+    as if all pairs with a missing verdict had flipped against the preference."""
     tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
@@ -186,8 +187,8 @@ def _adjust_leans(
 
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
-    """Categories in which this judge and prompt significantly prefer a position, even if they
-    prefer none overall; opposite preferences in two categories cancel."""
+    """Categories in which this judge and prompt significantly prefer a position. They may prefer
+    none overall, because opposite preferences in two categories cancel."""
     if len(bias.categories) < 2:
         return ()
     fairness, adjusted = bias.fairness, _category_p_values(bias, worst=True)

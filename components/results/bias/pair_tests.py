@@ -58,7 +58,8 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
 
 
 def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
-    """Rows in the order of all panels: the most consistent judge and prompt first."""
+    """Rows in the order of all panels: the highest Grade Score first (harmonic mean of position
+    entropy and share of the most chosen answer)."""
     place = {row: number for number, row in enumerate(bias.names)}
     return sorted(rows, key=lambda row: place.get((row.judge, row.prompt), len(place)))
 

@@ -31,8 +31,8 @@ _REPEATED: Final = "of comparisons repeated in the same order; "
 
 
 def slot_figure(bias: Bias) -> Figure | None:
-    """Histogram of the positions chosen, one row per judge and prompt (see MAX_SLOT_ROWS); for
-    pairs, with a column for ties."""
+    """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
+    ties. With more than two options and more than MAX_SLOT_ROWS rows, one row per judge."""
     if not bias.calls:
         return None
     names: dict[CellKey, str]
@@ -84,7 +84,7 @@ def default_kpis_html(
 ) -> Markup:
     """HTML row of default key figures: consistency, first-position share, changes on a repeat,
     accuracy, unusable replies. `failures` and `planned` replace the numbers of unusable replies and
-    of calls in `bias`; `right`: label of the accuracy."""
+    of calls in `bias`; `right`: name shown for the accuracy."""
     if not bias.calls:
         return EMPTY
     kpis = [
@@ -109,8 +109,9 @@ def default_kpis_html(
 
 
 def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
-    """HTML row of key figures of the bias view. For pairs: consistency, largest net flip rate, …;
-    for N options: highest Grade Score, consistency, most chosen position, …"""
+    """HTML row of key figures of the bias view. Pairs: consistency, largest net flip rate (flips
+    toward the first position minus toward the second), … N options: highest Grade Score (entropy
+    and share of the most chosen answer, combined), consistency, most chosen position, …"""
     if not bias.calls:
         return EMPTY
     return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))

@@ -21,8 +21,8 @@ from components.results.bias.flip_leans import ONE_WAY_SHARE, FlipLean, LeaningC
 from metrics.agreement.pairwise_agreement import PEOPLE
 
 EVEN_ENTROPY: Final = 0.9
-"""Position entropy from which the positions count as chosen about equally often, although a judge
-may prefer the first in one category and the second in another."""
+"""Position entropy from which both positions count as chosen about equally often. A sentence warns
+if this hides opposite preferences in different categories."""
 PREFERENCE_RULE: Final = (
     "“Prefers”: a sign test on the flips, with items as units, has p < .05. Holm's adjustment is "
     "over all rows of the study, also those that the filter hides. The test must also be "
@@ -72,7 +72,7 @@ def flip_sentence(row: FlipLean) -> str:
 
 
 def _missing_sentence(row: FlipLean) -> str:
-    """Sentence on a preference whose direction could reverse if the missing verdicts were known."""
+    """Sentence on a preference that is significant only if missing verdicts are ignored."""
     return (
         f"More pairs flip **toward the answer shown {row.toward}**, but the "
         f"{count(row.missing, 'pair')} without verdicts in both orders could reverse the "
@@ -231,8 +231,8 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
 
 
 def _category_lead(row: FlipLean) -> str:
-    """Sentence on the flips of a single judge, for below the headline; "" if it significantly
-    prefers no position, neither overall nor in a category."""
+    """Sentence below the headline, on the flips of the only judge; "" if this judge has no
+    significant preference for a position, neither overall nor in a category."""
     return (
         flip_sentence(row).replace("**", "") if row.leaning_categories or row.is_significant else ""
     )

@@ -117,9 +117,8 @@ class CardMeasures:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """Effect of the first position for pairs, of the most preferred position for N options:
-        (effect in logits, share that it would win among equally good answers, p-value, its name).
-        """
+        """Effect of a position (for pairs: the first; for N options: the one preferred most): in
+        logits, as the share it would win among equally good answers, p-value, position's name."""
         if self.pairs:
             gamma = self.position.gamma.get(
                 self.rater, unknown_estimate("no usable verdict", "logit")

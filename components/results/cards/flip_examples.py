@@ -53,8 +53,9 @@ def _no_flips_text(card: ReportCard) -> str:
 
 
 def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
-    """Choose MAX_EXAMPLES flips of different items, if possible of different categories. Flips with
-    the largest difference between verdicts for the first and for the second position come first."""
+    """Choose MAX_EXAMPLES flips of different items, if possible of different categories;
+    preferably those in which the numbers of verdicts for the first and the second position differ
+    most."""
     flipped = np.flatnonzero(index.flipped)
     ranked = flipped[np.argsort(-np.abs(index.lean[flipped]), kind="stable")]
     firsts = index.frame.iloc[index.first[ranked]]

@@ -33,8 +33,8 @@ from metrics.labels.true_pass_rate import refusal_reason
 from studies.domain import Estimate
 
 MIN_ORDER_EFFECT: Final = 0.1
-"""Share of verdicts that change with the order, above which the card may advise against using one
-order only."""
+"""Share of verdicts that change with the order of options or criteria, above which the card may
+advise against using one order only."""
 MANY_UNUSABLE: Final = 0.2
 FEW_LABELS: Final = 30
 MIN_SHIFT: Final = 0.1
@@ -173,8 +173,8 @@ class PointCard:
 
     @property
     def _order_matters(self) -> bool:
-        """Whether the interval of the share of verdicts changed by the order lies above
-        MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
+        """Whether the interval of the share of verdicts changed by the order of options or criteria
+        lies above MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
         for found in (self.order, self._criteria_effect):
             if found is None or found.changed.low is None:
                 continue

@@ -120,8 +120,8 @@ class ReportCard(CardMeasures):
 
     def _position_preference(self) -> tuple[float | None, float | None]:
         """p-value of the test that no position is preferred, the same as in the view Position bias;
-        and share of the preferred position: among the flips for pairs, among choices between
-        equally good answers for N options."""
+        and share of the preferred position. For pairs, this is its share of the flips; for N
+        options, its share of choices among equally good answers."""
         cell = (self.judge, self.prompt)
         if not self.pairs:
             found = option_p_values(self._bias, load_option_rows(self.raters.filtered_study))

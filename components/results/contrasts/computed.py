@@ -110,9 +110,9 @@ class PairedSides:
         return rival_sides(self.filtered_study, self.left, self.right)
 
     def _selection_quantile(self, compared: Sequence[ComparedMeasure]) -> float:
-        """Minimum of the critical value of the intervals: 95 % quantile of the largest |z| over all
-        pairs of `rivals`, because the two sides may have been chosen for their difference. 0 (no
-        minimum) if there are only two rivals."""
+        """Smallest critical value that the intervals may use: 95 % quantile of the largest |z| over
+        all pairs of `rivals`, because the two sides may have been chosen for their difference. 0 if
+        there are only two rivals, and so nothing was chosen."""
         if len(self.rivals) < 3 or not compared:
             return 0.0
         frame = stack_rivals(self.filtered_study, self.rivals)

@@ -37,7 +37,7 @@ class ItemDifference:
 
     @property
     def whole(self) -> bool:
-        """Whether both sums are whole numbers with the same n, so that counts can be shown."""
+        """Whether both sums are whole and of equally many values, so that counts can be shown."""
         counts = self.left % 1 == 0 and self.right % 1 == 0
         return counts and self.left_n == self.right_n
 
@@ -120,8 +120,8 @@ def _item_row(
 
 
 def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> Markup:
-    """HTML histogram of the differences per item: in counts if all items have the same small n,
-    else in percentage points."""
+    """HTML histogram of the differences per item: in counts if every item has the same small number
+    of values on both sides, else in percentage points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
     each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:

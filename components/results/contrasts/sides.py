@@ -117,7 +117,7 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
 
 
 def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """People's votes that pass the filters of category, models and suspects."""
+    """People's votes that pass the filters of category, models and injection suspects."""
     rows = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
         filtered.unfiltered_frame
     )
@@ -148,7 +148,8 @@ def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
 
 def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
     """Rows of both sides and people's votes, with a column `side` ("left", "right" or "people"). A
-    judgement of both sides occurs twice; the prompt "side/prompt" keeps the two copies apart."""
+    judgement that belongs to both sides occurs twice; the two rows have different prompts, named
+    "side/prompt"."""
     parts = {LEFT: rows_of_side(filtered, left), RIGHT: rows_of_side(filtered, right)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))

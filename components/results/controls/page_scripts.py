@@ -10,7 +10,7 @@ from components.results.controls.results_parts_tab import ResultsTab
 
 def single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
     """JavaScript for a change of one control: run `script`, which needs the values of all controls,
-    with the new value of this control and the values of the others that the page has stored."""
+    with the new value of this control and the stored values of the others."""
     place = tab.inputs.index(control)
     values = "evenhand.held"
     return f"value => {values} && void ({script})(...{values}.with({place}, value))"

@@ -107,7 +107,8 @@ def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_size(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: size of the change of a win rate by suspects; a rise is above an equal fall."""
+    """Sort key: change of a win rate by suspects, in absolute value; a rise sorts above an equal
+    fall."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 

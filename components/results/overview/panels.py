@@ -78,7 +78,7 @@ def _more(hidden: int) -> Markup:
 
 def swap_chart(bias: Bias, menu: JudgeMenu = escape, *, legend_only: bool = False) -> Markup:
     """HTML bars of flips toward the first and toward the second position, by judge and prompt;
-    `legend_only` leaves out the line of text above the bars."""
+    with `legend_only`, only the legend stands above the bars, without the line of text."""
     rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
     if not rows:
         return EMPTY

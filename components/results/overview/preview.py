@@ -10,7 +10,7 @@ from components.results.overview.tab import NAME
 
 CARDS: Final = ("bias", "ranking", "people")
 ADDRESS_NAMES: Final = frozenset(("study", "tab", "view", "__theme"))
-"""Query parameters of an address that opens the Overview without filters."""
+"""The only query parameters that the address of an Overview without filters may have."""
 
 
 def opens_overview(address: Mapping[str, str]) -> bool:

@@ -114,8 +114,8 @@ def _precision(bias: Bias) -> str:
 
 
 def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
-    """Rows of the panel "Next steps": read the flips, compare remedies or ask people, ask more
-    questions, share; only steps that the stored verdicts allow."""
+    """Rows of the panel "Next steps", as far as they apply: read the flips; compare remedies or, if
+    no better answer is known, ask people; ask more questions; share."""
     flips = sum(row.flips for row in _compared(bias))
     steps = []
     if flips:

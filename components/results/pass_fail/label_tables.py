@@ -40,8 +40,8 @@ def confusion_table(view: FilteredStudy) -> PaperTable | None:
 
 
 def pass_rates_table(view: FilteredStudy) -> PaperTable | None:
-    """Table of sensitivity, specificity, J, κ, and observed and true pass rate, one row for each
-    judge and prompt."""
+    """Table of sensitivity, specificity, Youden's J, κ, and observed and true pass rate, one row
+    for each judge and prompt."""
     if view.machines.empty or view.has_only_people:
         return None
     names = row_names(view.machines)

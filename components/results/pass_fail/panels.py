@@ -198,7 +198,8 @@ def rates_table(view: PassFailView) -> Markup:
 
 def _reliability_table(view: PassFailView) -> Markup:
     """HTML table with one row per probability of a pass that the judge gave: share of good answers
-    among these answers. Empty if there is a single probability, or only 0 and 1."""
+    among the answers with this probability. Empty if the judge gave only one probability, or only
+    0 and 1."""
     points = view.reliability.get(view.cell or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same
@@ -230,7 +231,7 @@ def _rate_row(
 
 
 def judges_table(view: PassFailView) -> Markup:
-    """HTML table of the pass/fail rates of all judges and prompts; empty if there is only one."""
+    """HTML table of pass/fail rates by judge and prompt; empty if there would be only one row."""
     if len(view.results) < 2:
         return EMPTY
     heads = [

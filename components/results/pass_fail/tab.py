@@ -71,7 +71,7 @@ def draw_rates(filtered: FilteredStudy) -> Drawn:
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """Draw the table of all judges; None if there is only one."""
+    """Draw the table of rates by judge and prompt; None if there would be only one row."""
     view = load_pass_fail(filtered)
     several = view.shown is not None and len(view.results) > 1
     return panels.judges_table(view) if several else None

@@ -136,9 +136,9 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Names of studies of the same data that differ from this one in the unrelated option (absent,
-    added, or in place of an answer) or in what judges see (images or descriptions). Studies with an
-    added option come last: with another number of options, Grade Scores are not comparable."""
+    """Names of the studies of the same data that this one can be shown beside. They differ from it
+    in what judges see (images or descriptions), or in the unrelated option, an answer to another
+    item: absent, added, or in place of an answer. Those with an added option come last."""
     mine = filtered.study
     found = []
     for line in filtered.store.studies():

@@ -219,8 +219,8 @@ def _win_rate_estimate(rate: float, readable: int) -> Estimate:
 
 
 def reproduction_error() -> tuple[float, float]:
-    """Largest difference between the printed values of Table 5 and the values computed from its
-    printed counts: for Reward, and for win rate."""
+    """Largest difference between values printed in Creation-MMBench's Table 5 and values computed
+    from its printed counts: for Reward, and for win rate."""
     rows = creation_levels()
     return (
         max(abs((row.reward.value or 0.0) - row.printed_reward) for row in rows),
@@ -293,8 +293,9 @@ def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
 
 
 def count_images_unhelpful() -> tuple[int, int]:
-    """In Table 7, number of values (MAE or Consistency of a judge, in one or both orders, over all
-    models) that are no better with images than with descriptions; and number of all such values."""
+    """Compare judges with images and with descriptions in Creation-MMBench's Table 7, over all
+    models: MAE and Consistency of each judge, in one order and in both. Return the number of values
+    that are no better with images, and the number of values compared."""
     overall = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()

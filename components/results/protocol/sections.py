@@ -39,8 +39,8 @@ _PROTOCOL_SECTIONS: Final = {
     "factuality": (FACTUALITY_SECTION,),
     "single": (RATINGS_SECTION,),
 }
-"""Protocol of a prompt -> its panels. They are added to the panels of the study's preset, unless
-the preset has one of them."""
+"""Protocol of a prompt -> its panels. They are added to the panels of the study's preset; none is
+added if the preset already has one of them."""
 
 
 def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:

@@ -36,9 +36,9 @@ class Ranking:
     pairs: pd.DataFrame | None = None
     """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
-    """Like `board`, but from the verdicts in the first order of each pair alone."""
+    """Like `board`, but only from verdicts in the order that the plan lists first for a pair."""
     second_order: Leaderboard | None = None
-    """Like `board`, but from the verdicts in the second order of each pair alone."""
+    """Like `board`, but only from verdicts in the other order of a pair."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
     has_unusable_pairs: bool = False

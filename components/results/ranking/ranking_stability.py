@@ -108,9 +108,9 @@ def _changed_places(
     changed: Sequence[tuple[str, str]],
     significant: bool,
 ) -> RankingStability:
-    """The result if models change places, but none of these changes is significant in both orders.
+    """The result if models change places, but no two of them differ significantly in both orders.
     `here`, `there`: models by rank in the first and second order; `changed`: pairs of models that
-    change places; `significant`: whether one of these differs significantly in one order."""
+    change places; `significant`: whether a pair of these differs significantly in one order."""
     kept = [str(place + 1) for place in range(len(here)) if here[place] == there[place]]
     answer: Answer = "In part" if kept else "Not known"
     if len(changed) == 1:

@@ -62,7 +62,8 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
 
 def recommendation_panel(view: RemedyView) -> Markup:
     """HTML of the recommendation: gain of the recommended rule and of the next more expensive rule
-    on held-out items, agreement of one call, and buttons that apply the rules to the study."""
+    on held-out items, agreement of the rule "one call", and buttons that apply the first two rules
+    to the study."""
     advice = view.advice
     if advice is None or advice.chosen is None:
         return EMPTY

@@ -87,8 +87,8 @@ class RemedyView:
 
     @cached_property
     def next_price(self) -> PriceGain | None:
-        """The cheapest rule with more calls than the recommended rule that gains over 0.5
-        points more on held-out items; None if there is no such rule."""
+        """The cheapest rule that needs more calls than the recommended rule and, on held-out items,
+        exceeds its gain by over 0.5 points; None if there is no such rule."""
         chosen = self.advice.chosen if self.advice else None
         if chosen is None or self.advice is None:
             return None
@@ -206,8 +206,8 @@ class RemedyView:
 
     def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
         """Pareto frontier, cheapest rule first: the rules whose agreement is higher than that of
-        every rule that costs the same or less. Rules on fewer comparisons, or with people's votes,
-        are left out."""
+        every other rule that costs the same or less. Rules on fewer comparisons and rules with
+        people's votes are left out."""
         lines = [line for line in self.table if line.complete and not line.rule.votes]
         best: list[RuleEstimate] = []
         for line in sorted(lines, key=lambda one: (self.cost(one, by_dollars), -_agreement(one))):

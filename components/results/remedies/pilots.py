@@ -112,7 +112,7 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
 
 
 def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator[Pilot]:
-    """Pilots, one per additional prompt, that compare it with the prompt shown in the view."""
+    """Pilots that compare the study's prompt with another prompt, such as one with examples."""
     length = _reference_length(view)
     describing = replace(judge, read="text", max_tokens=max(judge.max_tokens, DESCRIPTION_LIMIT))
     for kind, prompt, title, detail, spec, extra in (
@@ -137,8 +137,8 @@ def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator
 
 
 def _reference_length(view: RemedyView) -> float:
-    """Mean length of the reference answers in characters; 0 if an item has no reference, or if the
-    reference is one of the compared answers."""
+    """Mean length, in characters, of the reference answers that come with the items; 0 if an item
+    has none, or if the reference answer is itself one of the compared answers."""
     if REFERENCE in _one_pair(view):
         return 0.0
     facts = view.filtered.store.item_facts(view.filtered.name).values()

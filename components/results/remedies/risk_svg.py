@@ -94,7 +94,7 @@ def _free_text_place(
     text: str, mark: Point, taken: list[Box], canvas: Canvas
 ) -> tuple[float, float] | None:
     """Find a place near a mark where a text covers no box in `taken`, and add the text's box to
-    `taken`. Return (left end, baseline); None if there is no room."""
+    `taken`. Return (x of its left end, y of its base line); None if there is no room."""
     px, py = mark
     width = CHARACTER_WIDTH * len(text)
     for rise in (18, -12, 34, -28, 50, -44, 66, -60):

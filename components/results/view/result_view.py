@@ -24,7 +24,7 @@ from components.results.view.paper_table import PaperTable
 
 @dataclass(frozen=True)
 class ControlState:
-    """Value, choices and visibility of a control; None: choices or visibility do not change."""
+    """Value, choices and visibility of a control; choices or visibility None: unchanged."""
 
     value: Any
     choices: Sequence[Any] | None = None
@@ -164,8 +164,8 @@ class Panel:
         return [*frame, *heading, *(body.name for body in self.bodies)]
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw the panel; return output name -> content. For a panel that can be hidden, the output
-        `frame_name` is its visibility: the only output if it is hidden."""
+        """Draw the panel; return output name -> content. A panel that can be hidden also has the
+        output `frame_name`: True, or False if it is hidden; then it has no other output."""
         drawn = self.draw(filtered, **{name: controls[name] for name in self.parameters})
         if drawn is None and self.visibility != "always":
             return {self.frame_name: False}

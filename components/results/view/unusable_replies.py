@@ -25,7 +25,7 @@ NO_USABLE_VERDICT: Final = "No reply contains a usable verdict."
 NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset counts them as ties."
 EXPLANATION_TITLE: Final = "Why there is no verdict"
 PROMPT_ON_STUDY: Final = '#eh-judges [data-do*="show prompt"]'
-"""CSS selector of the prompt's buttons on the Study tab."""
+"""CSS selector of the buttons on the Study tab that show a prompt."""
 
 
 class NextStep(NamedTuple):
@@ -122,8 +122,9 @@ def _shorten(text: str) -> str:
 def repair_steps(
     filtered: FilteredStudy, unusable: UnusableReplies, *, on_run: bool, may_run: bool = True
 ) -> list[NextStep]:
-    """Actions for unusable replies: read them; if calls can be made again, change the prompt or ask
-    again. The last button presses Retry on the Run tab (`on_run`), or opens this tab."""
+    """Actions for unusable replies: read them; if calls can be made again, also change the prompt,
+    and ask again. The button "ask again" presses Retry if the page shows the Run tab (`on_run`);
+    otherwise it opens the Run tab."""
     number = count(unusable.total)
     read = NextStep(
         "Read the replies",

@@ -54,7 +54,8 @@ NO_VOTES_HTML: Final = empty_state(
 
 
 def study_win_rates(filtered_study: FilteredStudy) -> dict[str, Estimate]:
-    """Win rate of each model under the counting rule of the study or filter, highest first."""
+    """Win rate of each model, highest first, under the counting rule (how the two orders of a pair
+    are combined) of the study or filter."""
     return {who: rate for who, rate in win_rate(filtered_study.outcomes).items() if rate.n}
 
 

@@ -87,7 +87,8 @@ def show_precision(filtered_study: FilteredStudy) -> Markup:
 
 
 def show_jury(filtered_study: FilteredStudy) -> Markup:
-    """HTML table of win rates by strict majority of judges, with coverage and effective votes."""
+    """HTML table of win rates by strict majority of judges, with the share of cases that have such
+    a majority, and the effective votes."""
     got = _decide_jury(filtered_study)
     if got is None:
         return EMPTY

@@ -26,9 +26,9 @@ MIN_ITEMS: Final = 5
 
 
 def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
-    """Categories in which the model `best` leads significantly, and the other categories. It leads
-    significantly if its whole interval is above those of all other models; the intervals are
-    adjusted for the number of categories."""
+    """Categories in which the model `best` leads significantly, and those in which it does not;
+    categories with too few items are in neither list. It leads significantly if its interval is
+    above those of all other models. Intervals are adjusted for the number of categories."""
     cells = win_rates_by_cell(filtered_study.outcomes, ["category"])
     ahead: list[str] = []
     behind: list[str] = []

@@ -50,7 +50,7 @@ class FormState:
     panel: str = ""
     """Name of the open drawer: "judge" or "prompts"; empty if none is open."""
     kind: str = ""
-    """Kind of data source selected in the form, before a source of this kind is chosen."""
+    """Kind of data source (such as "hub") selected in the form, before a source is chosen."""
     item: int = 0
     prompt: str = ""
     """Prompt in the drawer, by its name in study files; empty: the first prompt of the study."""

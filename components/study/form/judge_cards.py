@@ -97,7 +97,7 @@ def provider_title(judge: Mapping[str, Any]) -> str:
 
 
 def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
-    """HTML line on a judge: model, or kind of judge without a model; main settings, key, price."""
+    """HTML line on a judge: its model, "embedded" or "simulated"; main settings, key, price."""
     kind = judge_kind(judge)
     if kind == EMBEDDED:
         read = "reply text" if judge.get(JUDGE.read.name) == "text" else "label probabilities"

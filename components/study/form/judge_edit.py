@@ -25,8 +25,8 @@ _NAME, _MODEL = JUDGE.name.name, JUDGE.model.name
 
 
 def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") -> dict[str, Any]:
-    """Settings of a new judge from the template of its kind; its name is that of its model unless
-    `name` is given."""
+    """Default settings of a new judge of a kind (endpoint, embedded, simulated); it is named after
+    its model unless `name` is given."""
     made = dict(JUDGE_TEMPLATES[kind])
     return {_NAME: unique_name(name or str(made[_MODEL]), judges), **made}
 
@@ -58,8 +58,9 @@ def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:
 
 
 def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
-    """Settings of the judge after a change of the field `key` to the typed value `raw`. A new kind
-    resets the settings, a new model may rename the judge, a new host removes the price."""
+    """Settings of the judge after a change of the field `key` to the typed value `raw`. Another
+    kind of judge resets the settings, a new model may rename the judge, a new host removes the
+    price."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}

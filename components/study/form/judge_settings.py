@@ -43,9 +43,9 @@ JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     ENDPOINT: {_MODEL: "gpt-4o-mini", _URL: JUDGE.base_url.rule.placeholder},
 }
-"""Kind of judge -> settings of a new judge of this kind."""
+"""Kind of judge (endpoint, embedded, simulated) -> settings of a new judge of this kind."""
 OTHER_ADDRESS: Final = "endpoint"
-"""Key of the tile for an address that belongs to no provider."""
+"""Value that stands for a provider if a judge's address belongs to no known provider."""
 _ADDRESS_EXAMPLE: Final = "http://localhost:8000/v1"
 
 SIMULATED_JUDGES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
@@ -90,7 +90,7 @@ def provider_of(judge: Mapping[str, Any]) -> str:
 
 
 def is_named_after_model(judge: Mapping[str, Any]) -> bool:
-    """Whether the judge has no name, or has its model's name; it is then renamed with the model."""
+    """Whether the judge has no name or its model's name; another model then also renames it."""
     return (judge.get(_NAME) or "") in ("", judge.get(_MODEL))
 
 

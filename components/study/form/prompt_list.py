@@ -148,7 +148,8 @@ def _prompt_row(name: str, one: LibraryPrompt | None, on: bool) -> Markup:
 
 
 def prompt_protocols(study: LenientStudy) -> frozenset[str]:
-    """Protocols of the study's prompts; prompts that cannot be loaded are ignored."""
+    """Protocols of the study's prompts, such as "pairwise"; prompts that cannot be loaded are left
+    out."""
     found = []
     for name in study.prompts:
         try:

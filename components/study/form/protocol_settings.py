@@ -40,8 +40,8 @@ _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 def protocol_form(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
 ) -> Markup:
-    """HTML of the Protocol step. `protocols` are those of the study's prompts; `sees`: whether a
-    judge of the study has vision."""
+    """HTML of the Protocol step. `protocols`: those that the study's prompts name, such as
+    "pairwise"; `sees`: whether a judge of the study has vision."""
     return join(
         [
             _preset_cards(study),
@@ -180,7 +180,8 @@ def _repeat_rows(study: LenientStudy) -> list[Markup]:
 
 
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
-    """Rule for combining both orders -> label; with the remedy that the study file may name."""
+    """Rule for combining both orders -> its text in the menu; if the study file names a remedy as
+    the rule, also that remedy."""
     used = study.text_value(*STUDY.combine)
     remedy = parse_remedy(used)
     named = REMEDY_RULES | ({used: words_of_id(remedy.id, remedy.judges).title} if remedy else {})

@@ -128,7 +128,8 @@ def stored_plan_quote(store: Store, name: str) -> CostQuote:
 
 
 def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
-    """Number of calls with a stored reply; None if the stored study has another plan."""
+    """Number of calls with a stored reply; None without a store, or if the stored study has another
+    plan."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
     counts = store.counts(plan.study.name)
@@ -260,7 +261,8 @@ def run_button_text(numbers: ForecastByJudge) -> str:
 
 
 def one_item_plan(plan: Plan) -> Plan:
-    """Plan with one item and two answers for each judge and prompt, to try a study cheaply."""
+    """Plan with one item and two of its answers (all, if a prompt shows all), for each judge and
+    prompt, to try a study cheaply."""
     suiting = [
         i for i in plan.items if all(not why_skipped(p, i, plan.prompts) for p in plan.prompts)
     ]
@@ -280,7 +282,8 @@ def one_item_plan(plan: Plan) -> Plan:
 
 
 def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Models of the trial: two with an answer to the item, or all if a prompt shows all answers."""
+    """Models compared in the trial of a study on one item: two with an answer to the item, or all
+    if a prompt shows all answers."""
     names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
     if any(prompt.protocol == "choice" for prompt in plan.prompts):
         return tuple(names)

@@ -112,8 +112,8 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
 
 
 def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough: int) -> float:
-    """Number of calls of one judge with one prompt; if there are `enough` or more, an estimate from
-    the first `enough`."""
+    """Number of calls of one judge with one prompt. If there are `enough` or more, the number is
+    estimated from the first `enough` calls."""
     seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)

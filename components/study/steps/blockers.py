@@ -24,7 +24,7 @@ from studies.spec.keys import DATA, JUDGE
 @dataclass(frozen=True, slots=True)
 class Blocker:
     """One reason why a study cannot be run: step, short text, sentence, and a button that helps. A
-    click on the button makes the form change `action`, presses another button (CSS selector
+    click on the button applies the form change `action`, presses another button (CSS selector
     `press`), or shows a part of the page (CSS selector `goto`)."""
 
     step: int

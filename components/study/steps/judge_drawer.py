@@ -60,9 +60,9 @@ def judge_drawer(
     tested: Mapping[str, Any],
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
-    """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`:
-    judge -> result of its test call; `models_key(address)` -> models at this address; LOCAL_SERVERS
-    -> model servers of this machine, once they were looked for."""
+    """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
+    holds three kinds of results: of a judge's test call (under its name), the models at an address
+    (under `models_key(address)`), and this machine's model servers (under LOCAL_SERVERS)."""
     place = int(view.judge) if view.judge.isdigit() else -1
     if view.panel != "judge" or not 0 <= place < len(study.judges):
         return form_part(seen=view.last_change)
@@ -138,8 +138,8 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
 
 
 def _model_list(rows: Sequence[Markup], keep: str) -> Markup:
-    """HTML list of models: MAX_ROWS rows, the others in an expandable part, which the name `keep`
-    keeps open when the list is redrawn."""
+    """HTML list of models: MAX_ROWS rows, the others in an expandable part. By the part's name
+    `keep`, the browser keeps it open when the list is redrawn."""
     shown = fill('<div class="eh-models">{}</div>', join(rows[:MAX_ROWS]))
     if len(rows) <= MAX_ROWS:
         return shown

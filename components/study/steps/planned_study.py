@@ -79,7 +79,8 @@ class PlannedStudy:
         return assumed_components(self.size, ASSUMED_CORRELATION)
 
     def width(self, **changes: Any) -> PlannedWidth:
-        """Expected width of the interval, with the sizes in `changes`, such as `items=200`."""
+        """Expected width of the interval, if `changes` (such as `items=200`) replace sizes of the
+        plan."""
         return planned_width(self.components, replace(self.size, **changes))
 
     @cached_property

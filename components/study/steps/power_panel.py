@@ -33,9 +33,10 @@ from studies.spec.presentations import resolve_contestants
 
 _NORMAL_95: Final = 1.96
 ASSUMED_FLIPS: Final = 0.3
-"""Share of comparisons assumed to flip, to compute the detectable preference for a position."""
+"""Share of comparisons assumed to flip, to compute the smallest detectable position bias."""
 _VOTES: Final = 40
-"""Number of votes for which the panel states the precision, if the data have no labels."""
+"""Number of votes for which the panel states how wide the interval of the agreement with people
+would be, if the data have no labels."""
 _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 

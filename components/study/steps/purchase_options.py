@@ -106,9 +106,9 @@ def _second_prompt(planned: PlannedStudy, study: LenientStudy) -> Iterator[Purch
 def _further_prompt(
     prompts: Sequence[Prompt], items: Sequence[Item], study: LenientStudy
 ) -> LibraryPrompt | None:
-    """A prompt of the library that the study could add: of the first prompt's protocol, usable for
-    all items, without token probabilities, and most like the first prompt in name and verdict
-    format; None if there is none."""
+    """A prompt of the library that the study could add; None if there is none. It has the protocol
+    of the study's first prompt, is usable for all items, and needs no token probabilities. Among
+    several, it is the one most like the first prompt in name and verdict format."""
     first, own = prompts[0], {prompt.name for prompt in prompts}
 
     def unlike(entry: LibraryPrompt) -> tuple[bool, bool]:
@@ -181,8 +181,9 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
 
 
 def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption | None:
-    """The option that narrows the interval most per call, compared with the half-width `now`;
-    options with an assumed gain or without calls are left out. None if no option narrows it."""
+    """The option that narrows the interval most per additional call, compared with the half-width
+    `now`; None if there is none. Options with an assumed width, or without additional calls, are
+    left out."""
     known = [
         one
         for one in options

@@ -32,8 +32,8 @@ class Step:
 def steps_html(
     preview: StudyPreview, numbers: ForecastByJudge | None, blockers: list[Blocker]
 ) -> Markup:
-    """HTML of the steps. A step may contain two texts, because typed keys are only in the browser:
-    the browser shows the text on a missing key until all keys are typed."""
+    """HTML of the steps. A step may contain two texts, one of them on a missing key: the browser
+    shows that one until all keys are typed. Only the browser has the typed keys."""
     missing = key_blockers(preview.lenient_study)
     usual = study_steps(preview, numbers, blockers)
     keyless = study_steps(preview, numbers, [*blockers, *missing]) if missing else usual

@@ -82,7 +82,7 @@ def _ticks(top: float) -> list[float]:
 
 
 def _columns(last: float) -> list[int]:
-    """Ticks of the horizontal axis: four or five round numbers of questions up to `last`."""
+    """Ticks of the horizontal axis: at most five round numbers of questions up to `last`."""
     rough = last / 4
     power = 10 ** math.floor(math.log10(rough))
     step = max(1, round(next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.8)))

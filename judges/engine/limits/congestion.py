@@ -22,8 +22,8 @@ REFUSAL_WINDOW: Final = 32
 """Number of latest calls among which refusals are counted; many refusals mean a rate limit, a few
 are transient."""
 CHANCE: Final = 1e-6
-"""Refusals mean a rate limit if the earlier share of refusals would give so many or more with a
-probability below this value."""
+"""Refusals mean a rate limit if so many or more would have a probability below this value at the
+share of refusals among earlier calls."""
 MIN_ACCEPTED: Final = 4
 """Number of accepted trial calls (TrialCalls) after which all other calls may start again."""
 PRIOR_CALLS: Final = 50.0
@@ -66,8 +66,9 @@ class CongestionWindow:
         return limit
 
     def _check_window(self, share: float) -> float | None:
-        """Test the last decrease of the limit: return the limit before it if `share`, the share of
-        failures since then, has hardly fallen and is below OVERLOAD_SHARE; else None."""
+        """Test the last decrease of the limit by `share`, the share of failures since then. If it
+        has hardly fallen and is below OVERLOAD_SHARE, return the limit before the decrease; else
+        None."""
         before, self._before = self._before, None
         self._since_check = 0
         self.noise_share += min(0.0, share - self.noise_share) / 8
@@ -118,9 +119,9 @@ class RefusalWindow:
 
 
 def _unlikely_count(share: float) -> int:
-    """Return the number of refusals in a window that means a rate limit: the smallest that has a
-    probability below CHANCE if each call is refused with probability `share`, but at least
-    MANY_REFUSALS and at most MAX_MANY_REFUSALS."""
+    """Return the number of refusals among the latest calls that means a rate limit: the smallest
+    for which so many or more have a probability below CHANCE, if each call is refused with
+    probability `share`; at least MANY_REFUSALS and at most MAX_MANY_REFUSALS."""
     tail, count = 0.0, REFUSAL_WINDOW + 1
     while count > MANY_REFUSALS and tail < CHANCE:
         count -= 1

@@ -15,7 +15,7 @@ a slow call gets no second attempt."""
 
 @dataclass(slots=True)
 class HedgeBudget:
-    """Number of a judge's hedged (second) attempts, `hedges`, and of its others, `calls`."""
+    """Counts of a judge's attempts: `hedges` are hedged (second) attempts, `calls` all others."""
 
     calls: int = 0
     hedges: int = 0

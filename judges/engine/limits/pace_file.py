@@ -24,8 +24,8 @@ LOCK_SECONDS: Final = 0.0005
 
 class PaceSlot:
     """One record in the file, for one endpoint with one API key; `endpoint` is a text of the two. A
-    hash of it is the record's position; if another record is there already, no values are
-    shared."""
+    hash of this text determines the record's place in the file; if another endpoint's record is
+    there already, no values are shared."""
 
     def __init__(self, path: Path, endpoint: str) -> None:
         digest = hashlib.sha256(endpoint.encode()).digest()
@@ -63,8 +63,8 @@ class PaceSlot:
         _SLOT.pack_into(self._map, self._at, self._tag, self.changes + 1, *padded)
 
     def is_free(self, unused_before: float) -> bool:
-        """Whether the position in the file may be written: it belongs to this endpoint, was never
-        used, or was last changed before `unused_before`."""
+        """Whether the record's place in the file may be written: it belongs to this endpoint, was
+        never used, or was last changed before `unused_before`."""
         tag, changes, updated = struct.unpack_from("<8sqd", self._map, self._at)
         return bool(tag == self._tag or changes == 0 or updated < unused_before)
 

@@ -14,7 +14,8 @@ STALE_SECONDS: Final = 600.0
 
 
 class PacedStarts:
-    """The estimated rate, the end of the cool-down, and the next free start time of a call.
+    """The estimated rate, the end of the cool-down (the wait after a refusal), and the next free
+    start time of a call.
 
     Each process reserves one start time at a time. The processes therefore make equally many calls,
     at equal intervals.
@@ -61,9 +62,8 @@ class PacedStarts:
         return self._reserved_after == self._refusals
 
     def _reserve(self, now: float, gap: float) -> None:
-        """Reserve the next start time for this process; the next free one is then `gap` seconds
-        later. If this process reserved last, and its reservation is invalid, that start time is
-        free again."""
+        """Reserve the next free start time for this process; the one after it is then `gap` seconds
+        later. If the last start time reserved was this process's own, the new one replaces it."""
         if self._reserved is not None and self._next_start == self._after_reserved:
             self._next_start = self._reserved
         self._reserved = max(now, self._next_start, self.cooldown_end)
@@ -71,7 +71,8 @@ class PacedStarts:
         self._reserved_after = self._refusals
 
     def record_start(self, now: float) -> None:
-        """Use the reserved start time; if no later one is reserved, the next is 1/rate from now."""
+        """Use up the reserved start time. If no process has reserved a later one, the next free
+        start time is 1/rate seconds from now."""
         self.estimate.start_window(now)
         if self.estimate.rate is not None:
             with self._shared(now):

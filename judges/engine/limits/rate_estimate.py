@@ -20,15 +20,15 @@ FIRST_DECREASE: Final = 0.85
 DECREASE: Final = 0.97
 """After a refusal, the rate is this multiple of the measured limit."""
 TRIAL_AFTER: Final = 10
-"""Minimum number of refusals at a limited rate before a rate near the unlimited one is tried (the
-first trial; each further trial needs twice as many)."""
+"""Minimum number of refusals at a limited rate until 70 % of the rate before the limit is tried
+(the first trial; each further trial needs twice as many)."""
 DOUBTFUL_SHARE: Final = 0.1
 """Minimum share of refused calls at which the limited rate counts as doubtful: the refusals may
 have another cause than the rate."""
 TRIAL_FACTOR: Final = 0.7
 MIN_TRIAL_REFUSALS: Final = 4
 MIN_TRIAL_CALLS: Final = 32
-"""Number of accepted calls that show that the endpoint accepts the rate of these calls."""
+"""Number of accepted calls after which their rate counts as accepted by the endpoint."""
 MIN_MEASURED_CALLS: Final = 5
 """Number of accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
@@ -99,12 +99,12 @@ class RateEstimate:
             self._lift()
 
     def record_refusal(self, now: float, guess: float, *, wait: float = 0.0) -> None:
-        """Lower the rate after a refusal; `wait` is the cool-down that follows, in seconds, and
-        `guess` the rate assumed while no rate was measured.
+        """Lower the rate after a refusal; `wait` is the number of seconds for which calls then wait
+        (cool-down), `guess` the rate assumed while no rate was measured.
 
         The first refusal sets the rate to at most 85 % of `guess`. Later refusals set it to 97 % of
         the measured limit or, if too few calls were accepted to measure a limit, to at most 85 % of
-        the current rate.
+        the current rate. If the limit is doubtful, a much higher rate is tried instead.
         """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
@@ -148,7 +148,7 @@ class RateEstimate:
         return often and self.rate < self._unlimited_rate / 2
 
     def _start_trial(self) -> None:
-        """Try 70 % of the unlimited rate; the next trial needs twice as many refusals."""
+        """Try 70 % of the rate before the limit; the next trial needs twice as many refusals."""
         self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
         self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
 
@@ -165,7 +165,7 @@ class RateEstimate:
         """Set the limit between the lowest and the highest value that fit the refusals.
 
         Lowest: accepted calls divided by the whole time. Highest, about: accepted calls divided by
-        the time outside cool-downs.
+        the time outside cool-downs (waits after a refusal).
         """
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds

@@ -85,7 +85,7 @@ class EndpointLimiter:
 
     @property
     def throttled_rate(self) -> float | None:
-        """The limit in calls per second, if it is the only reason why calls wait; else None."""
+        """The limit in calls per second if calls wait although more may be in flight, else None."""
         waiting = bool(self._waiters) and self.in_flight < int(self.limit)
         return self.rate_estimate.rate if waiting else None
 
@@ -143,11 +143,10 @@ class EndpointLimiter:
     ) -> None:
         """End a call and adapt the limits to its outcome.
 
-        `neutral` means that the call is no success, `congested` that it failed, possibly because of
-        the load, and `limited` that the endpoint refused it by its rate limit (429). `wait` is the
-        number of seconds that the endpoint demands before the next call. `quota` is the number of
-        requests left, from the headers of the reply. `uncounted` means that `stop_counting` was
-        called for this call.
+        `neutral`: the call does not count as a success. `congested`: it failed, possibly because of
+        the load. `limited`: the endpoint refused it by its rate limit (429). `wait`: seconds that
+        the endpoint demands before the next call. `quota`: requests left, from the headers of the
+        reply. `uncounted`: `stop_counting` was called for this call.
         """
         self.in_flight -= not uncounted
         self.uncounted -= uncounted
@@ -245,7 +244,7 @@ class EndpointLimiter:
 
     def _default_cooldown(self) -> float:
         """Return the cool-down in seconds after a refusal (HTTP 429) without a waiting time: half a
-        second, doubled at each further refusal until a call succeeds."""
+        second, doubled (up to MAX_COOLDOWN) at each further refusal until a call succeeds."""
         self._refusals_in_a_row += 1
         return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals_in_a_row - 1)))
 

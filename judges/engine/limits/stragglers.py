@@ -1,7 +1,7 @@
 """Detection of calls that take far longer than usual for their judge and prompt length.
 
-A slow call stays open but no longer counts as in flight, so that it does not block one of the few
-calls allowed at once until its deadline.
+A slow call stays open but no longer counts as in flight. Otherwise it would, until its deadline,
+take the place of one of the few calls allowed at once.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ MIN_CALLS: Final = 10
 """Number of successful calls needed before a call can count as slow."""
 RECENT_CALLS: Final = 100
 SLOW_FACTOR: Final = 4.0
-"""A call is slow if it takes longer than this multiple of the 90 % quantile of the durations."""
+"""A call is slow if it takes longer than this multiple of the 90 % quantile of the durations, and
+longer than MIN_SLOW_SECONDS."""
 MIN_SLOW_SECONDS: Final = 2.0
 
 
 @dataclass(slots=True)
 class CallDurations:
     """Durations of the most recent successful calls of one judge, by the length of their prompts.
-    Lengths are grouped by powers of four: prompts of 1,024 to 4,095 characters are one group."""
+    Lengths are grouped by powers of four: prompts of 2,048 to 8,191 characters are one group."""
 
     _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_CALLS))
     _by_length: dict[int, deque[float]] = field(default_factory=dict)

@@ -43,7 +43,7 @@ def draw_slot(settings: Mapping[str, Any], slots: int, rng: random.Random) -> in
 
 
 def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
-    """Write the points of every answer shown, in the prompt's format."""
+    """Write the points of every answer shown, or the verdict on one answer, as the prompt asks."""
     if call.prompt.options:
         return write_point_verdict(call, settings, rng)
     by_label = {

@@ -33,7 +33,8 @@ class CriteriaOrder:
 
 
 def criteria_order_effects(frame: pd.DataFrame) -> dict[Cell, CriteriaOrder]:
-    """Estimate the effects of the criteria's order for each judge and rubric with two orders."""
+    """Estimate the effects of the criteria's order for each judge and rubric with two or more
+    orders."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)

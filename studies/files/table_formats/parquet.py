@@ -135,7 +135,7 @@ def _skip_rows(yielded: int, stream: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_nested_texts(metadata: Any, group: int, name: str, limits: ReadLimits) -> None:
-    """Limit the number of texts inside lists, because their size is unknown before reading."""
+    """Raise SourceError for too many texts inside lists: their size is unknown before reading."""
     columns = metadata.row_group(group)
     for column in map(columns.column, range(columns.num_columns)):
         inside = "." in column.path_in_schema and column.physical_type == "BYTE_ARRAY"
@@ -151,7 +151,7 @@ def column_paths(metadata: Any) -> list[str]:
 
 
 def _text_columns(metadata: Any, *, nested: bool) -> list[str]:
-    """Return the paths of text columns; `nested` includes those inside lists and structs."""
+    """Return the paths of text columns; with `nested`, also of those inside lists and structs."""
     columns = map(metadata.schema.column, range(metadata.num_columns))
     paths = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     return [path for path in paths if nested or "." not in path]

@@ -84,8 +84,8 @@ class SourceBuilder:
         where: str = "",
         **facts: Any,
     ) -> str:
-        """Add an item, or add its answers to an earlier item with the same question; return the
-        id."""
+        """Add an item, or add its answers to an earlier item with the same id and question; return
+        the item's id."""
         if not id:
             raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}

@@ -39,8 +39,9 @@ def finish_item(draft: ItemDraft, shared: Mapping[str, str]) -> Item:
 
 
 def _with_compared(draft: ItemDraft, index: int) -> Preference:
-    """Return the vote `draft.human[index]`; as a ranking, if the order shown is unknown and the
-    vote compared only some of the item's answers (a pick would beat all other answers)."""
+    """Return the vote `draft.human[index]`. If the order shown is unknown and the vote compared
+    only some of the item's answers, return it as a ranking of these: a pick of unknown order would
+    count as a win over all answers of the item."""
     vote, names = draft.human[index], draft.compared.get(index, ())
     answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
     if vote.shown is not None or not names or answers <= set(names):

@@ -21,7 +21,7 @@ class OpenSource:
     """Base folder of the paths in `data.files`."""
     table: SourceTable | None = None
     paths: tuple[Path, ...] = ()
-    """Paths of the log files, if the source has several."""
+    """Paths of all files, if the source is a list of Inspect's log files."""
     files_read: set[str] = field(default_factory=set)
     """Paths in `data.files` that the format reader has read."""
 

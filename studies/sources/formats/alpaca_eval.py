@@ -114,7 +114,7 @@ def _reply_text(value: Any) -> str:
 
 
 def _read_outputs(source: OpenSource) -> SourceBuilder:
-    """Read one model's outputs, and outputs of the models in `data.files` for its instructions."""
+    """Read one model's outputs, and for the same instructions those of models in `data.files`."""
     builder, table = SourceBuilder(), source.rows
     files = {name: source.read_other_file(path) for name, path in source.spec.files.items()}
     keys = [

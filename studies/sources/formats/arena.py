@@ -110,7 +110,7 @@ def _item_id(row: Row, question: str, index: int) -> str:
 
 
 def _turn_meta(row: Row) -> dict[str, str]:
-    """Return meta data: the turn of a row, and the id that all turns of a conversation share."""
+    """Return the number of a row's turn in its conversation, and the id that all turns share."""
     turn, id = text_of(row.get("turn")), first_text(row, *_ITEM_COLUMNS)
     return {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
 

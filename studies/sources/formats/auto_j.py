@@ -98,8 +98,8 @@ def _read_tables(source: OpenSource) -> tuple[SourceTable, Mapping[str, SourceTa
 
 
 def _add_output(builder: SourceBuilder, item: str, name: str, row: Row, where: str) -> None:
-    """Add a judge's output: 0, 1 or 2 in the order shown to the judge; any other text is an
-    unusable reply."""
+    """Add a judge's output: 0 (first), 1 (second) or 2 (tie) in the order shown to the judge; any
+    other text is an unusable reply."""
     swapped = bool(_SWAPPED.search(name))
     judge = _FILLER.sub(" ", _SWAPPED.sub("", name)).strip().replace(" ", "-") or "judge"
     output = first_text(row, "output", "pred_label", "label").strip()

@@ -58,7 +58,7 @@ def _value_of(row: Row) -> Any:
 
 
 def _scored_object(row: Row) -> str:
-    """Return the id of the scored trace, or trace/observation if an observation is scored."""
+    """Return the id of the scored object; for an observation in a trace, both ids joined by "/"."""
     subject = row.get("subject")
     if isinstance(subject, dict):
         trace, span = first_text(subject, "traceId", "trace_id"), text_of(subject.get("id"))

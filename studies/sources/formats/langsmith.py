@@ -51,7 +51,8 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _add_feedback(log: ScoreLog, rows: Sequence[Row]) -> None:
-    """Add feedback on a run as a score, feedback on a comparison as a verdict of unknown order."""
+    """Add feedback on one run of LangSmith (an answer) as a score, feedback on a comparison of two
+    runs as a verdict of unknown order."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if text_of(row.get("comparative_experiment_id")):
@@ -73,7 +74,8 @@ def _add_feedback(log: ScoreLog, rows: Sequence[Row]) -> None:
 
 
 def _add_preference(builder: SourceBuilder, group: str, members: Sequence[Row]) -> None:
-    """Add the verdict on the two runs of a feedback group: the run with the higher score wins."""
+    """Add the verdict on the two answers (LangSmith's runs) of a feedback group: the higher score
+    wins."""
     if len(members) != 2:
         return
     names = [first_text(row, "session_id", "run_id") for row in members]

@@ -47,7 +47,7 @@ _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie",
 
 
 def has_rating(fields: Mapping[str, str]) -> bool:
-    """Whether the mapping says that each row has a score of one answer, or a reply about it."""
+    """Whether the mapping `fields` has a score of one answer per row, or a reply about it."""
     return "contestant" in fields and ("score" in fields or "reply" in fields)
 
 
@@ -82,15 +82,15 @@ def add_comparison(
 
 
 def has_verdict(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
-    """Whether rows that compare two answers contain a verdict (a winner, or scores of both
-    `sides`), or a reply from which it can be read."""
+    """Whether the mapping `fields` (field -> column) has a winner, scores of both `sides`, or a
+    reply, from which a verdict on two answers can be read."""
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     return scored or bool({"winner", "winner_index", "reply"} & fields.keys())
 
 
 def needs_reading(fields: Mapping[str, str], sides: Sequence[str] = ()) -> bool:
-    """Whether the mapping has replies but neither winners nor scores, so that the verdicts must be
-    read from the replies."""
+    """Whether the mapping `fields` has replies but neither winners nor scores, so that the verdicts
+    must be read from the replies."""
     stated = {"winner", "winner_index", "score", *(f"score_{side}" for side in sides)}
     return "reply" in fields and not stated & fields.keys()
 

@@ -104,8 +104,8 @@ def _add_battle(
 
 
 def _winner(result: str, letters: tuple[str, str], names: tuple[str, str]) -> str:
-    """Return the winning model, "tie", or "" for any other text; `letters` are the models that the
-    letters A and B mean, `names` the models' names."""
+    """Return the winning model, "tie", or "" for any other text. `result` is one of the models'
+    `names`, or a letter; `letters` are the models that A and B mean."""
     word = result.strip()
     if word in names:
         return word

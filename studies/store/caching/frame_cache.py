@@ -130,8 +130,8 @@ _MAKERS: Final[list[ModuleType]] = []
 
 
 def register_maker(module: ModuleType) -> None:
-    """Register a module that produces cached data. If its code, or that of a module it imports,
-    has changed since, cached data is ignored."""
+    """Register a module that produces cached data. Data cached before a change of its code, or of
+    the code of a module it imports, is ignored."""
     if module not in _MAKERS:
         _MAKERS.append(module)
         _code_fingerprint.cache_clear()

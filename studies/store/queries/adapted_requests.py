@@ -48,8 +48,8 @@ def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
 
 
 def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]) -> str:
-    """Replace the key of an ask, in plans and attempts, by the key of its call without these
-    parameters; return the new key. If `without` is empty, the planned key is restored."""
+    """Replace a key, in plans and attempts, by the key of the same call without the parameters
+    `without`; return the new key. If `without` is empty, the planned key is restored."""
     row = connection.execute("SELECT key FROM adapted_requests WHERE adapted=?", (key,)).fetchone()
     planned = key if row is None else str(row[0])
     adapted = key_without(planned, without)

@@ -27,7 +27,7 @@ class ItemQueries(StoreFile):
         return parse_stored_item(json.loads(row[0])) if row else None
 
     def item_facts(self, name: str) -> FactsByItem:
-        """Return item -> its facts (`studies.store.rows.item_facts`), without texts.
+        """Return item -> its facts: category, answer lengths, preferences and others, no texts.
 
         Cached until the study is saved again; callers share the result and must not change it.
         """
@@ -35,10 +35,16 @@ class ItemQueries(StoreFile):
         return self.memoised(name, ("item facts",), lambda: self._read_item_facts(name), saved)
 
     def _read_item_facts(self, name: str) -> FactsByItem:
-        """Read the facts of each item; compute the suspects of items stored without them."""
+        """Read the facts (category, answer lengths, …) of each item; find the injection suspects of
+        items stored without them."""
         whole = "CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END"
-        rows = self.read(f"SELECT s.item, i.narrow, {whole} {ITEMS_OF_STUDY}", (name,))
-        return {item: _parse_item_facts(narrow, text) for item, narrow, text in rows}
+        # One row: Python's global lock is released and awaited at each row, which takes seconds
+        # while other threads compute.
+        (rows,) = self.read(
+            f"SELECT json_group_array(json_array(s.item, i.narrow, {whole})) {ITEMS_OF_STUDY}",
+            (name,),
+        ).fetchone()
+        return {item: _parse_item_facts(narrow, text) for item, narrow, text in json.loads(rows)}
 
     def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
         """Return item -> instruction, for the given items."""

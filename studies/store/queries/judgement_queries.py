@@ -26,7 +26,7 @@ from studies.store.store_file import StoreFile
 
 class JudgementQueries(StoreFile):
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
-        """Yield up to `limit` judgements with texts, in plan order from the position `after`."""
+        """Yield up to `limit` judgements with texts, in plan order from plan index `after`."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.position>=? "
             "ORDER BY p.position LIMIT ?",
@@ -175,7 +175,7 @@ class JudgementQueries(StoreFile):
         return self._frame_row_cursor(name, since).fetchall()
 
     def _column_texts(self, name: str) -> Iterator[ColumnTexts]:
-        """Yield the rows of a study's frame in plan order, in blocks."""
+        """Yield the rows of a study's frame in plan order, in blocks of consecutive rows."""
         plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
         group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
         rows = self.read_blocks(

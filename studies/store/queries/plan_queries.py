@@ -42,7 +42,7 @@ class PlanQueries(StoreFile):
 
     def answered_keys(self, name: str) -> set[str]:
         """Return the keys of a study's live asks that have a judgement other than an error; for a
-        call sent without refused parameters, the planned key instead of the adapted one."""
+        call sent without refused parameters, the key as planned, with these parameters."""
         rows = self.read(
             "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
             f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
@@ -77,7 +77,7 @@ class PlanQueries(StoreFile):
         again: Sequence[str] = ("error",),
         began: int = 2**62,
     ) -> list[tuple[int, Ask]]:
-        """Return up to `limit` pending asks of a judge, with their positions in the plan (above
+        """Return up to `limit` pending asks of a judge, with their indexes in the plan (above
         `after`).
 
         An ask is pending if it has no judgement. It is also pending if its judgement has a status
@@ -113,8 +113,8 @@ class PlanQueries(StoreFile):
         return dict(sorted(found.items()))
 
     def ask_counts(self, name: str) -> list[tuple[str, str, str, str, int]]:
-        """Return (judge, prompt, origin, status, number of asks) for each such combination; asks
-        without a judgement have the status `pending`."""
+        """Return (judge, prompt, origin, status, number of asks) for each such combination; the
+        origin is "live" or "recorded". Asks without a judgement have the status `pending`."""
         rows = self.cached(name, "asks", lambda: self._count_asks(name))
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
@@ -205,7 +205,7 @@ def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
 
 
 def count_verdict_forms(store: StoreFile, study: str) -> tuple[int, int, int]:
-    """Count verdicts of judges other than people: on pairs, on more answers, and with a margin
+    """Count judgements of judges other than people: on pairs, on more answers, and with a margin
     above 1."""
     row = store.read(
         "SELECT sum(length(p.shown) - length(replace(p.shown, ?2, '')) = 1), "

@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def remove_unused_rows(path: Path) -> None:
-    """Delete all owners, share links and allowances of a copied store, and the prompts, runs and
-    attempts that belong to no study in the copy.
+    """Delete all owners, share links and rows of the table `allowance` of a copied store, and the
+    prompts, runs and attempts that belong to no study in the copy.
 
     Afterwards the store is a single file without free pages.
     """

@@ -38,8 +38,8 @@ _MAY_VOTE: Final = (
     "((votes_open() AND (SELECT owner FROM main.studies WHERE id={row}.study) IS '') "
     "OR {row}.study IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
 )
-"""SQL condition: votes on ownerless studies are open, or the visitor has a share link for
-voting."""
+"""SQL condition: the row's study has no owner and votes on such studies are open, or the visitor
+has a share link for voting on it."""
 _USED_BY_OTHERS: Final = (
     "EXISTS (SELECT 1 FROM main.plan p JOIN main.studies s ON s.id=p.study "
     "WHERE p.key={row}.key AND s.owner IS NOT visitor() "

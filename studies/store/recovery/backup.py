@@ -14,7 +14,8 @@ def copy_store(source: Path, target: Path) -> None:
     """Copy a store to one file without a write-ahead log.
 
     SQLite's backup API copies a consistent state while judgements are being written. The copy gets
-    a new identity, so that a write-ahead log of the source is not applied to the copy.
+    a new identity (a number in its header), so that a write-ahead log of the source is not applied
+    to it.
     """
     with (
         contextlib.closing(
@@ -28,12 +29,12 @@ def copy_store(source: Path, target: Path) -> None:
 
 
 def set_identity(connection: sqlite3.Connection) -> None:
-    """Write a new random identity into a store; see studies/store/recovery/wal_check.py."""
+    """Write a new identity (a random number) into a store's header; see recovery/wal_check.py."""
     connection.execute(f"PRAGMA application_id={1 + secrets.randbelow(2**31 - 1)}")
 
 
 def rewrite_identity(connection: sqlite3.Connection) -> None:
-    """Write the identity of a store again, unchanged, inside an open transaction.
+    """Write the identity of a store (a number in its header) again, in an open transaction.
 
     The write-ahead log then contains the page with the identity, which shows that the log belongs
     to this store.

@@ -12,7 +12,7 @@ DEFAULT_PAGE_SIZE: Final = 4096
 
 
 class FileHeader(NamedTuple):
-    """Fields of a header; their positions are documented at https://sqlite.org/fileformat2.html."""
+    """Fields of a header; their places are documented at https://sqlite.org/fileformat2.html."""
 
     page_size: int
     reserved: int

@@ -1,7 +1,7 @@
 """Read the pages of a damaged SQLite file without SQLite, which stops at the first damaged page.
 
-The format is documented at https://sqlite.org/fileformat2.html. Each cell is checked separately, so
-that only the rows in damaged bytes are lost.
+The format is documented at https://sqlite.org/fileformat2.html. Each cell
+(SQLite's term for the bytes of one row) is checked separately, so that only damaged rows are lost.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _INTEGER_BYTES: Final = (0, 1, 2, 3, 4, 6, 8)
 
 
 class Unreadable(Exception):
-    """Raised for a page or a cell whose bytes do not follow the file format."""
+    """Raised for a page or a row whose bytes do not follow the file format."""
 
 
 class Row(NamedTuple):
-    """The values of one cell; `rowid` is None in an index or a table without row ids."""
+    """The values of one row; `rowid` is None in an index or a table without row ids."""
 
     rowid: int | None
     values: tuple[Any, ...]
@@ -186,7 +186,7 @@ class PageFile:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Read a variable-length integer; return the integer and the position after it."""
+    """Read a variable-length integer; return the integer and the index after it."""
     value = 0
     for place in range(at, at + 8):
         byte = content[place]

@@ -11,7 +11,8 @@ from studies.store.recovery.table_shapes import MASTER, MASTER_SHAPE, TableShape
 
 @dataclass(slots=True)
 class TreeLosses:
-    """Numbers of pages and cells of one table or index that could not be read."""
+    """Numbers of pages, and of single rows on readable pages (`cells`), of one table or index that
+    could not be read."""
 
     pages: int = 0
     cells: int = 0
@@ -40,8 +41,8 @@ class PageTrees:
     _seen: set[int] = field(default_factory=set)
 
     def find_roots(self) -> None:
-        """Read the first page of each table from the file's list of tables; if this list is
-        damaged, find its entries by searching all pages."""
+        """Read the number of each table's first page from the file's list of tables; if this list
+        is damaged, find its entries by searching all pages."""
         self._seen = self.pages.free_pages()
         found = list(self.rows(MASTER, 1))
         if self.losses[MASTER].any:

@@ -34,18 +34,18 @@ _MAGICS: Final = {0x377F0682: "<", 0x377F0683: ">"}
 
 @dataclass(frozen=True, slots=True)
 class WalFrame:
-    """One page in a write-ahead log."""
+    """One page in a write-ahead log; SQLite calls it a frame."""
 
     page: int
     committed_pages: int
-    """Database size in pages after the transaction, if this frame is its last one; else 0."""
+    """Database size in pages after the transaction, if this is its last page; else 0."""
     offset: int
-    """Position in the log file of the page's first byte."""
+    """Offset in the log file of the page's first byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wal:
-    """The committed frames of a write-ahead log."""
+    """A write-ahead log with its committed pages (`frames`)."""
 
     path: Path
     page_size: int
@@ -56,7 +56,7 @@ class Wal:
         return self.frames[-1].committed_pages
 
     def latest(self) -> dict[int, int]:
-        """Return page number -> position in the log of the newest version of the page."""
+        """Return page number -> offset in the log of the newest version of the page."""
         return {frame.page: frame.offset for frame in self.frames}
 
 
@@ -65,7 +65,7 @@ def wal_path(store: Path) -> Path:
 
 
 def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
-    """Read the committed frames of a log; None if there are none.
+    """Read the committed pages of a log; None if there are none.
 
     With `verify` the checksums are also checked, as SQLite does; this takes about a second for
     4,000 pages.
@@ -88,8 +88,8 @@ def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
 
 
 def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFrame]:
-    """Yield the frames of a log up to the first frame left from an earlier use of the file, which
-    has other salts."""
+    """Yield the pages of a log up to the first page left from an earlier use of the file, which has
+    other salts (random numbers) than the log's header."""
     offset = WAL_HEADER_BYTES
     while True:
         file.seek(offset)
@@ -106,7 +106,8 @@ def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFr
 def _count_valid(
     file: BinaryIO, head: bytes, frames: list[WalFrame], page_size: int, order: str
 ) -> int:
-    """Return the number of frames before the first frame with a wrong checksum."""
+    """Return the number of pages in the log before the first with a wrong checksum; `order` is the
+    byte order of the checksums."""
     sums = _checksum(head[:24], (0, 0), order)
     if struct.pack(">II", *sums) != head[24:32]:
         return 0

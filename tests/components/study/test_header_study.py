@@ -9,12 +9,15 @@ import pytest
 
 from components.home.study_list import study_state
 from components.layout.header import show_study_size
+from components.page_tab import create_page
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.jobs import prepare_run, stored_study_yaml
 from components.study.plan.draft_studies import is_without_calls, save_new_study
 from components.study.tab import open_new_study, open_study, save_form
 from judges.engine.engine import Engine
+from tests.judges.small_studies import run_text
+from tests.page_words import says
 
 SIMULATED = "[{name: s, model: simulated, accuracy: 0.8, seed: 1}]"
 TEXT = START_YAML.replace("\n- {name: embedded, model: embedded}", f" {SIMULATED}")
@@ -85,3 +88,18 @@ def test_a_file_that_is_no_study_stays_in_the_form(store):
     outputs = open_new_study(store, "judges: 5", replace(FormState(), last_change=3), {})
     assert outputs[1].study == "" and outputs[1].last_change == 3
     assert outputs[-1] == gr.skip()
+
+
+def test_the_plan_of_the_study_in_view_is_drawn_again_after_its_calls_are_stored(store, engine):
+    page = create_page(store, engine)
+    follow = next(f for f in page.fns.values() if getattr(f.fn, "__name__", "") == "follow")
+    name, text = save_new_study(TEXT, store, "One")
+    text, view = text_and_view(open_study(store, name, text, FormState(), {}))
+    before = follow.fn(name, text, view, {})
+    run_text(store, text)
+    after = follow.fn(name, text, view, {})
+    assert before[0] == after[0] == gr.skip()  # the text of the study file stays as it is
+    all_stored = [
+        any(says(str(part), "All", "stored") for part in made) for made in (before, after)
+    ]
+    assert all_stored == [False, True]

@@ -26,7 +26,8 @@ NO_LABELS: Final = (
 
 
 def agreement_table(view: ScoresView) -> Markup:
-    """HTML table of the agreement with labels: one column for scores, one for expected scores."""
+    """HTML table of the agreement with labels: of the judge's scores and, in a second column, of
+    expected scores (means by the judge's probabilities)."""
     cell = view.cell or ("", "")
     found, expected = view.agreement.get(cell), view.expected.get(cell)
     if found is None:
@@ -53,8 +54,8 @@ def agreement_table(view: ScoresView) -> Markup:
 
 
 def _criteria_table(view: ScoresView) -> Markup:
-    """HTML table of the agreement with people's levels by criterion; empty if no person filled in
-    the rubric."""
+    """HTML table by criterion of the rubric: agreement of the judge's scores with people's scores;
+    empty if no person filled in the rubric."""
     found = view.by_criterion.get(view.cell or ("", ""), {})
     if not found:
         return EMPTY

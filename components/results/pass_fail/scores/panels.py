@@ -292,7 +292,7 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
 
 
 def score_judges_table(view: ScoresView) -> Markup:
-    """HTML table of the scores by all judges and prompts; empty if there is only one."""
+    """HTML table of the scores by judge and prompt; empty if there would be only one row."""
     if len(view.distributions) < 2:
         return EMPTY
     heads = [

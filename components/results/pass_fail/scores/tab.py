@@ -73,7 +73,7 @@ def draw_against(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """Draw the table of all judges that score; None if there is only one."""
+    """Draw the table of scores by judge and prompt; None if there would be only one row."""
     view = load_scores(filtered)
     return panels.score_judges_table(view) if len(view.distributions) > 1 else None
 

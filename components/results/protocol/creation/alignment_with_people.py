@@ -58,8 +58,8 @@ def compute_alignment(
 
 
 def show_alignment(found: AlignmentTable | None) -> Markup:
-    """HTML table of the judges' MAE and Consistency by input, for one order and both orders; below,
-    people and a judge that always answers "tie"."""
+    """HTML table of the judges' MAE and Consistency by input (images or description), for one order
+    and both orders; below, rows for people and for a judge that always answers "tie"."""
     if found is None:
         return empty_state(
             "No votes by people exist on these items.",

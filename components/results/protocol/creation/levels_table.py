@@ -67,7 +67,7 @@ def study_baseline(filtered: FilteredStudy) -> str | None:
 
 
 def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
-    """One table row per model, the highest Reward first."""
+    """One table row per model, the highest Reward first (mean level, from −100 to 100)."""
     rows = load_level_rows(filtered)
     found = creation_table(rows, study_baseline(filtered)) if len(rows) else {}
     return found.get((), [])

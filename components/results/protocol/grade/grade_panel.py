@@ -244,8 +244,8 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
 
 
 def _accuracy_clause(best: GradeCell) -> str:
-    """Clause on the accuracy of a judge and prompt, because a judge that is always wrong in the
-    same way also has grade 1."""
+    """Clause on the accuracy of a judge and prompt, because a judge that chooses the same wrong
+    answer in every order also has grade 1."""
     right, even = best.accuracy, 1 / max(best.options)
     if right.value is None:
         return ""

@@ -1,4 +1,5 @@
-"""Grade Score: verdicts by two parsing rules, and the grade per option that prompt 4 asks for."""
+"""Panels of the Grade Score protocol (choices among N options): the verdicts that two parsing rules
+read from the same replies; the grades for each option, for which its fourth prompt asks."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class GameConflicts:
     both_second: int
     one_tie: int
     toward_first: int
-    """`both_first`, plus pairs with one win of the answer shown first and one tie."""
+    """`both_first`, plus pairs with one tie in which the other game went to the first position."""
     toward_second: int
     dropped_pairs: int
     """Number of pairs left out because one game, or both, has no usable verdict."""

@@ -1,4 +1,4 @@
-"""MT-Bench's ratings of single answers, and counts of Arena-Hard's five labels."""
+"""MT-Bench's ratings of single answers, and counts of Arena-Hard's five verdicts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from studies.domain import Estimate
 from studies.frames.frame import TIE
 
 ARENA_LABELS: Final = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
-"""Arena-Hard's five labels; A is the answer shown first."""
+"""The five possible verdicts of Arena-Hard; A is the answer shown first, >> is much better."""
 RATING_SCALE: Final = scales.ColourScale(
     "Rating", "w", 5, 10, ("no colour: 5 or less", "full colour: 10"), 1, 1, "of 10"
 )
@@ -116,8 +116,8 @@ def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int
 
 
 def show_label_counts(filtered: FilteredStudy) -> Markup:
-    """HTML table of how often each of the five labels was given; without position bias, A and B are
-    chosen equally often at each margin."""
+    """HTML table of how often each of Arena-Hard's five verdicts (A>>B to B>>A) was given. Without
+    position bias, A>>B is as frequent as B>>A, and A>B as B>A."""
     found = label_counts(filtered)
     if not found:
         return empty_state(

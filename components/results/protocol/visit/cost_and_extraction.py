@@ -44,7 +44,7 @@ from studies.store.caching.frame_cache import MIN_CACHED_ROWS
 from studies.store.queries.cost_queries import call_cost_table, extraction_costs
 
 NEW_MODEL_GAMES: Final = 700
-"""Number of head-to-heads with which VisIT-Bench assesses a new model."""
+"""Number of comparisons with which VisIT-Bench assesses a new model."""
 DOLLAR_STYLE: Final = NumberStyle(4)
 
 

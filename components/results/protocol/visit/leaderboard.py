@@ -80,7 +80,8 @@ def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
 
 
 def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> Markup:
-    """HTML table with the paper's columns: category, model, Elo, matches, win rate."""
+    """HTML table with the paper's columns (category, model, Elo, matches, win rate) and intervals.
+    `kind`: text in the column Category for rows on all items."""
     if not rows:
         return empty_state("No pairs.", "The leaderboard needs comparisons of two answers.")
     axis = fit_axis([row.elo.estimate for row in rows], steps_from(10), number)

@@ -98,7 +98,8 @@ def with_original_name(preview: StudyPreview, words: str) -> str:
 
 
 def _detected_format(preview: StudyPreview) -> Markup:
-    """HTML on the detected format: how it was recognised, disabled measures, and notes."""
+    """HTML on the detected format of the records: how it was recognised, which measures it does not
+    permit, and notes."""
     if preview.records is None or preview.lenient_study.source == "probe":
         return EMPTY
     found = preview.records
@@ -179,7 +180,8 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 
 
 def has_roles(preview: StudyPreview) -> bool:
-    """Whether there is a table to map whose rows each have a question and its answers."""
+    """Whether the source is a table that has or needs a column mapping, and each of its rows is a
+    question with its answers."""
     table = table_to_map(preview)
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
