@@ -237,7 +237,7 @@ class PointCard:
                 found.append((label, words, effect.changed, PERCENT))
         if self.order is not None:
             even = share(self.order.expected_first.value, 0)
-            note = f"% of verdicts for the first option; {even} expected without an order effect"
+            note = f"% of verdicts for the option listed first; {even} without an order effect"
             found.append(
                 ("Verdicts for the option listed first", note, self.order.first_place, PERCENT)
             )

@@ -116,10 +116,11 @@ def _changed_places(
     if len(changed) == 1:
         return RankingStability(answer, _one_change_text(changed[0], bool(kept), significant))
     moved = [str(place + 1) for place in range(len(here)) if here[place] != there[place]]
-    certainty = "Of the pairs of models that change places, " + (
-        "at least one differs significantly in one order, none in both."
+    certainty = (
+        "Of the model pairs that change places, at least one differs significantly in one order, "
+        "none in both."
         if significant
-        else "none differs significantly in either order."
+        else "Of the model pairs that change places, none differs significantly in either order."
     )
     if not kept:
         text = f"every rank is held by different models in the two orders. {certainty}"
