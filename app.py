@@ -50,6 +50,7 @@ from studies.errors import EvenhandError, StoreUnusable
 from studies.settings import PORT, check_settings, is_space
 from studies.sharing import hub_backup
 from studies.sharing.expiry import ExpiryThread
+from studies.sharing.read_only_store import ReadOnlyStore
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.database import default_store_path
 from studies.store.recovery.rolling_backups import DailyBackupThread
@@ -86,7 +87,7 @@ def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(here / FROZEN_STORE, copy)
-        return Store(copy), True
+        return ReadOnlyStore(copy), True
     target = path or default_store_path()
     if backup := hub_backup.snapshot_settings():
         hub_backup.restore_snapshot(target, *backup)

@@ -112,7 +112,8 @@
 
   // One component receives the clicks on the marks of all views (MarkEvents in components/layout/widgets.py).
   let markTrigger = null;
-  const sendMarks = (trigger) => { markTrigger = trigger; };
+  // The path of Plotly comes with it: a matrix can be saved as a picture before any chart is drawn.
+  const sendMarks = (trigger, path) => { markTrigger = trigger; source ||= path; };
   const sendMark = (name, data) => markTrigger?.(name, data);
 
   // ---- clicks inside gr.HTML: [data-select='{"judge": "x"}'] reaches Python's .select() as EventData._data
@@ -1005,12 +1006,19 @@
       const dark = light(rgb) < .179, colour = shade === null ? read("--ink-2") : dark ? "#FFFFFF" : "#000000";
       notes.push({x, y, showarrow: false, text: `<b>${escaped(text)}</b><br><span style="font-size:11px">${escaped(below)}</span>`, font: {size: 16, color: colour}});
     }
+    // The legend below: the colours from left to right, and the meaning of their ends, one line each.
+    const STEPS = 24, STEP = 7, legend = heat.legend ?? [], low = legend.length ? 30 + 17 * legend.length : 0;
+    for (let step = 0; low && step < STEPS; step++) {
+      const at = {xref: "paper", yref: "paper", xsizemode: "pixel", ysizemode: "pixel", xanchor: 0, yanchor: 0, x0: STEP * step, x1: STEP * (step + 1), y0: -16, y1: -26};
+      boxes.push({type: "rect", ...at, line: {width: 0}, fillcolor: `rgb(${blend(stops, step / (STEPS - 1)).map(Math.round).join(",")})`});
+    }
+    if (low) notes.push({xref: "paper", yref: "paper", x: 0, y: 0, xanchor: "left", yanchor: "top", yshift: -28, align: "left", showarrow: false, text: legend.map(escaped).join("<br>"), font: {size: 12, color: read("--ink-2")}});
     const longest = Math.max(...rows.map(row => row.length), 4), left = 24 + 8 * longest;
     const axis = {tickfont: {size: 14, color: ink}, showgrid: false, zeroline: false, ticks: "", fixedrange: true, tickangle: 0};
     return {
       data: [{type: "heatmap", z, zmin: 0, zmax: 1, showscale: false, xgap: 3, ygap: 3, hoverinfo: "skip", colorscale: stops.map((colour, i) => [i / (stops.length - 1), colour])}],
       layout: {
-        width: Math.max(560, left + 40 + 84 * columns.length), height: 70 + 56 * rows.length, margin: {l: left, r: 24, t: 44, b: 24}, annotations: notes, shapes: boxes, plot_bgcolor: "rgba(0,0,0,0)",
+        width: Math.max(560, left + 40 + 84 * columns.length), height: 70 + low + 56 * rows.length, margin: {l: left, r: 24, t: 44, b: 24 + low}, annotations: notes, shapes: boxes, plot_bgcolor: "rgba(0,0,0,0)",
         font: {family: read("--sans"), size: 14, color: ink},
         xaxis: {...axis, side: "top", tickvals: columns.map((_, i) => i), ticktext: columns.map(name => name.length > 9 ? escaped(name).replace(/[ _-]/, match => match + "<br>") : escaped(name))},
         yaxis: {...axis, autorange: "reversed", tickvals: rows.map((_, i) => i), ticktext: rows.map(escaped)},

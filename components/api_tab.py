@@ -100,7 +100,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             count: number of judgements, at most 200
         """
         store.study(study)
-        rows = store.judgements(study, after=max(0, int(first)), limit=min(max(1, int(count)), 200))
+        rows = store.judgements(study, first=max(0, int(first)), limit=min(max(1, int(count)), 200))
         flags = InjectionFlags(store, study)
         return [flags.flagged_row(judgement) for judgement in rows]
 

@@ -23,7 +23,6 @@ from evenhand.judge_audit import JudgeAudit
 from evenhand.study_table import JudgedStudy, as_study
 from studies import settings
 from studies.errors import EvenhandError, write_error
-from studies.frames.frame import NO_PICK, TIE
 
 START_SECONDS: Final = 120.0
 PAGE_HEIGHT: Final = 900
@@ -139,23 +138,20 @@ def _free_port() -> int:
 
 
 def _save_copy(study: JudgedStudy) -> Path:
-    """Save a study's usable verdicts in a new temporary store; return the path of the store."""
+    """Save a study in a temporary store, for the page; return its path. A log is read again,
+    because a frame lacks its replies and scores."""
+    from studies.exchange.frame_records import write_frame_records
     from studies.exchange.recorded_studies import import_verdicts
     from studies.store.store import Store
 
     folder = Path(tempfile.mkdtemp(prefix="evenhand-"))
-    frame = study.frame
-    readable = frame.loc[frame["pick"] != NO_PICK]
-    words = readable["pick"].map({0: "model_a", 1: "model_b", TIE: "tie"})
-    columns = {name: readable[name].astype(str) for name in ("item", "judge", "prompt", "category")}
-    columns |= {"model_a": readable["first"].astype(str)}
-    columns |= {"model_b": readable["second"].astype(str), "winner": words}
-    table = pd.DataFrame(columns)
-    file = folder / "battles.csv"
-    table.to_csv(file, index=False)
     store = Store(folder / "evenhand.db")
     try:
-        import_verdicts(store, file, study.name)
+        if study.source is not None:
+            import_verdicts(store, study.source, study.name)
+        else:
+            file, items = write_frame_records(study.frame, study.items, folder)
+            import_verdicts(store, file, study.name, files={"items": str(items)})
     finally:
         store.close()
     return store.path

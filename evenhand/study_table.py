@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -55,8 +55,8 @@ _BATTLE_WORDS: Final = {0: "model_a", 1: "model_b", TIE: "tie", NO_PICK: "tie"}
 @dataclass(frozen=True, eq=False)
 class JudgedStudy:
     """A study with its verdicts, ready to be measured. `store` is the file from which the study was
-    read, None for tables and logs. `items` are the questions and answers that are known; a study
-    with texts can be run (`evenhand.run`)."""
+    read, None for tables and logs; `source` is the log. `items` are the questions and answers that
+    are known; a study with texts can be run (`evenhand.run`)."""
 
     measured: MeasuredStudy
     name: str
@@ -64,6 +64,7 @@ class JudgedStudy:
     store: Path | None = None
     items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
+    source: DataSpec | None = None
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -94,8 +95,8 @@ def read(source: str | Path, study: str | None = None, *, format: str = "auto") 
         return _from_store(path, study)
     if path.is_file() and format == "auto" and _is_battle_table(path):
         return _with_truth(read_results(path), path.stem)
-    loaded = load_source(DataSpec(str(source), format), Path())
-    return _from_source(loaded, path.name.split(".")[0])
+    spec = DataSpec(str(path.resolve()) if path.exists() else str(source), format)
+    return replace(_from_source(load_source(spec, Path()), path.name.split(".")[0]), source=spec)
 
 
 def study(

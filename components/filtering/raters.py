@@ -17,7 +17,7 @@ from studies.domain import BY_DESIGN
 
 NO_VOTES: Final = "No votes by people yet."
 ACCURACY_LABEL: Final = "Accuracy where the better answer is known"
-PREFERENCE_LABEL: Final = "Agreement where people have a preference"
+PREFERENCE_LABEL: Final = "Agreement with the answer that most people prefer"
 TruthSource = Literal["design", "people", "none"]
 
 

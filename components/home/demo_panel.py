@@ -89,8 +89,8 @@ def squares_html(frame: pd.DataFrame) -> Markup:
     ]
     same = sum(pair[0] == pair[1] for pair in orders)
     told = (
-        f"The same colour in both rows: the same position was picked after the swap, in {same} "
-        f"of these {count(len(orders), 'pair')}."
+        "The same colour in both rows: the judge picked the same position in both orders. This "
+        f"happened in {same} of these {count(len(orders), 'pair')}."
     )
     return wrap(
         fill(

@@ -119,13 +119,14 @@ def _unrelated_option() -> PaperClaim:
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
         "Does an unrelated option make a judge more even-handed?",
-        f"With an unrelated option the Grade Score is higher for {known.grade_rises} of "
-        f"{known.pairs} combinations of model and prompt.",
+        "The Grade Score (0 to 1; higher: more even-handed) is higher with an unrelated option for "
+        f"{known.grade_rises} of {known.pairs} combinations of model and prompt.",
         f"Random choices have a Grade Score of {random[2]} with two options, {random[3]} "
-        f"with three and {random[5]} with five: an added option changes the scale.",
-        f"The share of the most chosen answer falls for {known.choice_falls} of these "
-        f"{known.pairs} combinations. {known.above_parts} of {known.cells} printed Grade Scores "
-        "exceed the maximum that the printed entropy and share allow.",
+        f"with three and {random[5]} with five. Scores with different numbers of options are not "
+        "comparable.",
+        "With the unrelated option, the share of the most chosen answer falls for "
+        f"{known.choice_falls} of {known.pairs} combinations. {known.above_parts} of {known.cells} "
+        "Grade Scores are larger than their entropy and share allow.",
         "Open a study with an unrelated option",
         "example",
         "grade-score-probe-unrelated",
@@ -141,11 +142,11 @@ def _warning(store: Store) -> PaperClaim:
         "Does a warning against position bias help?",
         "With prompt 3, which warns of position bias, position entropy is higher than with "
         f"prompt 1 for {sum(one > 0 for one in differences)} of {len(differences)} models.",
-        f"{SMALL_JUDGE} changes {share(plain, 0)} of its verdicts when the answers are swapped, "
-        f"and {share(warned, 0)} with a prompt that warns against position bias.",
-        f"The authors report score differences of up to {number(MAX_REPEAT_DIFFERENCE, 2)} "
-        f"between repeats of a run; {within} of {len(differences)} entropy differences between "
-        "prompts 1 and 3 are not larger than that.",
+        f"When the answers are swapped, {SMALL_JUDGE} changes {share(plain, 0)} of its verdicts "
+        f"with a prompt without warning, and {share(warned, 0)} with a warning.",
+        f"The authors report Grade Score differences up to {number(MAX_REPEAT_DIFFERENCE, 2)} "
+        f"between repeats. For {within} of {len(differences)} models, the entropies with prompts "
+        "1 and 3 differ by no more than that.",
         "Open the recorded study",
         "open",
         demo_studies.PAIRS_STUDY,
@@ -181,11 +182,11 @@ def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
         "VisIT-Bench (2023), appendix",
         "How much does a win rate without ties hide?",
         "A model wins if the judge chooses it in both orders; otherwise the result is a "
-        "tie. The win rate against the reference leaves ties out.",
+        "tie. The paper's win rate against the reference answers leaves ties out.",
         f"{LARGER_JUDGE} chooses the same model in both orders in {share(larger.decided, 0)} of "
         f"its recorded comparisons, {SMALL_JUDGE} in {share(small.decided, 0)}.",
-        "A win rate without ties describes the decided comparisons only. The paper's Elo "
-        "equation (1) also has a wrong sign; the authors' code is right.",
+        "A win rate without ties describes only the comparisons that have a winner. Besides, the "
+        "paper's Elo equation (1) has a wrong sign; the authors' code is right.",
         "Open as a study",
         "example",
         "visit-bench-probe",
@@ -201,9 +202,9 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
         "VisIT-Bench (2023), appendix",
         "Are 700 comparisons enough for a new model?",
         f"{VISIT_COMPARISONS} comparisons, each in both orders, are made to assess a new model.",
-        f"At a win rate of {share(0.5, 0)}, the {share(0.95, 0)} interval is ± {whole} points, "
-        f"or ± {decided} if {share(larger.decided, 0)} of comparisons have a winner, as with "
-        f"{LARGER_JUDGE}.",
+        f"The {share(0.95, 0)} interval of a win rate of {share(0.5, 0)} is ± {whole} points. With "
+        f"ties left out ({LARGER_JUDGE}: {share(1 - larger.decided, 0)} ties), it is ± {decided} "
+        "points.",
         "This assumes independent comparisons. Several comparisons on one question are not "
         "independent, so the true interval is wider.",
         "Open as a study",
@@ -225,14 +226,15 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Do verdicts from both orders agree more with people?",
-        f"In {better} of {len(pairs)} pairs of rows, both orders have a lower mean absolute error "
-        f"than one order. Consistency (% of scores within 1 of people's) is higher in {higher}.",
-        f"{LARGER_JUDGE}: one call finds the better answer in {share(larger.right, 0)} of "
-        f"comparisons. Both orders agree in {share(larger.decided, 0)}; of these, "
-        f"{share(larger.right_when_decided, 0)} are right.",
-        "The paper prints no intervals. The intervals of Consistency computed here overlap in "
-        f"{count_overlaps(pairs)} of {len(pairs)} pairs of rows. Both orders cost twice the "
-        "calls.",
+        "Both orders have a lower mean absolute error than one order for "
+        f"{better} of {len(pairs)} judge settings. Consistency (% of scores within 1 of people's) "
+        f"is higher for {higher}.",
+        f"One call of {LARGER_JUDGE} finds the better answer in {share(larger.right, 0)} of "
+        f"comparisons. Both orders choose the same answer in {share(larger.decided, 0)}; "
+        f"{share(larger.right_when_decided, 0)} of these choices are right.",
+        "The paper prints no intervals. As computed here, the intervals of Consistency with one "
+        f"and with both orders overlap for {count_overlaps(pairs)} of {len(pairs)} settings. "
+        "Both orders cost twice the calls.",
         "Open the recorded study",
         "open",
         demo_studies.LARGER_STUDY,
@@ -246,10 +248,10 @@ def _seeing_images() -> PaperClaim:
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
         "According to the paper, a judge that sees the images always agrees more with people.",
-        f"In {unhelpful} of the table's {cells} pairs of values, the judge with images is not "
-        "closer to people than the judge without images.",
+        f"In {unhelpful} of the table's {cells} values (mean absolute errors and Consistencies), "
+        "the judge is no closer to people with images than without.",
         f"The {share(0.95, 0)} intervals of Consistency (share of scores within 1 of people's) "
-        f"with and without images overlap in {count_overlaps(pairs)} of {len(pairs)} pairs.",
+        f"with and without images overlap for {count_overlaps(pairs)} of {len(pairs)} settings.",
         "Open as a study",
         "example",
         "creation-mmbench-probe",

@@ -152,6 +152,16 @@ def approximate_count(value: int) -> str:
     return count(round(value / step) * step)
 
 
+def more_items_text(battles: int, gap: Estimate) -> str:
+    """Text on the further items, and their battles, that would make a gap of two ratings
+    significant: "1,000 more items (2,400 battles)". More battles on the same items would not, since
+    the verdicts on an item have common errors."""
+    if not gap.items or not gap.n:
+        return f"{approximate_count(battles)} more battles"
+    items = approximate_count(max(1, round(battles * gap.items / gap.n)))
+    return f"{items} more items ({approximate_count(battles)} battles)"
+
+
 def truncate(text: str, most: int) -> str:
     """Put a text on one line; after `most` characters the rest is replaced by an ellipsis."""
     line = " ".join(text.split())

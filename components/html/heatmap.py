@@ -96,7 +96,7 @@ def matrix_html(
     if turns:
         tables += _tall_table(rows, heads, made, view, total)
     style = attributes({"style": f"--lab: {label_width}px"})
-    data = attributes({"data-heat": json.dumps(_download_data(rows, heads, view))})
+    data = attributes({"data-heat": json.dumps(_download_data(rows, heads, view, aside))})
     hatched = any(e is not None and view.has_few(e) for e in cells.values())
     return fill(
         '<div class="eh"><div class="eh-heat-box"{}{}>{}</div>{}</div>',
@@ -137,7 +137,7 @@ class _MatrixOptions:
 
 
 def _download_data(
-    rows: Sequence[str], columns: Sequence[MatrixColumn], view: _MatrixOptions
+    rows: Sequence[str], columns: Sequence[MatrixColumn], view: _MatrixOptions, aside: str
 ) -> dict[str, Any]:
     """The matrix as JSON; the page's script makes the PNG, SVG and CSV downloads from it."""
     scale = view.scale
@@ -151,6 +151,7 @@ def _download_data(
         "name": scale.name,
         "kind": scale.kind,
         "unit": scale.unit,
+        "legend": [*scale.ends, *([aside] if aside else [])],
         "keys": view.keys,
         "rows": list(rows),
         "columns": [column.name for column in columns],

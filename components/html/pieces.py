@@ -251,7 +251,8 @@ def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
 def how_computed_details(text: str, json_keys: Sequence[str] = ()) -> Markup:
     parts = text.split("\n\n") if text else []
     paragraphs = join(fill("<p>{}</p>", inline_markup(part)) for part in parts)
-    summary = "How is this computed?" if text else "Where are these numbers in the JSON output?"
+    where = "Where are these numbers in the output of python -m metrics?"
+    summary = "How is this computed?" if text else where
     return fill(
         '<details class="eh-how"><summary>{}</summary>{}{}</details>',
         summary,
@@ -265,7 +266,11 @@ def json_keys_html(keys: Sequence[str]) -> Markup:
     if not keys:
         return EMPTY
     listed = Markup(", ").join(fill("<code>{}</code>", key) for key in keys)
-    return fill('<p class="eh-json">In the JSON: {} (* stands for any name).</p>', listed)
+    return fill(
+        '<p class="eh-json">In the output of <code>python -m metrics --json</code>: {} '
+        "(* stands for any name).</p>",
+        listed,
+    )
 
 
 def data_note(text: str) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from components.html.format import DASH, interval, is_known, number
@@ -48,14 +48,14 @@ class ColourScale:
         return number(self.times * value, self.decimals, signed=self.signed)
 
     def bounds(self, estimate: Estimate) -> str:
-        """Text of the interval: "66–73", or "[−18, 8]" for signed values."""
+        """Text of the interval: "66–73", or "[−18, 8]" for signed and negative values."""
         if (
             estimate.low is None
             or estimate.high is None
             or not is_known(estimate.high - estimate.low)
         ):
             return ""
-        if self.signed:
+        if self.signed or estimate.low < 0:
             return interval(estimate, self.decimals, scale=self.times)
         ends = (number(self.times * end, self.decimals) for end in (estimate.low, estimate.high))
         return "\u2013".join(ends)
@@ -72,7 +72,10 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     "b",
     1,
     0.4,
-    ("no colour: within the chance band", "full colour: 10 or more band widths below 1"),
+    (
+        "no colour: no further below 1 than chance explains",
+        "full colour: 10 or more times as far below 1 as chance explains",
+    ),
     2,
     1,
     "of 1",
@@ -83,7 +86,14 @@ GRADE_SCALE: Final = ColourScale(
     "Grade", "b", 1, 0.4, ("no colour: 1, even-handed", "full colour: 0.40 or less"), 2, 1, "of 1"
 )
 KAPPA_SCALE: Final = ColourScale(
-    "Kappa", "b", 1, 0, ("no colour: 1, full agreement", "full colour: 0 or less"), 2, 1, ""
+    "Kappa",
+    "b",
+    1,
+    0,
+    ("no colour: 1, full agreement", "full colour: 0 (chance level) or less"),
+    2,
+    1,
+    "",
 )
 AGREEMENT_SCALE: Final = ColourScale(
     "Agreement", "b", 1, 0.28, ("no colour: 100 % agreement", "full colour: 28 % or less")
@@ -148,3 +158,11 @@ def even_share_scale(options: int) -> ColourScale:
     even = 1 / options
     ends = (f"no colour: {number(100 * even)} %, an even share", "full colour: 100 %")
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)
+
+
+def chance_scale(pairs: ColourScale, chance: float) -> ColourScale:
+    """Colour scale for choices among N options, from that for pairs: full colour at the same
+    multiple of chance, which is 1/2 for pairs."""
+    full = pairs.full * chance / 0.5
+    percent = number(100 * full, 0 if full >= 0.1 else 1)
+    return replace(pairs, full=full, ends=(pairs.ends[0], f"full colour: {percent} % or less"))

@@ -189,7 +189,7 @@ def _shared_note(found: WordDifference) -> Markup:
         )
     least = share(MIN_SHARED_WORDS, 0)
     return fill(
-        "<span>{}. Differences are marked if the answers share at least {} of their words.</span>",
+        "<span>{}. Differences are marked if at least {} of all words are in both answers.</span>",
         shared,
         least,
     )
@@ -237,12 +237,12 @@ def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> Markup:
 def _hash_note(sent: SentMessages) -> str:
     if sent.exact:
         return (
-            "This text was rebuilt from the stored prompt. It is identical to the text sent: the "
-            "hashes agree."
+            "This text was rebuilt from the stored prompt. It is identical to the text sent: both "
+            "have the same hash."
         )
     return (
-        "This text was rebuilt from the stored prompt. It differs from the text sent: the hashes "
-        "do not agree."
+        "This text was rebuilt from the stored prompt. It differs from the text sent, which has "
+        "another hash."
     )
 
 

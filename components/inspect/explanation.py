@@ -63,7 +63,7 @@ def _failure_text(failed: Sequence[OrderVerdict], marks: Sequence[OrderVerdict])
 def _flip_text(marks: Sequence[OrderVerdict]) -> str:
     if len(marks) > 2:
         chosen = {_picked_name(mark) for mark in marks}
-        return f"Over {len(marks)} orders the judge gave {len(chosen)} different verdicts."
+        return f"The judge reached {len(chosen)} different outcomes in {len(marks)} orders."
     first, second = marks
     if first.pick == second.pick:
         return (

@@ -171,8 +171,8 @@ def _empty_reason(view: InspectView) -> str:
         return f"No question or reply contains \u201c{selection.text}\u201d."
     if selection.flipped and not (view.counts or {}).get("flipped"):
         return (
-            "No verdict changed when swapped. A comparison is listed once all its orders have "
-            "a verdict."
+            "No comparison has flipped. A flip is counted once all orders of a comparison have a "
+            "verdict."
         )
     if selection.status == FAILURES:
         return "All replies have a verdict."

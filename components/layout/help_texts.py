@@ -81,7 +81,10 @@ KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
         (
             ("← →", "the left or the right answer is better"),
             ("↓", "a tie"),
-            ("1 2 3 4 5", "on ballots with other buttons: the 1st to 5th from the left"),
+            (
+                "1 2 3 4 5",
+                "on ballots without arrow keys: choose the 1st to 5th button from the left",
+            ),
             ("n", "skip this ballot, or show the next one"),
             ("b", "show the previous ballot"),
             ("u", "undo the last vote"),

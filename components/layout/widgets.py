@@ -26,7 +26,7 @@ _PLOT_TEMPLATE = Markup('<div class="eh-plot" style="height:{height}px"></div>')
 # template may contain {{value}}: Gradio evaluates it as JavaScript, and data could contain ${…}.
 _PLOT_SCRIPT = "evenhand.plot(element, props, {send}, watch, {path!r}); /* triggers 'select' */"
 _CLICK_SCRIPT = "evenhand.clicks(element, {send}, watch); /* triggers 'select' */"
-_MARK_SCRIPT = "evenhand.sendMarks(trigger); /* triggers 'select' */"
+_MARK_SCRIPT = "evenhand.sendMarks(trigger, {path!r}); /* triggers 'select' */"
 
 
 @cache
@@ -100,7 +100,7 @@ def MarkEvents() -> gr.HTML:
     return gr.HTML(
         "",
         html_template=Markup("<i hidden></i>"),
-        js_on_load=_MARK_SCRIPT,
+        js_on_load=_MARK_SCRIPT.format(path=plotly_script()),
         apply_default_css=False,
         elem_classes=["eh-html", "eh-wire"],
         render=False,

@@ -120,16 +120,23 @@ def render_view(
         with _DRAW_SLOTS:
             return render_panels(FilteredStudy(store, name, chosen), view, mine)
 
-    what = ("view", view, chosen, serialised)
+    what = _view_key(store, name, view, chosen, serialised)
     return dict(store.memoised(name, what, draw, _view_version(store, name)))
 
 
 def find_drawn(store: Store, name: str, view: str) -> dict[str, Any] | None:
     """Return the stored content of a view that has no controls, as `render_view` drew it without
     filters; None if it is outdated or not drawn yet."""
-    what = ("view", view, Filter(), json.dumps({}))
+    what = _view_key(store, name, view, Filter(), json.dumps({}))
     found: dict[str, Any] | None = store.find_memoised(name, what, _view_version(store, name))
     return found
+
+
+def _view_key(
+    store: Store, name: str, view: str, chosen: Filter, serialised: str
+) -> tuple[Hashable, ...]:
+    """Key of a drawn view; owners of a study are offered more actions than its readers."""
+    return ("view", view, chosen, serialised, store.owns(name))
 
 
 def _view_version(store: Store, name: str) -> Hashable:

@@ -11,11 +11,11 @@ import gradio as gr
 
 from components.html.markup import EMPTY, Markup, escape
 from components.layout.header import show_run_pill
+from components.run.failed_replies import show_failures
 from components.run.live_figures import LiveStudies
 from components.run.notices import (
     key_notice,
     read_click,
-    show_failures,
     show_notices,
     show_store_notices,
 )

@@ -11,31 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import pandas as pd
-
-from components.filtering.filters import machine_rows
-from components.html.format import count, dollars, duration, share
-from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import (
-    Action,
-    button_html,
-    notice_html,
-    panel_heading,
-    status_badge,
-    wrap,
-)
+from components.html.format import count, dollars, duration
+from components.html.markup import EMPTY, Markup, join
+from components.html.panel import Action, notice_html
 from components.run.run_facts import KEY_REASONS, RunFacts
 from components.run.status_html import start_button_text
-from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
-from metrics.position.position_measures import consistency
-from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES, outcome_rows
+from judges.engine.snapshot import JudgeWait, RunSnapshot
 from studies import settings
-from studies.domain import STATUSES, USABLE_STATUSES, Judgement, Status
 from studies.sharing.hub_backup import snapshot_settings as kept_elsewhere
 from studies.store.store import Store
 
-MAX_UNREADABLE_SHARE: Final = 0.05
-"""Share of unusable replies above which a notice is shown."""
 NOTICED_ATTEMPTS: Final = 3
 """Number of attempts at one call from which a notice on retries is shown."""
 BUDGET_HEADROOM: Final = 1.25
@@ -164,17 +149,17 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
 
 
 def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
-    """Group judges that wait for a rate limit with the same remaining seconds and the same number
-    of calls allowed at once: they probably share an endpoint, so each group gets one notice."""
-    found: dict[tuple[int, int], list[JudgeWait]] = {}
+    """Judges that wait for a rate limit, grouped by rate limiter, which the judges of one endpoint
+    share; each group gets one notice."""
+    found: dict[int, list[JudgeWait]] = {}
     for wait in waits:
         if wait.kind == "cooling":
-            found.setdefault((round(wait.seconds), wait.allowed_in_flight), []).append(wait)
+            found.setdefault(wait.limiter, []).append(wait)
     return list(found.values())
 
 
 def _cooling_notice(waits: list[JudgeWait]) -> Markup:
-    one = waits[0]
+    one = max(waits, key=lambda wait: wait.allowed_in_flight)  # judges may have limits of their own
     who = " and ".join(wait.judge for wait in waits)
     asks = sum(wait.asks for wait in waits)
     left = duration(max(1, round(one.seconds)))
@@ -182,7 +167,7 @@ def _cooling_notice(waits: list[JudgeWait]) -> Markup:
     then = f"with at most {one.allowed_in_flight} calls at once"
     then += f" instead of {one.ceiling}" if one.allowed_in_flight < one.ceiling else ""
     text = (
-        f"{who} returned HTTP 429 (too many requests); {told} in **{left}**, {then}. Waiting "
+        f"{who} returned HTTP 429 (too many requests). In **{left}**, {told} {then}. Waiting "
         "costs nothing."
     )
     fewer = max(1, one.allowed_in_flight // 2)
@@ -250,13 +235,13 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     if facts.maybe_paid_twice:
         text = (
             f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
-            "and are made again. If billed twice, only the second charge is in the total above."
+            "and are made again. If both are billed, only the second charge is in the total above."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:
         text = (
-            f"{count(snapshot.unknown_usage, 'call')} returned no token counts. They count against "
-            "the budget at their maximum cost and are not in the total above."
+            f"{count(snapshot.unknown_usage, 'call')} returned no token counts, so their cost is "
+            "unknown. The total above leaves them out; the budget counts their maximum cost."
         )
         yield notice_html("warn", "Unknown token counts.", text)
     if snapshot and snapshot.unpriced:
@@ -270,118 +255,6 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
 def _sentence(text: str) -> str:
     text = text.strip()
     return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-# ------------------------------------------------------------------- failures by kind
-
-
-def show_failures(store: Store, facts: RunFacts) -> Markup:
-    """HTML list of unusable replies by kind, each with an example and a link, and of failed
-    attempts that were retried."""
-    kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
-    retried = facts.snapshot.failures if facts.snapshot else ()
-    if not kinds and not retried:
-        return EMPTY
-    parts = [
-        panel_heading(
-            "Unusable replies",
-            "the latest reply of each kind of failure; unusable replies enter no measure, unless "
-            "the preset counts them as ties",
-        )
-    ]
-    parts += [unreadable_notice(store, facts)] if not facts.running else []
-    latest = store.latest_judgements(facts.name, 200, failures_only=True) if kinds else []
-    rows = []
-    for status in kinds:
-        example = next((j for j in latest if j.status == status), None)
-        rows.append(failure_row(status, facts.counts[status], example))
-    parts.append(wrap(fill('<div class="eh-kinds">{}</div>', join(rows))) if rows else EMPTY)
-    parts.append(_retried_attempts(retried))
-    return wrap(fill('<section class="eh-panel">{}</section>', join(parts)))
-
-
-def failure_row(
-    status: Status,
-    asks: int,
-    example: Judgement | None,
-    *,
-    opens: bool = True,
-    all_too: bool = True,
-) -> Markup:
-    """HTML of one kind of failure: badge with the number of calls; judge, prompt and end of the
-    reply of an example. `opens`: add a link to the example in Inspect and, with `all_too`, a link
-    to all replies of this kind."""
-    who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
-    said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
-    told = ": ".join(filter(None, said))
-    links = []
-    if opens and example:
-        links.append(button_html(Action("Example", {"key": example.ask.key}), small=True))
-    if opens and all_too:
-        links.append(button_html(Action(f"Open {count(asks)}", {"status": status}), small=True))
-    return fill(
-        '<div class="k"><span>{}</span>'
-        '<span class="who">{}</span>'
-        '<p title="{}">{}</p>'
-        '<span class="op">{}</span></div>',
-        status_badge(status, asks),
-        who,
-        told[:400],
-        " ".join(told.split())[:260],
-        join(links),
-    )
-
-
-def _retried_attempts(failures: tuple[FailureSummary, ...]) -> Markup:
-    """HTML on the failed attempts at calls of this run; most calls succeed when retried."""
-    if not failures:
-        return EMPTY
-    rows = join(
-        fill(
-            '<div class="k"><span><b>{}</b> × {}</span>'
-            '<span class="who">{}</span>'
-            '<p title="{}">{}</p>'
-            '<span class="op"></span></div>',
-            count(f.times),
-            f.reason,
-            f.judge,
-            f.example,
-            f.example[:260],
-        )
-        for f in failures
-    )
-    head = Markup('<h3 class="eh-kinds-head">Failed attempts in this run</h3>')
-    told = Markup('<p class="eh-small eh-mute">Most succeed when retried.</p>')
-    return wrap(fill('{}{}<div class="eh-kinds">{}</div>', head, told, rows))
-
-
-def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
-    """HTML notice if more than 5 % of the replies are unusable: their number, their effect, a link
-    to read them."""
-    unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
-    if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.done):
-        return EMPTY
-    rate = share(unusable / max(1, facts.done))
-    effect = tie_rule_effect(store.frame(facts.name))
-    text = (
-        f"{rate} of {count(facts.done)} replies are unusable. They are left out of the "
-        f"measures{effect}."
-    )
-    read = Action(f"Read the {count(unusable)}", {"status": "failures"})
-    return notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
-
-
-def tie_rule_effect(frame: pd.DataFrame) -> str:
-    """Clause that compares the consistency with what it would be if unusable replies counted as
-    ties; "" if either value is unknown."""
-    rows = machine_rows(frame)
-    now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
-    if now.value is None or ties.value is None:
-        return ""
-    return (
-        f"; if they counted as ties, the consistency would be {share(ties.value)} instead of "
-        f"{share(now.value)}"
-    )
 
 
 def key_notice(facts: RunFacts) -> Markup:

@@ -48,8 +48,8 @@ def changed_so_far(picture: LiveFigures) -> str:
     if changed.value is None:
         return "No comparison has a verdict in all its orders yet."
     return (
-        f"{count(changed.n, 'comparison')} judged in all orders, "
-        f"{count(round(changed.value * changed.n))} of them changed when swapped: "
+        f"Of {count(changed.n, 'comparison')} judged in all orders, the outcome of "
+        f"{count(round(changed.value * changed.n))} changed with the order: "
         f"{share(changed.value, 0)} {interval(changed, 0, scale=100)}. "
-        "The interval will narrow."
+        "The interval narrows with more verdicts."
     )

@@ -17,7 +17,7 @@ from components.html.panel import (
     wrap,
 )
 from components.html.tables.table import Cells, Table, TableCell
-from components.run.notices import failure_row
+from components.run.failed_replies import failure_row
 from studies.domain import STATUSES
 from studies.store.queries.run_costs import (
     AttemptTotals,

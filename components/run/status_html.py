@@ -82,7 +82,7 @@ def _pause_limit(facts: RunFacts) -> str:
     longest = facts.snapshot.longest_pause if facts.snapshot else None
     if longest is None:
         return ""
-    return f" A run paused for {duration(longest)} is stopped; its replies are kept."
+    return f" A run that stays paused for {duration(longest)} is stopped; its replies are kept."
 
 
 def show_progress(facts: RunFacts) -> Markup:
@@ -116,7 +116,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
     )
     cost = _cost_kpi(facts) if facts.complete else _spent_kpi(facts)
     strip = kpi_strip([first, second, cost, _unusable_kpi(facts), _first_slot_kpi(facts, picture)])
-    return strip + (EMPTY if facts.complete else stopping_note(picture)) + _large_study_note(facts)
+    return strip + (stopping_note(picture) if facts.running else EMPTY) + _large_study_note(facts)
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
@@ -127,7 +127,7 @@ def _large_study_note(facts: RunFacts) -> Markup:
         f"This study has {count(facts.planned)} verdicts, too many to draw here: see Results."
         if facts.recorded
         else f"This study has {count(facts.planned)} calls. The numbers and charts here count "
-        "only replies since this tab was opened. Results counts everything."
+        "only replies since this tab was opened. The Results tab counts all replies."
     )
     return wrap(fill('<p class="eh-small eh-mute">{}</p>', told))
 
@@ -279,11 +279,11 @@ def stopping_note(picture: LiveFigures) -> Markup:
     if votes.value is None or votes.low is None or votes.high is None:
         return EMPTY
     inside = votes.low <= 0.5 <= votes.high
-    when = "when the interval excludes" if inside else "now: the interval excludes"
+    stop = "You may stop the run when" if inside else "You may stop the run now:"
     text = (
         f"Of {count(votes.n, 'item')} whose verdicts favour one position, {share(votes.value, 1)} "
         f"{interval(votes, 1, scale=100)} favour the first. This interval is valid at any time "
-        f"of the run. You may stop the run {when} {share(0.5, 0)}."
+        f"of the run. {stop} the interval excludes {share(0.5, 0)}."
     )
     return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))
 
@@ -314,15 +314,15 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 LIVE_CHARTS: Final = (
     (
         "Verdicts for the answer shown first",
-        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not use this interval to decide "
-        "when to stop the run",
+        f"% of verdicts, ties left out; 95{NARROW_SPACE}% CI, not to be used to decide when "
+        "to stop the run",
         "eh-live-share",
     ),
     ("Elo", "Elo rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        "% of items that the model wins, by its first comparison on each item; ties count half; "
-        f"95{NARROW_SPACE}% bounds, valid at any time of the run",
+        "% of items that the model wins (only its first comparison on each item counts; a tie is "
+        f"half a win); 95{NARROW_SPACE}% bounds, valid at any time of the run",
         "eh-live-wins",
     ),
 )

@@ -100,8 +100,8 @@ def link_status_text(store: VisitorStore, name: str, made: int) -> str:
         )
     if store.owns(name):
         return (
-            f"{count(made, 'link')} to this study exist. Others can view and export the study; "
-            "with a link for voters they can also vote. Each link is shown only once."
+            f"Links to this study: {count(made)}. Everyone who has a link can view and export the "
+            "study; a link for voters also lets them vote. Each link is shown only once."
         )
     if store.is_ownerless(name):
         return "This study is open to every visitor of this page: everyone can open its link."

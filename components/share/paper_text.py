@@ -187,8 +187,8 @@ def _sample_text(view: FilteredStudy) -> str:
 
 _OPTION_ORDER_TEXTS: Final = {
     "rotations": "all rotations, each option once in each position",
-    "williams": "the orders of a Williams square, in which each option also stands directly after "
-    "every other option",
+    "williams": "the orders of a Williams square: each option stands in each position, and "
+    "directly after each other option, equally often",
     "all": "all permutations",
     "one": "one seeded order",
 }
@@ -217,11 +217,11 @@ def _failures_text(view: FilteredStudy) -> str:
 
 def _combination_text(view: FilteredStudy) -> str:
     rules = {
-        "pooled": "Every verdict of each order counts.",
+        "pooled": "The verdicts in different orders count separately.",
         "strict": "An answer wins a comparison if it wins in both orders; otherwise the "
         "comparison is a tie.",
-        "majority": "An answer wins a comparison with two wins, or with a win and a tie, in the "
-        "two orders.",
+        "majority": "An answer wins a comparison if it wins in both orders, or wins in one order "
+        "and ties in the other.",
         "graded": "The mean score of both orders (label probabilities, levels or points) "
         "decides a comparison.",
     }

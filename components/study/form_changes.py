@@ -143,9 +143,9 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
 
 
 def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
-    """Return the study file with `column` mapped to the field `role`, such as "instruction" or
-    "gold". For a role such as "answer.2" (answers of the second model), the field is "responses."
-    with the column's name."""
+    """Return the study file with `column` mapped to the field `role`, such as "instruction", "gold"
+    or "human". For a role such as "answer.2" (answers of the second model), the field is
+    "responses." with the column's name."""
     saved = sheet.raw(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(sheet))
     made = {name: field for name, field in made.items() if field != role and name != column}

@@ -142,8 +142,8 @@ def _keep_other_study(plan: Plan, store: Store) -> Plan:
     if name.startswith(NEW_STUDY_NAME):
         return replace(plan, study=replace(plan.study, name=other))
     raise StudyError(
-        f"name: a study named {name!r} exists. Saved under its name, this design would "
-        f"remove {lost:,} of its replies. Choose another name, for example {other!r}"
+        f"name: a study named {name!r} exists. Saving this design under that name would remove "
+        f"{lost:,} replies of the stored study. Choose another name, for example {other!r}"
     )
 
 

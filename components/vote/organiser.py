@@ -43,7 +43,7 @@ VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
         "random": "**At random.** Every comparison is equally likely to be voted on, so "
         "agreement, κ and corrected win rates are unbiased estimates.",
         "flipped": "**Where orders flip.** Voters see pairs whose verdict flips. Agreement and κ "
-        "are lower than on random pairs, and these votes cannot correct win rates.",
+        "with these votes are lower than on random pairs. These votes cannot correct win rates.",
         "split": "**Where judges disagree.** Voters see pairs on which judges disagree, to find "
         "the judges that are wrong. Agreement and κ from these votes do not describe all pairs.",
     }
@@ -106,7 +106,7 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
         else ""
     )
     kind: Any = "calm" if choice == "random" else "warn"
-    default = f" The ballot form that fits this study is {FORM_NAMES[form.mode]}, {form.origin}."
+    default = f" Ballot form suggested for this study: {FORM_NAMES[form.mode]} ({form.origin})."
     return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {size}{warning}{default}")
 
 
@@ -153,15 +153,14 @@ def _verification_summary(store: Store, study: str) -> Markup:
     if not checks:
         return EMPTY
     faults = Counter(check.fault for check in checks if not check.follows)
-    parts = [
-        count(len(checks), "verification"),
-        f"{count(sum(check.follows for check in checks))} say that the answer follows the "
-        "instruction",
-        f"{count(faults.total())} say that the answer does not (because of the answer: "
-        f"{count(faults['answer'])}, because of the caption: {count(faults['caption'])})",
-        f"{count(sum(check.harmful for check in checks))} flag the answer as harmful",
-    ]
-    return fill('<p class="eh-small">{}.</p>', "; ".join(parts))
+    good, harmful = (sum(c.follows for c in checks), sum(c.harmful for c in checks))
+    text = (
+        f"{count(len(checks), 'verification')}: {count(good)} say that the answer follows the "
+        f"instruction, {count(faults.total())} say that it does not (answer wrong: "
+        f"{count(faults['answer'])}, caption incomplete: {count(faults['caption'])}). "
+        f"{count(harmful)} flag the answer as harmful."
+    )
+    return fill('<p class="eh-small">{}</p>', text)
 
 
 def show_link(store: Store) -> Markup:

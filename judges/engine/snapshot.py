@@ -49,6 +49,8 @@ class JudgeWait(NamedTuple):
     """Current maximum of this judge's calls in flight, if `kind` is "cooling" (calls wait after a
     refusal); without failures it grows to `ceiling`."""
     ceiling: int = 0
+    limiter: int = 0
+    """Number of the judge's rate limiter in this run; judges of one endpoint share a limiter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +169,13 @@ def judge_waits(run_state: RunState | None) -> tuple[JudgeWait, ...]:
     """Return, for each judge that waits, the reason; judges called at full speed are left out."""
     if run_state is None:
         return ()
-    found = (_judge_wait(state) for state in run_state.judges.values())
-    return tuple(wait for wait in found if wait is not None)
+    numbers: dict[int, int] = {}
+    found = []
+    for state in run_state.judges.values():
+        number = numbers.setdefault(id(state.limiter), len(numbers))
+        if (wait := _judge_wait(state)) is not None:
+            found.append(wait._replace(limiter=number))
+    return tuple(found)
 
 
 def _judge_wait(state: JudgeState) -> JudgeWait | None:

@@ -33,7 +33,7 @@ def describe_differences(preset: ProviderPreset) -> str:
     if preset.prompt_cache:
         facts.append(f"repeated starts of prompts cost less from {preset.prompt_cache:,} tokens on")
     if preset.local:
-        facts.append("no dollars per call")
+        facts.append("no listed price")
     for rule in preset.models:
         if rule.without:
             facts.append(f"{', '.join(rule.match)} without {', '.join(rule.without)}")

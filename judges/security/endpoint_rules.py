@@ -15,9 +15,10 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import yaml
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -190,6 +191,23 @@ def why_not_public(text: str) -> str:
         if reason := _nonpublic_reason(inner):
             return reason
     return ""
+
+
+@lru_cache(maxsize=1024)
+def is_own_address(url: str) -> bool:
+    """Whether a URL names this machine or a private network: by an address that is not public, a
+    name without a dot, or an internal suffix. No DNS lookup is made."""
+    try:
+        host = (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    if not host:
+        return False
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return "." not in host or host.rpartition(".")[2] in _INTERNAL_SUFFIXES
+    return bool(why_not_public(host))
 
 
 def _unwrap_address(address: IPAddress) -> Iterator[IPAddress]:

@@ -73,6 +73,11 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return self
 
     @property
+    def read_only(self) -> bool:
+        """Whether the page of this store has no tabs that add or run studies."""
+        return False
+
+    @property
     def folder(self) -> Path:
         """Folder of uploads and prompts, to which the paths in studies are relative."""
         return self.path.parent

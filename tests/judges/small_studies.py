@@ -21,6 +21,19 @@ QUICK = RunSettings(first_backoff=0.01, deadline=5.0)
 PRICE = {"input": 2.0, "output": 8.0, "cache_read": 1.0, "cache_write": 3.0}
 """The judge server's own default prices, in dollars per million tokens."""
 
+MUMBLING = """
+name: mumbling
+data: {source: probe, count: 6, seed: 1}
+contestants: [precise, flawed]
+judges: [{name: mumbler, model: simulated, unreadable_rate: RATE, seed: 1}]
+prompts: [brief-letters]
+"""
+"""A study of 12 calls, of whose replies about the share RATE contains no verdict."""
+
+
+def mumbling_plan(rate: float) -> Plan:
+    return make_plan(parse_study(MUMBLING.replace("RATE", str(rate)), "test", Path()))
+
 
 def write_items(path: Path, count: int, *, words: int = 3) -> Path:
     with path.open("w") as out:

@@ -16,6 +16,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results.cards.report_card import ReportCard
 from components.study.plan.demo_studies import PAIRS_STUDY, open_demo
+from evenhand.page_views import _save_copy
 from evenhand.recorded_demo import demo_study
 from evenhand.recorded_demo import main as demo
 from studies.store.store import Store
@@ -128,6 +129,47 @@ def test_reports_of_tables_and_of_stores(tmp_path: Path) -> None:
     found.feed(target.read_text())
     assert "script" not in found.tags and "img" not in found.tags
     assert "&lt;script&gt;" in target.read_text()
+
+
+def copied_frame(study: eh.JudgedStudy) -> pd.DataFrame:
+    """The frame of the store that the page of a study would show."""
+    store = Store(_save_copy(study))
+    frame = store.frame(study.name)
+    store.close()
+    return frame
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_the_page_of_a_table_has_its_truth_its_unusable_replies_and_its_texts(texts: bool) -> None:
+    rows = [
+        ("q1", "x", "y", "x", "x", "maths", "j"),
+        ("q1", "y", "x", "", "x", "maths", "j"),
+        ("q2", "x", "y", "tie", "tie", "", "j"),
+        ("q3", "x", "y", "y", "", "prose", "k"),
+    ]
+    names = ["item", "first", "second", "winner", "truth", "category", "judge"]
+    table = pd.DataFrame(rows, columns=names)
+    if texts:
+        table["question"] = "Why? " + table["item"]
+        for answer, shown in (("first_answer", "first"), ("second_answer", "second")):
+            table[answer] = table["item"] + " by " + table[shown]
+    study = eh.study(table, name="small")
+    copied = copied_frame(study)
+    columns = ["item", "judge", "category", "shown", "status", "pick", "truth", "orders", "repeat"]
+    wanted, found = (
+        frame[columns].astype(str).sort_values(["item", "shown"]).to_numpy().tolist()
+        for frame in (study.frame, copied)
+    )
+    assert found == wanted
+    assert copied["status"].astype(str).tolist().count("unreadable") == 1
+    assert (copied.get("length_0", pd.Series([-1])) > 0).all() == texts
+
+
+def test_the_page_of_a_log_has_its_scores(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("item,verdict,label\nq1,3,2\nq2,1,1\nq3,,1\n")
+    study = eh.read(log)
+    pd.testing.assert_frame_equal(copied_frame(study), study.frame)
 
 
 @pytest.mark.extra

@@ -165,7 +165,19 @@ def test_a_matrix_is_saved_as_picture_drawing_and_numbers(visit, tmp_path):
     drawing = saved(page, "#eh-matrix", "SVG", tmp_path)
     assert drawing.startswith("<svg")
     assert all(f">{value}<" in drawing for value in shown)
+    ends = page.locator("#eh-matrix .eh-scale > span").all_inner_texts()[:2]
+    plain = drawing.replace("\u00a0", " ")
+    assert all(f">{end}<".replace("\u202f", " ") in plain for end in ends), "the legend"
     assert saved(page, "#eh-matrix", "PNG", tmp_path)[1:4] == "PNG"
+
+
+def test_a_matrix_is_saved_with_its_legend_from_a_view_without_charts(visit, tmp_path):
+    page = visit(f"study={quote(DEMO)}&tab=results&view=People")
+    page.wait_for_selector("#eh-agree td button")
+    page.wait_for_selector(".eh-panel:has(#eh-agree) > details.eh-save", state="attached")
+    drawing = saved(page, "#eh-agree", "SVG", tmp_path).replace("\u00a0", " ")
+    ends = page.locator(".eh-panel:has(#eh-agree) .eh-scale > span").all_inner_texts()[:2]
+    assert len(ends) == 2 and all(f">{end}<".replace("\u202f", " ") in drawing for end in ends)
 
 
 def test_text_that_looks_like_a_formula_is_harmless_in_a_spreadsheet(visit):

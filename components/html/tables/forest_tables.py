@@ -10,10 +10,10 @@ from typing import Any
 from components.html.format import (
     DASH,
     NARROW_SPACE,
-    approximate_count,
     count,
     interval,
     is_known,
+    more_items_text,
     number,
     share,
 )
@@ -37,6 +37,7 @@ from components.html.tables.forest_cells import (
     value_html,
 )
 from components.html.tables.table import Cells, Table, TableCell
+from metrics.estimation.planning.power import MAX_BATTLES
 from studies.domain import Estimate
 
 
@@ -77,8 +78,8 @@ class LeaderRow:
     colour: int = 0
     select: Any = None
     battles_needed: int | None = None
-    """Estimated number of further battles until the gap to the next model is significant; 0 if the
-    gap is significant now."""
+    """Estimated number of further battles, on further items, until the gap to the next model is
+    significant; 0 if the gap is significant now."""
 
 
 def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
@@ -96,7 +97,7 @@ def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
         ("chance", f"chance 50{NARROW_SPACE}%"),
     ]
     subtitle = (
-        f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
+        f"% of pairs with the same outcome in both orders, 95{NARROW_SPACE}% CI; one line per "
         "prompt"
     )
     return panel_html("Evenhand's embedded judge on the probe set", subtitle, body, keys=keys)
@@ -244,9 +245,9 @@ def _gap_html(row: LeaderRow) -> Markup:
     if not tied:
         return made
     needed = (
-        f"≈ {approximate_count(row.battles_needed)} more battles"
+        f"≈ {more_items_text(row.battles_needed, estimate)}"
         if row.battles_needed
-        else "the difference is too small to become significant with a realistic number of battles"
+        else f"a significant difference would need over {count(MAX_BATTLES)} further battles"
     )
     return fill(
         '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed

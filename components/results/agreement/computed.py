@@ -227,9 +227,9 @@ class Agreement:
 
     @cached_property
     def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
-        """What the verdicts are compared with: "people"; without votes "known answers" (better by
-        design); without either "". And (judge, category) -> share of verdicts equal to it; the
-        category "All" pools all categories."""
+        """Standard that the verdicts are compared with: "people"; without votes "known answers"
+        (better by design); without either "". And (judge, category) -> share of verdicts equal to
+        it; the category "All" pools all categories."""
         if self.raters.has_people:
             return PEOPLE, self._categories(people_agreement_measure().by_cell, self.raters.frame)
         if self.raters.truth == "design":

@@ -48,6 +48,12 @@ HOW_TO_VOTE: Final = (
     "Vote tab, or load data with the field `human`."
 )
 
+GOLD_NOTE: Final = (
+    "The known better answers give the accuracy. If people labelled them, map their column to "
+    "`human` instead of `gold`."
+)
+"""Note for a table with a column of known better answers and without votes."""
+
 
 def agreement_finding(data: Agreement) -> tuple[str, str]:
     """Headline and the sentence below: the judges closest to people, or agreement among judges."""
@@ -58,11 +64,14 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
     ranked = [name for name in data.ranked_judges if _people_share(data, name) is not None]
     if ranked:
         return _closest_sentence(data, ranked), _people_sentence(data)
+    gold = "gold" in data.raters.filtered_study.study.data.mapping.values()
     if len(data.judges) > 1:
-        return _judges_sentence(data), f"{NO_VOTES} Judges that agree may still be wrong."
+        lead = GOLD_NOTE if gold else "Judges that agree may still be wrong."
+        return _judges_sentence(data), f"{NO_VOTES} {lead}"
+    lead = GOLD_NOTE if gold else "Agreement needs a second judge or prompt, or some votes."
     return (
         f"There is no second judge and no vote to compare {data.judges[0]} with yet.",
-        f"{NO_VOTES} Agreement needs a second judge or prompt, or some votes.",
+        f"{NO_VOTES} {lead}",
     )
 
 

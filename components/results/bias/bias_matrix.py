@@ -133,7 +133,7 @@ def bias_matrix_html(
         grid.rows,
         grid.columns,
         cells,
-        scales.ENTROPY_BAND_SCALE if even else shown.scale,
+        scales.ENTROPY_BAND_SCALE if even else _scale_for(shown, bias.options),
         total=True,
         label_width=168,
         select=grid.selections,
@@ -318,12 +318,29 @@ def _entropy_notes(
     return notes | {place: one.text for place, one in even.items()}
 
 
+def _chance(key: str, options: int) -> float | None:
+    """Value of a measure that random choices would give; None if it is not fixed."""
+    if key == "consistency":
+        return (1 / options) ** (options - 1)
+    return 1 / options if key in ("accuracy", "first_share") else None
+
+
+def _scale_for(shown: MatrixMeasure, options: int) -> scales.ColourScale:
+    """Colour scale of a measure, adapted to the chance level of the number of options."""
+    chance = _chance(shown.key, options)
+    if options == 2 or chance is None:
+        return shown.scale
+    if shown.key == "first_share":
+        return replace(scales.even_share_scale(options), name=shown.scale.name)
+    return scales.chance_scale(shown.scale, chance)
+
+
 def _chance_note(key: str, options: int) -> str:
     """Text at the end of the colour scale: value of the measure for random choices, if known."""
     if key == "grade" and options in RANDOM_GRADE:
         return f"chance at N = {options}: {RANDOM_GRADE[options]:.2f}"
-    if key == "consistency":
-        return f"chance {share((1 / options) ** (options - 1), 0)}"
-    if key == "accuracy":
-        return f"chance {share(1 / options, 0)}"
-    return ""
+    chance = _chance(key, options)
+    if chance is None or key == "first_share":
+        return ""
+    where = "" if options == 2 else f" at N = {options}:"
+    return f"chance{where} {share(chance, 0 if chance >= 0.1 else 1)}"

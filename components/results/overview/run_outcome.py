@@ -15,15 +15,14 @@ from components.results.bias.pair_tests import format_p
 from components.results.overview.panels import swap_chart
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
+from components.results.view.next_steps import NextStep, step_rows
 from components.results.view.unusable_replies import (
     EXPLANATION_TITLE,
     NO_MEASURE_TEXT,
-    NextStep,
     UnusableReplies,
     explanation_html,
     find_unusable,
     repair_steps,
-    step_rows,
 )
 from studies.store.store import Store
 

@@ -21,6 +21,7 @@ from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.remedies import tab as remedies_tab
 from components.results.view.judge_menu import JudgeMenu, judge_menu
+from components.results.view.next_steps import step_rows
 from components.results.view.result_view import Body, Panel, PanelGroup, View
 from components.results.view.unusable_replies import (
     EXPLANATION_TITLE,
@@ -29,7 +30,6 @@ from components.results.view.unusable_replies import (
     find_unusable,
     has_votes,
     repair_steps,
-    step_rows,
 )
 from metrics.estimation.row_selection import people_mask
 
@@ -65,11 +65,13 @@ def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
 
 
 def draw_unusable(filtered_study: FilteredStudy) -> Markup | None:
-    """HTML panel on replies without a usable verdict, with actions; None if a verdict is usable."""
+    """HTML panel on replies without a usable verdict, with actions; None if a verdict is usable. A
+    reader who may not run the study, also on a read-only page, is offered only the replies."""
     unusable = find_unusable(filtered_study)
     if unusable is None:
         return None
-    steps = repair_steps(filtered_study, unusable, on_run=False)
+    may_run = filtered_study.store.owns(filtered_study.name)
+    steps = repair_steps(filtered_study, unusable, on_run=False, may_run=may_run)
     body = explanation_html(filtered_study) + step_rows(steps)
     return wrap(fill("<section>{}{}</section>", panel_head(EXPLANATION_TITLE, "", ()), body))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from components.html.format import NARROW_SPACE, ORDINALS, approximate_count, interval, number
+from components.html.format import NARROW_SPACE, ORDINALS, interval, more_items_text, number
 from components.results.ranking.computed import Ranking
 from metrics.estimation.planning.power import battles_to_separate
 from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
@@ -91,16 +91,15 @@ def _tied_sentence(board: Leaderboard) -> str:
 
 
 def _items_needed(gap: Estimate) -> str:
-    """Sentence on the number of items with which the observed difference of two models would be
-    significant."""
+    """Sentence on the number of further items that would separate two models, if their observed
+    difference is the true difference."""
     more = battles_to_separate(gap)
     if not more or not gap.items:
         return ""
-    times = (gap.n + more) / max(gap.n, 1)
-    items = approximate_count(round(times * gap.items))
+    needed = more_items_text(more, gap)
     return (
-        f" If this is the true difference, about {items} items ({number(times, 0)} times as many) "
-        f"would make it significant with 80{NARROW_SPACE}% probability."
+        f" If this is the true difference, about {needed} would make it significant with "
+        f"80{NARROW_SPACE}% probability."
     )
 
 

@@ -33,7 +33,7 @@ HOW_RANKING: Final = (
     "Further battles needed to separate two models: `n·(h·(1 + 0.84/1.96)/gap)² − n`. The gap "
     "is the difference of their ratings, n the number of battles so far, h the half-width of "
     f"the gap's interval. After these battles the interval excludes 0 with 80{NARROW_SPACE}% "
-    "probability (power)."
+    "probability (power). They are battles on further items, at as many battles an item as now."
 )
 HOW_ELO: Final = (
     "After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; "

@@ -116,8 +116,10 @@ def _figure(label: str, value: str, unit: str, note: str) -> Markup:
 
 def _apply_buttons(view: RemedyView, rules: Sequence[Rule]) -> Markup:
     """HTML buttons that apply the recommended or the next more expensive rule, or undo the rule
-    that the study uses now."""
+    that the study uses now. Readers may not change the study: they see only the rule in use."""
     used = rule_in_use(view)
+    if not view.filtered.store.owns(view.filtered.name):
+        return EMPTY if used == SINGLE else _in_use(used, may_undo=False)
     parts = [_apply_button(rule, used, first=not place) for place, rule in enumerate(rules)]
     known = [*(rule_key(rule) for rule in rules), SINGLE]
     if used not in known:
@@ -145,11 +147,11 @@ def _not_applicable(title: str) -> str:
     )
 
 
-def _in_use(key: str) -> Markup:
+def _in_use(key: str, *, may_undo: bool = True) -> Markup:
     remedy = parse_remedy(key)
     title = words_of_id(remedy.id, remedy.judges).title if remedy else words_of_id(key, ()).title
     where = f"{title} is the rule now used in Ranking, Win rates and Share"
-    undo = button("Undo", {"use": SINGLE})
+    undo = button("Undo", {"use": SINGLE}) if may_undo else EMPTY
     return fill("<p><b>{}</b></p>{}<p>{}</p>", "In use", undo, where)
 
 

@@ -13,7 +13,8 @@ def pilots_panel(view: RemedyView) -> Markup:
     found = offered_pilots(view)
     if not found:
         return EMPTY
-    rows = join(map(_pilot_item, found))
+    opens = not view.filtered.store.read_only
+    rows = join(_pilot_item(pilot, opens) for pilot in found)
     return panel(
         "Rules to try in a pilot",
         f"{number_word(len(found))} rules need new replies; a pilot study has one comparison for "
@@ -22,12 +23,13 @@ def pilots_panel(view: RemedyView) -> Markup:
     )
 
 
-def _pilot_item(pilot: Pilot) -> Markup:
+def _pilot_item(pilot: Pilot, opens: bool) -> Markup:
+    """HTML row of a pilot; `opens`: whether the page has a Study tab that can open it."""
     return fill(
         '<div class="eh-pilot"><div><b>{}</b><div class="d">{}</div></div>'
         '<div class="c">{}</div>{}</div>',
         pilot.title,
         pilot.detail,
         pilot.price,
-        button("Open pilot", {"pilot": pilot.kind}),
+        button("Open pilot", {"pilot": pilot.kind}) if opens else EMPTY,
     )

@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, dollars
-from components.html.markup import EMPTY, Markup, attributes, fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.inspect.load_comparison import stored_prompt
+from components.results.view.next_steps import NextStep
 from judges.engine.pending_asks import CostQuote, quote_or_count, retry_statuses
 from judges.rendering.messages import verdict_instruction
 from metrics.estimation.row_selection import people_mask
@@ -26,29 +27,6 @@ NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset c
 EXPLANATION_TITLE: Final = "Why there is no verdict"
 PROMPT_ON_STUDY: Final = '#eh-judges [data-do*="show prompt"]'
 """CSS selector of the buttons on the Study tab that show a prompt."""
-
-
-class NextStep(NamedTuple):
-    """A row of a panel of next steps: title, text, label and attributes of the button."""
-
-    title: str
-    text: str
-    words: str
-    opens: Mapping[str, object]
-
-
-def step_rows(steps: list[NextStep]) -> Markup:
-    return join(
-        fill(
-            '<div class="eh-todo"><div><b>{}</b><div class="d">{}</div></div>'
-            "<button{}>{}</button></div>",
-            step.title,
-            step.text,
-            attributes({"type": "button", "class": "eh-btn", **step.opens}),
-            step.words,
-        )
-        for step in steps
-    )
 
 
 @dataclass(frozen=True)

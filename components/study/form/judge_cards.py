@@ -26,7 +26,7 @@ from components.study.form.judge_settings import (
     judge_variable,
     needs_typed_key,
 )
-from judges.money.costs import listed_prices
+from judges.money.costs import listed_price
 from judges.operations.check_judge import JudgeCheck
 from studies.spec.keys import EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY
 from studies.spec.provider_presets import provider_presets
@@ -133,7 +133,7 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
             else f"{dollars(sent)} per million input tokens, {dollars(back)} per million output "
             "tokens"
         )
-    known = listed_prices().get(str(judge.get(JUDGE.model.name)))
+    known = listed_price(str(judge.get(JUDGE.model.name)), judge_address(judge))
     if known is None:
         return "price unknown"
     return (

@@ -22,7 +22,7 @@ from components.study.file.controls import (
     text_input,
 )
 from components.study.plan.public_checks import is_public
-from judges.money.costs import listed_prices
+from judges.money.costs import listed_price, listed_prices
 from judges.money.host_key import load_host_key
 from judges.security.key_consents import origin_of
 from studies.settings import secret_value
@@ -137,10 +137,11 @@ def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
     """HTML field for the model; models with a known price are suggested, except for an address of
-    no known provider."""
-    model = str(judge.get(_MODEL, ""))
+    no known provider and for a server on this machine."""
+    model, address = str(judge.get(_MODEL, "")), judge_address(judge)
     other = provider_of(judge) == OTHER_ADDRESS
-    models = [] if other else [(known, "listed price") for known in listed_prices()]
+    priced = [] if other else [name for name in listed_prices() if listed_price(name, address)]
+    models = [(name, "listed price") for name in priced]
     renames = name if is_named_after_model(judge) else ""
     return text_input(f"{field}.{_MODEL}", model, mono=True, suggestions=models, renames=renames)
 
@@ -191,7 +192,7 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     if host_key is None:
         return EMPTY
     hint = (
-        f"for {', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
+        f"only for {', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
         f"${host_key.run_usd:.2f} per run and ${host_key.visitor_usd:.2f} per day for you"
     )
     key = JUDGE.api_key_env
@@ -271,7 +272,7 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
 def _price_inputs(judge: Mapping[str, Any], field: str) -> Markup:
     given = judge.get(JUDGE.price.name)
     price = given if isinstance(given, Mapping) else {}
-    known = listed_prices().get(str(judge.get(_MODEL)))
+    known = listed_price(str(judge.get(_MODEL)), judge_address(judge))
     return join(
         (
             decimal_input(

@@ -15,7 +15,7 @@ from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.engine.pending_asks import CostQuote
 from judges.planning.eligibility import why_skipped
-from judges.planning.forecast import Forecast, forecast_asks
+from judges.planning.forecast import Forecast, forecast_asks, run_seconds, simulated_judges
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
 from judges.planning.plan_checks import showings_for
 from metrics.estimation.planning.power import design_effect, detectable_share
@@ -44,6 +44,8 @@ class ForecastByJudge:
     sampled_asks: int = 0
     stored: int = 0
     """Number of calls with a stored reply, which are not made again."""
+    simulated: frozenset[str] = frozenset()
+    """Names of the simulated judges."""
 
     @property
     def new(self) -> int:
@@ -69,9 +71,11 @@ class ForecastByJudge:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds of the slowest judge, since judges are called in parallel; None if unknown."""
-        times = [one.seconds for one in self.by_judge.values() if one.seconds is not None]
-        return max(times, default=None)
+        """Seconds of all calls (`run_seconds`); None if unknown."""
+        times = {
+            name: one.seconds for name, one in self.by_judge.items() if one.seconds is not None
+        }
+        return run_seconds(times, self.simulated) if times else None
 
 
 # ------------------------------------------------------------------------------ the numbers
@@ -111,14 +115,15 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
         judge.name: forecast_asks(replace(plan.study, judges=(judge,)), new[judge.name], store)
         for judge in plan.study.judges
     }
+    simulated = simulated_judges(plan.study)
     if part is plan:
-        return ForecastByJudge(asks, noise, found, stored=len(answered))
+        return ForecastByJudge(asks, noise, found, 0, len(answered), simulated)
     by = asks / max(1, len(planned))
     scaled = {name: _scale_forecast(one, by) for name, one in found.items()}
     stored = _count_stored(plan, store, asks)
     if stored is None:
         stored = round(len(answered) * by)
-    return ForecastByJudge(asks, noise, scaled, len(planned), stored)
+    return ForecastByJudge(asks, noise, scaled, len(planned), stored, simulated)
 
 
 def stored_plan_quote(store: Store, name: str) -> CostQuote:
@@ -192,12 +197,13 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
     counted = items * per_item / design_effect(per_item, ASSUMED_CORRELATION)
     found = detectable_share(counted)
-    label = "Smallest detectable share of verdicts for the first position"
+    label = "Smallest first-position share detected as position bias"
     if found is None:
         return Kpi(
             label,
             DASH,
-            note=f"{count(items, 'item')} are too few to detect a preference for a position",
+            note=f"with {count(items, 'item')}, not even a judge that always chooses the first "
+            "position is detected",
         )
     note = (
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "
@@ -216,7 +222,7 @@ def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:
         return Kpi("Dollars", dollars(cost), note=note if not cost else f"{note}; no budget set")
     if cost > budget:
         note = (
-            "the cost is above the budget: the run stops before it costs more than "
+            "the expected cost is above the budget: the run stops before it costs more than "
             f"{dollars(budget)}"
         )
     part = min(1.0, cost / budget) if budget else 1.0
@@ -240,7 +246,8 @@ def _time_kpi(numbers: ForecastByJudge) -> Kpi:
         for name, one in numbers.by_judge.items()
         if one.seconds is not None
     ]
-    side = ", in parallel" if len(parts) > 1 else ""
+    others = set(numbers.by_judge) - numbers.simulated
+    side = (", in parallel" if others else ", one after the other") if len(parts) > 1 else ""
     amount, _, unit = duration(numbers.seconds).partition(" ")
     return Kpi("Time", f"about {amount}", unit, ", ".join(parts) + side)
 

@@ -136,6 +136,6 @@ def check_upload_space(folder: Path, more: int) -> None:
     if kept + more > most:
         raise StudyError(
             f"your files would take {(kept + more) / MEGABYTE:,.0f} MB, but the limit is "
-            f"{most / MEGABYTE:,.0f} MB. Run Evenhand on your own machine; unused files are "
-            "deleted after a week"
+            f"{most / MEGABYTE:,.0f} MB. Run Evenhand on your own machine, or wait: "
+            "unused files are deleted after a week"
         )

@@ -1,4 +1,5 @@
-"""Menus that assign a table's columns to roles: question, answer of each model, label by people."""
+"""Menus that assign a table's columns to roles: question, answer of each model, better
+answer by design or by people."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def roles_html(preview: StudyPreview) -> Markup:
         _menu(f"Answer of model {place}", f"answer.{place}", mapping, columns, needed=True)
         for place in range(have + 1, 3)
     ]
-    menus.append(_menu("Label by people", "gold", mapping, columns))
+    menus.append(_menu("Known better answer", "gold", mapping, columns))
+    menus.append(_menu("Label by people", "human", mapping, columns))
     return fill(
         '<div class="eh-cols" id="eh-columns">{}</div><p class="hint">{}</p>',
         join(menus),

@@ -25,7 +25,7 @@ from components.study.form.judge_settings import (
 )
 from components.study.plan.cost_preview import ForecastByJudge
 from components.study.plan.public_checks import is_public
-from judges.money.costs import listed_prices
+from judges.money.costs import listed_price
 from judges.operations.check_judge import JudgeCheck
 from judges.operations.list_models import LocalServer, ModelList
 from studies.spec.keys import JUDGE
@@ -122,7 +122,7 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
             '<p class="eh-small eh-mute">{}</p>{}',
             f"{server.preset.title}, {server.address}",
             _model_list([
-                _model_row(model, "free", {"do": "use judge", "judge": place,
+                _model_row(model, "", {"do": "use judge", "judge": place,
                            "template": server.preset.name, "model": model},
                            judge.get(JUDGE.model.name) == model)
                 for model in server.models
@@ -134,7 +134,7 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
     told = fill(
         '<p class="hint">{}</p>', "No model server on this machine answers on its usual port."
     )
-    return _section("On this machine", "free", listed + (told if none else EMPTY) + look)
+    return _section("On this machine", "no listed price", listed + (told if none else EMPTY) + look)
 
 
 def _model_list(rows: Sequence[Markup], keep: str) -> Markup:
@@ -215,14 +215,14 @@ def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, 
     rows = [_listed_model(model, judge, place) for model in found.models]
     head = fill(
         '<p class="eh-small eh-mute">{}</p>',
-        f"{count(len(rows), 'model')} from the provider, with dollars per million input / output "
-        "tokens",
+        f"{count(len(rows), 'model')} from the provider; prices in dollars per million input / "
+        "output tokens",
     )
     return fill('<div class="eh-kbox">{}{}{}</div>', key, head, _model_list(rows, keep="models"))
 
 
 def _listed_model(model: str, judge: Mapping[str, Any], place: int) -> Markup:
-    price = listed_prices().get(model)
+    price = listed_price(model, judge_address(judge))
     aside = f"{price.input:g} / {price.output:g}" if price else ""
     action = {"set": f"judge.{place}.{JUDGE.model}", "to": model}
     current = judge.get(JUDGE.model.name)

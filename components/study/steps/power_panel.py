@@ -132,21 +132,20 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
             "Share of verdicts that change when swapped",
             f"± {number(100 * half_width(questions, per))}",
             "points",
-            f"95{NARROW_SPACE}% interval if half of the verdicts change; ± {tenth} points if "
-            f"10{NARROW_SPACE}% change",
+            f"95{NARROW_SPACE}% interval of this share if it is 50{NARROW_SPACE}%; ± {tenth} "
+            f"points if it is 10{NARROW_SPACE}%",
         )
         yield _direction_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
     else:
         yield detectable_kpi(plan, numbers)
     half = planned.width().half
     found = number(100 * detectable_win_rate(half))
-    rest = number(100 * (1 - detectable_win_rate(half)))
     yield Kpi(
         planned.quantity.capitalize(),
         f"± {number(100 * half)}",
         "points",
-        f"95{NARROW_SPACE}% interval; a win rate of {found}{NARROW_SPACE}% against "
-        f"{rest}{NARROW_SPACE}% is detected with 80{NARROW_SPACE}% power",
+        f"95{NARROW_SPACE}% interval; a rate of {found}{NARROW_SPACE}% or more is found to differ "
+        f"from 50{NARROW_SPACE}% with 80{NARROW_SPACE}% power",
     )
     yield _people_kpi(planned)
 
@@ -161,14 +160,16 @@ def _direction_kpi(comparisons: float) -> Kpi:
         return Kpi(
             label,
             "not detectable",
-            note=f"about {count(round(flips))} expected flips are too few to detect position bias",
+            note=f"about {count(round(flips))} expected flips are too few, even if all are toward "
+            "one position",
         )
     high = round(100 * found)
     return Kpi(
         label,
         f"{high} : {100 - high}",
         "of flips",
-        f"ratio detected with 80{NARROW_SPACE}% power if about {count(round(flips))} pairs flip",
+        "smallest detected ratio of flips toward one position to flips toward the other; "
+        f"80{NARROW_SPACE}% power, about {count(round(flips))} flips expected",
     )
 
 
@@ -182,5 +183,6 @@ def _people_kpi(planned: PlannedStudy) -> Kpi:
     return Kpi(
         label,
         "not known",
-        note=f"no labels; the interval would be ± {width} points with {_VOTES} votes (Vote tab)",
+        note=f"no labels; with {_VOTES} votes (Vote tab), the 95{NARROW_SPACE}% interval of the "
+        f"agreement is ± {width} points",
     )

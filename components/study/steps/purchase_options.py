@@ -202,7 +202,7 @@ def _sources_title(planned: PlannedStudy) -> str:
             "until there are replies, the variance due to questions, judges and repeats is "
             "assumed, not measured"
         )
-    return f"sources of the variance of the {planned.quantity}, %"
+    return f"% of the variance of the {planned.quantity}, by source"
 
 
 def _sources_bar(planned: PlannedStudy) -> Markup:
@@ -235,7 +235,10 @@ def _sources_bar(planned: PlannedStudy) -> Markup:
 
 def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
     if best is None:
-        return fill("{}", "No addition in this table is known to narrow the interval.")
+        text = (
+            f"No addition in this table is known to narrow the interval of the {planned.quantity}."
+        )
+        return fill("{}", text)
     noun = {ITEM: "questions", JUDGE: "another judge", PROMPT: "another prompt", REPEAT: "repeats"}
     first = fill("<b>{}</b> ", f"Add {noun[best.facet]} first.")
     if planned.measured is None:

@@ -36,7 +36,7 @@ def curve_html(planned: PlannedStudy) -> Markup:
         '<p class="eh-small eh-mute">{}</p>{}<p class="hint">{}</p>',
         f"half-width of the 95 % interval of the {planned.quantity}, points",
         drawn,
-        "Half the width needs four times the questions.",
+        "To halve the width, use four times as many questions.",
     )
 
 

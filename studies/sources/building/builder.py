@@ -122,18 +122,21 @@ class SourceBuilder:
         order = tuple(shown) if shown is not None else None
         self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
 
-    def add_gold(self, item: str, names: Sequence[str], pick: Pick) -> None:
-        """Add as truth by design which of the answers of `names` is better: `pick` is its index or
-        "tie". Nothing is added if `pick` is None or these answers have such a truth already."""
+    def add_better_answer(
+        self, item: str, names: Sequence[str], pick: Pick, source: str = BY_DESIGN
+    ) -> None:
+        """Add which of the answers of `names` is better by design, or by the label of the people
+        `source`: `pick` is its index or "tie". Nothing is added if `pick` is None or `source` has
+        chosen among these answers already."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         known = {
             draft.compared.get(index)
             for index, vote in enumerate(draft.human)
-            if vote.judge == BY_DESIGN
+            if vote.judge == source
         }
         if pick is None or compared in known:
             return
-        self.add_preference(item, BY_DESIGN, "tie" if pick == "tie" else names[pick])
+        self.add_preference(item, source, "tie" if pick == "tie" else names[pick])
         draft.compared[len(draft.human) - 1] = compared
 
     def has_preference(self, item: str, judge: str) -> bool:

@@ -40,11 +40,11 @@ def finish_item(draft: ItemDraft, shared: Mapping[str, str]) -> Item:
 
 def _with_compared(draft: ItemDraft, index: int) -> Preference:
     """Return the vote `draft.human[index]`. If the order shown is unknown and the vote compared
-    only some of the item's answers, return it as a ranking of these: a pick of unknown order would
-    count as a win over all answers of the item."""
+    only some of the item's answers, or the item has no texts, return it as a ranking of the answers
+    compared: a pick of unknown order would count as a win over all answers of the item."""
     vote, names = draft.human[index], draft.compared.get(index, ())
     answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
-    if vote.shown is not None or not names or answers <= set(names):
+    if vote.shown is not None or not names or (draft.responses and answers <= set(names)):
         return vote
     best = names if vote.picked == "tie" else (vote.picked,)
     return replace(vote, picked=None, ranks={name: 1 if name in best else 2 for name in names})

@@ -33,6 +33,7 @@ _NAMES_BY_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
     "contestant": ("contestant", "model", "generator", "system", "model_id", "model_name"),
     "response": ("response", "output", "answer", "prediction", "completion", "text"),
     "gold": ("gold", "gold_label", "gold_winner"),
+    "human": ("human_winner", "human_preference", "human_choice", "human_vote"),
     "score": ("score", "rating"),
     "score_first": ("score_first", "score_1", "rating_1"),
     "score_second": ("score_second", "score_2", "rating_2"),

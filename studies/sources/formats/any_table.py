@@ -22,10 +22,10 @@ from studies.sources.cells import id_from_text, parse_number
 from studies.sources.formats.mapped_verdicts import (
     VERDICT_FIELDS,
     add_comparison,
+    add_labels,
     add_rating,
     has_rating,
     needs_reading,
-    read_winner,
 )
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.join import JoinReport, join_answers, join_key
@@ -188,10 +188,7 @@ def _read_wide(builder: SourceBuilder, source: OpenSource, fields: Mapping[str, 
                 "unique values to 'id'"
             )
         seen[id] = index
-        if "gold" in fields:
-            names = [*mine, *answers[index]]
-            gold = read_winner(text_of(row.get(fields["gold"])).strip(), names, where, "gold")
-            builder.add_gold(id, names, gold)
+        add_labels(builder, row, fields, id, [*mine, *answers[index]], where)
 
 
 def _join_files(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from studies.domain import HUMAN_PREFIX
+from studies.domain import BY_DESIGN, HUMAN_PREFIX
 from studies.errors import SourceError, StudyError
 from studies.files.tables import Row, text_of
 from studies.sources.building.builder import SourceBuilder
@@ -16,6 +16,7 @@ VERDICT_FIELDS: Final = {
     "winner": "the winner: a model's name, A, B, 1, 2, first, second or tie",
     "winner_index": "the winner counted from 0: 0 for the first, 1 for the second, 2 for a tie",
     "gold": "the answer known to be better, not a person's vote; as winner",
+    "human": "the answer that people prefer, counted as one vote; as winner",
     "score": "the score of the answer in the row",
     "score_first": "the score of the answer shown first",
     "score_second": "the score of the answer shown second",
@@ -61,11 +62,9 @@ def add_comparison(
     known: bool,
     where: str,
 ) -> None:
-    """Add the verdict of a row that compares two answers, and the better answer if the row states
-    it. `sides` are the mapping's names of the two: ("first", "second") or ("a", "b")."""
-    if "gold" in fields:
-        gold = read_winner(text_of(row.get(fields["gold"])).strip(), names, where, "gold")
-        builder.add_gold(item, names, gold)
+    """Add the verdict, and the answer known to be better, of a row that compares two answers;
+    `sides` are the mapping's names of the two, ("first", "second") or ("a", "b")."""
+    add_labels(builder, row, fields, item, names, where)
     scores = _pair_scores(row, fields, sides, where)
     winner = text_of(row.get(fields.get("winner", ""))).strip()
     if not has_verdict(fields, sides):
@@ -79,6 +78,24 @@ def add_comparison(
         builder.add_verdict(item, judge, prompt, names, pick, scores=scores, **facts)  # type: ignore[arg-type]
     else:
         add_verdict(builder, item, judge, prompt, names, pick, **facts)
+
+
+def add_labels(
+    builder: SourceBuilder,
+    row: Row,
+    fields: Mapping[str, str],
+    item: str,
+    names: Sequence[str],
+    where: str,
+) -> None:
+    """Add the better answer of a row: by design (`gold`), and by people (`human`), whose vote has
+    the name of its column."""
+    for field in ("gold", "human"):
+        if field in fields:
+            word = text_of(row.get(fields[field])).strip()
+            source = BY_DESIGN if field == "gold" else fields[field]
+            pick = read_winner(word, names, where, field)
+            builder.add_better_answer(item, names, pick, source)
 
 
 def has_verdict(fields: Mapping[str, str], sides: Sequence[str]) -> bool:

@@ -25,12 +25,12 @@ from studies.store.store_file import StoreFile
 
 
 class JudgementQueries(StoreFile):
-    def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
-        """Yield up to `limit` judgements with texts, in plan order from plan index `after`."""
+    def judgements(self, name: str, *, first: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
+        """Yield up to `limit` judgements with texts, in plan order from plan index `first` on."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.position>=? "
             "ORDER BY p.position LIMIT ?",
-            (name, after, limit),
+            (name, first, limit),
         )
         return (judgement_from_row(row) for row in rows)
 

@@ -21,8 +21,7 @@ class AttemptTotals(NamedTuple):
     cached_tokens: int
     cost: float
     unknown: int
-    """Number of attempts of unknown cost; `attempt_totals_of_run` counts only those that may have
-    been billed."""
+    """Number of attempts that may have been billed at an unknown cost."""
     reasoning_tokens: int
     """Completion tokens of the reasoning before the answers."""
 
@@ -48,7 +47,7 @@ def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
         "SELECT mine.judge, COALESCE(a.outcome, 'unknown'), count(*), "
         "COALESCE(sum(a.prompt_tokens), 0), COALESCE(sum(a.completion_tokens), 0), "
         "COALESCE(sum(a.cached_tokens), 0), COALESCE(sum(a.cost), 0.0), "
-        "sum(a.cost IS NULL), COALESCE(sum(a.reasoning_tokens), 0) "
+        f"{UNKNOWN_USAGE_SQL}, COALESCE(sum(a.reasoning_tokens), 0) "
         "FROM attempts a JOIN mine USING(key) GROUP BY 1, 2 ORDER BY 1, 2",
         (study,),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from components.html.format import (
     decimal,
     dollars,
     duration,
+    more_items_text,
     number,
     percent,
     rating,
@@ -21,6 +23,7 @@ from components.html.format import (
 )
 from components.html.markup import escape, escape_plot, inline_markup
 from studies.domain import Estimate
+from tests.page_words import says
 
 
 def test_a_percentage_carries_interval_and_n():
@@ -113,3 +116,9 @@ def test_one_end_of_an_interval_without_the_other_says_which():
     assert rating(least) == "≥\u202f137"
     assert rating(Estimate(-137.2, None, -137.2, n=16, unit="Elo")) == "≤\u202f−137"
     assert percent(Estimate(0.69, 0.69, None, n=8), n=False) == "≥\u202f69.0\u202f%"
+
+
+def test_further_items_are_those_of_the_further_battles():
+    gap = Estimate(20.0, -20.0, 60.0, n=400, items=80)
+    assert says(more_items_text(2400, gap), "480 more items", "2,400 battles")
+    assert says(more_items_text(1234, replace(gap, items=0)), "1,200 more battles")

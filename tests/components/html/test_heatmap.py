@@ -17,6 +17,7 @@ from components.html.scales import (
     CONSISTENCY_SCALE,
     ENTROPY_SCALE,
     FIRST_SHARE_SCALE,
+    KAPPA_SCALE,
     LEAN_SCALE,
     WINS_SCALE,
     ColourScale,
@@ -131,6 +132,19 @@ def test_long_names_may_break_between_syllables_but_read_as_before():
     assert "coun\u00adter\u00adfac\u00adtual" in table
     assert "know\u00adledge" in table
     assert "x" * 12 + "<wbr>" in table
+
+
+def test_bounds_below_zero_stand_in_brackets():
+    assert KAPPA_SCALE.bounds(Estimate(-0.06, -0.09, -0.02)) == "[−0.09, −0.02]"
+    assert KAPPA_SCALE.bounds(Estimate(0.22, 0.1, 0.33)) == "0.10–0.33"
+
+
+def test_the_saved_picture_has_the_legend_of_the_page():
+    made = matrix_html(["a"], ["b"], {}, KAPPA_SCALE, aside="also this")
+    data = json.loads(html.unescape(re.search(r'data-heat="([^"]*)"', made).group(1)))
+    assert data["legend"] == [*KAPPA_SCALE.ends, "also this"]
+    below = made.split("</table>")[-1]
+    assert all(end in below for end in KAPPA_SCALE.ends) and "chance" in KAPPA_SCALE.ends[1]
 
 
 def test_both_ends_of_the_scale_are_in_words_and_the_hatch_is_explained_if_there_is_one():

@@ -307,7 +307,7 @@ def test_the_prompt_is_the_one_that_was_sent(store):
         first, second = (view.opened.item.responses[who] for who in order.shown)
         sent = order.sent.messages[1][1]
         assert sent.index(first) < sent.rindex(second)
-    assert "the hashes agree" in text_of(detail_panel(view))
+    assert "the same hash" in text_of(detail_panel(view))
 
 
 def test_label_probabilities_are_bars_in_slot_colours_with_the_crossed_labels(store):
@@ -394,7 +394,7 @@ def test_filters_that_leave_nothing_offer_a_way_back(store):
     one = Item("q1", "Why?", {"x": "a", "y": "b"})
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
     for selection, words in (
-        (Selection(study=name, flipped=True), "No verdict changed when swapped"),
+        (Selection(study=name, flipped=True), "No comparison has flipped"),
         (Selection(study=name, status="failures"), "All replies have a verdict."),
         (Selection(study=name, text="<zzz"), "No question or reply contains “<zzz”."),
     ):

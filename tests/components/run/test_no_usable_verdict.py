@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.results.overview import tab as overview_tab
 from components.results.overview.run_outcome import run_outcome_html
 from components.results.view.unusable_replies import (
@@ -19,36 +20,30 @@ from components.results.view.unusable_replies import (
     find_unusable,
     has_votes,
 )
-from components.results.view_drawing import VIEWS, render_panels, study_finding, view_headline
+from components.results.view_drawing import (
+    VIEWS,
+    render_panels,
+    render_view,
+    study_finding,
+    view_headline,
+)
 from components.run.actions_tab import RunActions, show_buttons
 from components.run.live_figures import LiveStudies
 from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import FEW_USABLE_SHARE, retry_statuses
-from judges.planning.plan import make_plan, save_plan
+from judges.planning.plan import save_plan
 from studies.domain import RETRYABLE_STATUSES, STATUSES, USABLE_STATUSES
-from studies.spec.study import parse_study
+from studies.sharing.read_only_store import ReadOnlyStore
+from studies.sharing.visitor_store import VisitorStore
+from studies.sharing.visitors import as_visitor, new_secret, visitor_from_secret
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, Reply
-from tests.judges.small_studies import endpoint, run_text, run_through, study_plan
+from tests.judges.small_studies import endpoint, mumbling_plan, run_through, study_plan
 from tests.page_words import says
 
 BARE = "A <b>& nothing else</b>"
 ITEMS = 10
-MUMBLING = """
-name: mumbling
-data: {source: probe, count: 6, seed: 1}
-contestants: [precise, flawed]
-judges: [{name: mumbler, model: simulated, unreadable_rate: RATE, seed: 1}]
-prompts: [brief-letters]
-"""
-
-
-@pytest.fixture
-def engine() -> Iterator[Engine]:
-    made = Engine()
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -114,6 +109,28 @@ def test_the_actions_read_change_the_prompt_and_ask_again(bare, engine):
     assert retry.visible and retry.value in html.unescape(on_run)
 
 
+def test_a_reader_is_offered_the_replies_and_no_tab_that_a_read_only_page_lacks(bare):
+    owner = render_view(bare.store, "small", overview_tab.NAME, Filter(), {})["unusable"]
+    reader = ReadOnlyStore(bare.store.path)
+    shown = render_view(reader, "small", overview_tab.NAME, Filter(), {})["unusable"]
+    reader.close()
+    assert "data-tab" in owner and "data-tab" not in shown
+    assert html.escape('{"status": "failures"}') in shown
+
+
+def test_the_reader_of_a_link_does_not_get_the_view_that_was_drawn_for_the_owner(bare):
+    secret, public = new_secret(), VisitorStore(bare.store)
+    owner = visitor_from_secret(secret)
+    bare.store.writer.run(lambda c: c.execute("UPDATE studies SET owner=?", (owner.owner,)))
+    with as_visitor(owner):
+        first = render_view(public, "small", overview_tab.NAME, Filter(), {})["unusable"]
+        token = public.share("small")
+    with as_visitor(visitor_from_secret(new_secret(), token)):
+        second = render_view(public, "small", overview_tab.NAME, Filter(), {})["unusable"]
+    public.close()
+    assert "data-tab" in first and "data-tab" not in second
+
+
 def test_asking_again_makes_every_call_once_more(bare, engine, server, said):
     said.append("Overall, Response A is better.")
     before = server.bill.totals.calls
@@ -135,7 +152,7 @@ def test_replies_are_not_repeated_while_many_are_usable_or_calls_are_missing():
 
 
 def test_one_usable_reply_leaves_headline_and_steps_as_they_were(store, engine):
-    run_text(store, MUMBLING.replace("RATE", "0.25"))
+    run_through(mumbling_plan(0.25), store)
     some = FilteredStudy(store, "mumbling")
     assert 0 < some.failed < len(some.machines)
     assert find_unusable(some) is None
@@ -150,7 +167,6 @@ def test_calls_are_counted_if_some_ended_without_a_reply():
 
 
 def test_a_study_without_replies_is_not_called_unusable(store):
-    plan = make_plan(parse_study(MUMBLING.replace("RATE", "1"), "test", Path()))
-    save_plan(plan, store)
+    save_plan(mumbling_plan(1), store)
     empty = FilteredStudy(store, "mumbling")
     assert find_unusable(empty) is None and not has_votes(empty)

@@ -46,7 +46,7 @@ def test_a_refused_resume_is_said_and_the_run_stays_paused(
             run = start(engine, guarded, "one")
             shown = " ".join(map(str, look.pause("one", "")))
             until(lambda: run.idle)
-        assert says(shown, "run paused", "30 min")
+        assert says(shown, "stays paused", "30 min")
         with as_visitor(second):
             study(guarded, tmp_path, "two", server.base_url, items=20)
             start(engine, guarded, "two")

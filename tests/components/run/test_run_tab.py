@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import html
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,43 +17,36 @@ from components.html.panel import finding_html
 from components.results.view_drawing import study_finding
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
+from components.run.failed_replies import show_failures, tie_rule_effect
 from components.run.live_figures import MIN_ELO_BATTLES, NO_VERDICT, LiveFigures, LiveStudies
-from components.run.notices import raised_budget, show_failures, show_notices, tie_rule_effect
+from components.run.notices import raised_budget, show_notices
 from components.run.partial_results import partial_results_html
 from components.run.past_runs import SCOPES, show_run, show_runs
 from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
-from components.run.status_html import show_finding, show_kpis, show_progress, show_replies
+from components.run.status_html import (
+    show_finding,
+    show_kpis,
+    show_progress,
+    show_replies,
+    stopping_note,
+)
 from components.study.plan.cost_preview import forecast_by_judge, stored_plan_quote
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import CostQuote
 from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
-from judges.planning.plan import Plan, make_plan, save_plan
+from judges.planning.plan import Plan, save_plan
+from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from metrics.position.position_measures import consistency, noise_floor
 from studies.domain import Estimate
-from studies.spec.study import parse_study
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.run_owners import LeaseOwner
 from studies.store.store import PastRun, Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
-from tests.judges.small_studies import QUICK, endpoint, start_small, study_plan
+from tests.judges.small_studies import QUICK, endpoint, mumbling_plan, start_small, study_plan
 from tests.page_words import says
 from tests.waiting import until
 
 NAME = "two judges"
-MUMBLING = """
-name: mumbling
-data: {source: probe, count: 6, seed: 1}
-contestants: [precise, flawed]
-judges: [{name: mumbler, model: simulated, unreadable_rate: RATE, seed: 1}]
-prompts: [brief-letters]
-"""
-
-
-@pytest.fixture
-def engine() -> Iterator[Engine]:
-    made = Engine()
-    yield made
-    made.close()
 
 
 def words(text: str) -> str:
@@ -68,10 +59,6 @@ def asked(store: Store, engine: Engine, plan: Plan, **more: Any) -> PastRun:
     save_plan(plan, store)
     assert engine.start(plan, store, **more).wait(30)
     return store.runs(plan.study.name)[0]
-
-
-def mumbling(rate: float) -> Plan:
-    return make_plan(parse_study(MUMBLING.replace("RATE", str(rate)), "test", Path()))
 
 
 def now(store: Store, engine: Engine, name: str) -> RunFacts:
@@ -142,7 +129,7 @@ def test_the_end_of_a_run_splits_changes_into_swaps_and_repeats_and_names_the_fo
 
 
 def test_the_calls_and_tokens_made_are_those_of_the_runs(store, engine):
-    asked(store, engine, mumbling(0))
+    asked(store, engine, mumbling_plan(0))
     facts = now(store, engine, "mumbling")
     rows = attempt_totals(store, "mumbling")
     assert facts.made.calls == sum(row.calls for row in rows) == facts.planned
@@ -150,7 +137,7 @@ def test_the_calls_and_tokens_made_are_those_of_the_runs(store, engine):
 
 
 def test_the_forecast_of_a_finished_study_is_that_of_its_plan(store, engine):
-    plan = mumbling(0)
+    plan = mumbling_plan(0)
     asked(store, engine, plan)
     before = forecast_by_judge(plan)
     quotes = QuoteCache(store, lambda name: stored_plan_quote(store, name))
@@ -267,7 +254,7 @@ def test_an_unknown_price_is_said_to_be_unknown(store, tmp_path, engine):
 
 
 def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, engine):
-    asked(store, engine, mumbling(1))
+    asked(store, engine, mumbling_plan(1))
     known = now(store, engine, "mumbling")
     # 6 items, one pair, both orders: 12 asks, none of them readable.
     assert known.counts["unreadable"] == known.planned == 12
@@ -284,7 +271,7 @@ def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, e
 
 
 def test_the_notice_tells_what_another_rule_would_say(store, engine):
-    asked(store, engine, mumbling(0.25))
+    asked(store, engine, mumbling_plan(0.25))
     frame = store.frame("mumbling")
     told = re.search(
         r"would be (\S+) %? ?instead of", words(tie_rule_effect(frame)).replace("\u202f", " ")
@@ -332,6 +319,16 @@ def test_what_earlier_runs_spent_counts_against_the_budget(judged):
     assert says(words(text), "about $3.28", "end")
 
 
+def test_only_an_active_run_may_be_stopped(judged):
+    votes = confidence_sequence(70, 100)
+    picture = replace(LiveStudies(judged).for_study(NAME).figures(), sequence=votes)
+    note = stopping_note(picture)
+    assert note and note in show_kpis(running(), picture)
+    idle = replace(running(), running=False)
+    recorded = replace(idle, counts={"planned": 90, "recorded": 90})
+    assert not any(note in show_kpis(facts, picture) for facts in (idle, recorded))
+
+
 def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged):
     counts = {"planned": 1_200_000, "pending": 200_000}
     nothing = LiveFigures(0, Estimate(None, note="no verdict yet"), 2, None, None, None)
@@ -351,7 +348,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
     [
         (
             JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
-            "gpt returned HTTP 429 (too many requests); 14 calls continue in 38 s, with at most "
+            "gpt returned HTTP 429 (too many requests). In 38 s, 14 calls continue with at most "
             "16 calls at once instead of 64. "
             "Waiting costs nothing. Continue with 8 at once",
         ),
@@ -380,6 +377,15 @@ def test_judges_that_share_a_cool_down_are_told_as_one():
     assert text.count("Rate limit reached.") == 1
     assert says(text, "gpt", "returned", "429", "3")
     assert "waiting for 38 s" in words(show_finding(known))
+
+
+def test_judges_of_one_endpoint_share_a_notice_and_those_of_two_endpoints_do_not():
+    cool = JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 2, 0, 38.4, 8, 8)
+    later = cool._replace(judge="other", seconds=38.6, allowed_in_flight=16, ceiling=64)
+    shared = words(show_notices(running(waits=(cool, later))))
+    assert shared.count("Rate limit reached.") == 1 and says(shared, "gpt and other", "16", "64")
+    apart = words(show_notices(running(waits=(cool, cool._replace(judge="third", limiter=1)))))
+    assert apart.count("Rate limit reached.") == 2 and "gpt and third" not in apart
 
 
 def test_a_first_retry_is_a_line_and_no_box():
@@ -489,7 +495,7 @@ def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, en
 
 
 def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engine):
-    asked(store, engine, mumbling(1))
+    asked(store, engine, mumbling_plan(1))
     with JudgeServer(behaviour=lambda _: Reply("no verdict here")) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=4)
         ended = asked(store, engine, plan, settings=QUICK)

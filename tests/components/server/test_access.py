@@ -91,9 +91,9 @@ class Counted:
     def __init__(self, read: Any) -> None:
         self.read, self.limit = read, 0
 
-    def __call__(self, name: str, *, after: int = 0, limit: int = 10**9) -> Any:
+    def __call__(self, name: str, *, first: int = 0, limit: int = 10**9) -> Any:
         self.limit = limit
-        return self.read(name, after=after, limit=limit)
+        return self.read(name, first=first, limit=limit)
 
 
 class Page:

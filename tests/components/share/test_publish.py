@@ -71,6 +71,9 @@ def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
     home = app_folder(frozen)
     assert sorted(path.name for path in frozen.rglob("*.db*")) == ["frozen.db"]
     assert (home / "frozen.db").is_file()
+    store, only_shown = open_store(None, home)
+    assert only_shown and not store.owns(NAME)
+    store.close()
     assert (home / "docs" / "GLOSSARY.md").is_file()  # read at the start of the page
 
 

@@ -31,7 +31,7 @@ def study_text(name: str, count: int, seed: int = 1) -> str:
 def test_another_design_under_the_same_name_is_refused_with_a_free_name(store):
     name = prepare_run(study_text("Mine", 4), store).study.name
     asked = run_to_end(store, name)
-    with pytest.raises(StudyError, match=rf"{asked} of its replies.*'Mine 2'"):
+    with pytest.raises(StudyError, match=rf"{asked} replies of.*'Mine 2'"):
         prepare_run(study_text("Mine", 2, seed=9).replace("precise", "padded"), store)
     assert store.counts("Mine")["planned"] == asked
 

@@ -185,7 +185,7 @@ def test_a_verification_is_kept_with_its_flag(store: Store) -> None:
     assert (check.follows, check.fault, check.harmful) == (False, "answer", True)
     back = press(store, html, act="back")
     assert 'aria-pressed="true"><kbd>2</kbd>' in back and "checked" in back
-    assert says(show_voters(store, "s"), "1 verification; 0 say", "1 say")
+    assert says(show_voters(store, "s"), "1 verification: 0 say", "1 say")
 
 
 # --------------------------------------------------------------------------------------- names

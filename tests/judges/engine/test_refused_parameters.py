@@ -12,7 +12,7 @@ from judges.planning.plan import (
 )
 from studies.spec.study import study_from_mapping
 from studies.store.queries.adapted_requests import key_without
-from studies.store.queries.run_costs import attempt_totals
+from studies.store.queries.run_costs import attempt_totals, attempt_totals_of_run
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan, write_items
 
@@ -79,6 +79,10 @@ def test_the_bill_of_a_study_contains_its_adapted_calls(store, tmp_path):
     totals = {t.outcome: t for t in attempt_totals(store, "small")}
     assert (totals["ok"].calls, totals["no temperature"].calls) == (3, 1)
     assert totals["ok"].cost == pytest.approx(dollars)
+    assert totals["no temperature"].unknown == 0, "a refused call is not billed"
+    assert list(totals.values()) == attempt_totals_of_run(
+        store, store.runs("small")[0].owner, "small"
+    )
 
 
 def test_a_renamed_token_limit_changes_no_key(store, tmp_path):

@@ -50,3 +50,23 @@ def test_two_runs_share_fairly_with_transient_faults(tmp_path):
     faults = [sometimes(Fault("server_error"), 0.08), sometimes(Fault("unavailable"), 0.08)]
     one, two, _ = shares(tmp_path, faults)
     assert min(one, two) >= 0.6 * max(one, two), (one, two)
+
+
+def test_waits_name_the_rate_limiter_that_judges_of_one_endpoint_share(tmp_path):
+    store = Store(tmp_path / "store.db")
+    with JudgeServer(latency=0.05) as one, JudgeServer(latency=0.05) as two, engine() as made:
+        judges = [
+            endpoint(server.base_url, name, model=name)
+            for name, server in (("a", one), ("b", one), ("c", two), ("d", two))
+        ]
+        plan = study_plan(tmp_path, judges, items=400, store=store, concurrency=2)
+        run = made.start(plan, store, settings=RunSettings())
+        until(lambda: run.snapshot().done, 60)
+        for name in "abc":
+            run.leave_out(name)
+        until(lambda: len(run.snapshot().waits) == 3, 60)
+        numbers = {wait.judge: wait.limiter for wait in run.snapshot().waits}
+        run.stop()
+        assert run.wait(60)
+    store.close()
+    assert numbers["a"] == numbers["b"] != numbers["c"]

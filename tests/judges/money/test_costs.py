@@ -1,5 +1,6 @@
 """The ledger equals the provider's bill, and the budget is reserved before each call."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -7,7 +8,7 @@ import yaml
 
 from judges.engine.attempt import RunSettings
 from judges.judge_errors import PlanError
-from judges.money.costs import PRICES_FILE, Ledger, cost_of, listed_prices, price_of
+from judges.money.costs import PRICES_FILE, Ledger, check_budget, cost_of, listed_prices, price_of
 from judges.planning.plan import save_plan
 from studies.domain import JudgeSpec, Price, Usage
 from studies.store.queries.run_costs import attempt_totals, study_spending
@@ -37,6 +38,31 @@ def test_every_listed_price_states_the_day_on_which_it_was_checked():
     assert all(isinstance(entry["checked"], date) for entry in entries.values())
     for price in listed_prices().values():
         assert price.cache_read is None or 0 < price.cache_read < price.input < price.output
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "http://127.0.0.1:8000/v1",
+        "http://localhost:11434/v1",
+        "http://[::1]:8000/v1",
+        "http://10.1.2.3/v1",
+        "http://192.168.0.7:8000/v1",
+        "http://gpu-box:8000/v1",
+        "http://models.internal/v1",
+        "https://gpu.local/v1",
+    ],
+)
+def test_a_list_price_does_not_apply_to_a_server_of_ones_own(own):
+    public = JudgeSpec("j", "gpt-4o", "https://api.openai.com/v1")
+    assert price_of(public) == listed_prices()["gpt-4o"]
+    at_home = replace(public, endpoint=own)
+    assert price_of(at_home) is None, "unknown, neither free nor the list price"
+    with pytest.raises(PlanError, match="price"):
+        check_budget(1.0, [at_home])
+    stated = replace(at_home, price=Price(0.0, 0.0))
+    assert price_of(stated) == Price(0.0, 0.0)
+    assert price_of(replace(public, endpoint="https://8.8.8.8/v1")) is not None
 
 
 def test_cached_and_written_tokens_have_prices_of_their_own():

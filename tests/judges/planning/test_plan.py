@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from judges.judge_errors import PlanError
-from judges.planning.forecast import IMAGE_TOKENS, make_forecast
+from judges.planning.forecast import IMAGE_TOKENS, SIMULATED_SECONDS, make_forecast
 from judges.planning.plan import (
     Plan,
     PlannedAsk,
@@ -32,6 +33,7 @@ from studies.domain import Item
 from studies.errors import StudyError
 from studies.spec.study import study_from_mapping
 from studies.store.store import PlanChange, Store
+from tests.judges.small_studies import run_through, study_plan
 from tests.page_words import pattern
 
 ROOT = Path(__file__).parents[3]
@@ -430,6 +432,27 @@ def test_judges_are_asked_side_by_side_so_the_slowest_decides() -> None:
     one = make_forecast(plan(judges=[JUDGE])).seconds
     assert one == pytest.approx(6 * 3 / 16)
     assert make_forecast(plan(judges=[JUDGE, {**JUDGE, "name": "b"}])).seconds == one
+
+
+def test_simulated_judges_are_computed_one_after_the_other() -> None:
+    both = [{"name": name, "model": "simulated"} for name in "ab"]
+    alone, together = (make_forecast(plan(judges=judges)) for judges in (both[:1], both))
+    assert alone.seconds == pytest.approx(alone.asks * SIMULATED_SECONDS)
+    assert together.seconds == pytest.approx(2 * alone.seconds)
+    slow = make_forecast(plan(judges=[JUDGE])).seconds
+    assert make_forecast(plan(judges=[*both, JUDGE])).seconds == slow, "in parallel with the others"
+
+
+@pytest.mark.extra
+def test_the_forecast_of_simulated_judges_is_near_the_time_of_a_run(
+    store: Store, tmp_path: Path
+) -> None:
+    judges = [{"name": name, "model": "simulated"} for name in "abcd"]
+    made = study_plan(tmp_path, judges, items=250, store=store)
+    told, began = make_forecast(made).seconds, time.monotonic()
+    run_through(made, store)
+    took = time.monotonic() - began
+    assert took / 5 < told < 5 * took, (told, took)  # 0.5 ms a call and judges in parallel: 1/15
 
 
 def test_a_picture_is_reckoned_as_a_picture_and_not_as_its_letters(tmp_path: Path) -> None:

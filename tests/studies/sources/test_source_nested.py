@@ -16,6 +16,7 @@ from studies.__main__ import main
 from studies.errors import SourceError, StudyError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.files.tables import read_table
+from studies.frames.frame import NO_PICK
 from studies.store.store import Store
 from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, loaded, parquet, table, verdicts
@@ -112,6 +113,28 @@ def test_gold_of_a_wide_table_names_a_model(tmp_path: Path) -> None:
     mapping = {"q": "instruction", "m1": "responses.m1", "m2": "responses.m2", "best": "gold"}
     (item,) = loaded(jsonl(tmp_path / "t.jsonl", rows), mapping=mapping).items
     assert [(vote.judge, vote.picked) for vote in item.human] == [("by-design", "m2")]
+
+
+def test_labels_by_people_are_votes_and_the_truth(tmp_path: Path, store: Store) -> None:
+    # Two judges a pair: the label stands in both rows and is one vote.
+    rows = [pair_row(k, "AAAB"[k], best="ABA"[k : k + 1], by=by) for k in range(4) for by in "jk"]
+    path = jsonl(tmp_path / "t.jsonl", rows)
+    import_verdicts(store, path, "g", mapping={**PAIR, "best": "human", "by": "judge"})
+    frame = store.frame("g")
+    judges = frame["judge"].astype(str).value_counts().to_dict()
+    assert judges == {"j": 4, "k": 4, "human:best": 3}, "an empty label is no vote"
+    machine = frame[frame["judge"] == "j"]
+    assert machine["truth"].tolist().count(NO_PICK) == 1
+    assert (accuracy(machine).value, accuracy(machine).n) == (pytest.approx(2 / 3), 3)
+
+
+def test_labels_by_people_of_a_wide_table_are_votes(tmp_path: Path) -> None:
+    rows = [{"q": "why?", "m1": "a", "m2": "b", "m3": "c", "liked": "m2", "best": "m1"}]
+    answers = {name: f"responses.{name}" for name in ("m1", "m2", "m3")}
+    mapping = {"q": "instruction", **answers, "liked": "human", "best": "gold"}
+    (item,) = loaded(jsonl(tmp_path / "t.jsonl", rows), mapping=mapping).items
+    votes = [(vote.judge, vote.picked) for vote in item.human]
+    assert votes == [("by-design", "m1"), ("liked", "m2")]
 
 
 def test_scores_decide_where_no_winner_is_mapped(tmp_path: Path) -> None:

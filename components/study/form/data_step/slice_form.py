@@ -29,9 +29,9 @@ SAMPLE_FIELD: Final = "sample"
 ALL_ITEMS: Final = "all"
 _COMMON_FILTERS: Final = (
     ("", "all items"),
-    ("checks.follows=true", "items whose reference was verified by people"),
-    ("checks.follows=true,unchecked", "items with a verified or an unchecked reference"),
-    ("reference=true", "items with a reference"),
+    ("checks.follows=true", "items that people checked and in which no answer failed"),
+    ("checks.follows=true,unchecked", "all items in which no answer failed a check by people"),
+    ("reference=true", "items with a reference answer"),
 )
 
 
@@ -172,7 +172,8 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
                 "filter", filter_text(study), mono=True, placeholder="category=writing,math"
             ),
             "keep only items with this value, written field=value. Fields: id, images, "
-            f"reference, {', '.join(fields)}, checks.follows",
+            f"reference, {', '.join(fields)}, checks.follows (false: people found that an "
+            "answer does not follow the instruction)",
             to="filter",
         ),
         form_row(

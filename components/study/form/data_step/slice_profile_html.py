@@ -65,7 +65,7 @@ def _rest_of_categories(named: Sequence[tuple[str, int]]) -> Markup:
         return EMPTY
     all_small = all(n <= SMALL_CATEGORY for _, n in named)
     text = f"and {count(len(named))} more" + (
-        " further categories with one or two items each, too few to compare"
+        " categories with one or two items each, too few to compare"
         if all_small
         else f" with {count(sum(n for _, n in named), 'item')}"
     )
@@ -170,11 +170,11 @@ def _profile_footer(found: SliceProfile) -> Markup:
         some = sum(n for images, n in found.images if images)
         several = sum(n for images, n in found.images if images > 1)
         parts.append(
-            f"Images: {count(some, 'item')} with one or more images, {count(several)} of them "
-            f"with several; {count(found.described)} with a description of the image."
+            f"{count(some, 'item')} with images ({count(several)} with more than one image). Of "
+            f"the items with images, {count(found.described)} have an image description."
         )
     if found.judged:
         parts.append(
-            f"{count(found.judged, 'item')} whose better answer is known, from votes or by design."
+            f"The better answer of {count(found.judged, 'item')} is known, from votes or by design."
         )
     return fill('<p class="eh-small eh-mute">{}</p>', " ".join(parts))

@@ -39,9 +39,10 @@ from components.results.agreement.people_tables import (
     show_replacements,
 )
 from components.results.controls.mark_selection import mark_selection
+from components.results.overview import tab as overview_tab
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
 from studies.domain import Estimate
-from studies.exchange.recorded_studies import save_recorded_study
+from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
 from tests.page_words import says
@@ -267,3 +268,20 @@ def test_prd_as_drawn(records, store):
     assert says(said, "lowers agreement", "6", "17")
     assert len(list_disputes(data.raters, AGAINST_PEOPLE)) == 39
     assert "320" in show_kpis(data)
+
+
+@pytest.mark.parametrize("field", ["gold", "human"])
+def test_a_column_of_labels_by_people_is_counted_as_people(store, tmp_path, field):
+    lines = [f"question {n},x,y,{'A' if n < 6 else 'B'},{'A' if n < 9 else 'B'}" for n in range(12)]
+    path = tmp_path / "labelled.csv"
+    path.write_text("\n".join(["q,one,two,won,label", *lines]))
+    mapping = {"q": "instruction", "one": "first", "two": "second", "won": "winner"}
+    import_verdicts(store, path, "labelled", mapping={**mapping, "label": field})
+    data = agreement(store, "labelled")
+    title, lead = agreement_finding(data)
+    card = text(overview_tab.draw_people(FilteredStudy(store, "labelled")))
+    if field == "human":
+        assert says(title.replace("\u202f", " "), "agrees with people", "75 %")
+        assert title.replace("\u202f", " ") in card and data.raters.truth == "people"
+    else:
+        assert says(lead, "`human`", "`gold`") and data.raters.truth == "design"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from components.html.scales import CONSISTENCY_SCALE, chance_scale
 from components.results.bias.bias_matrix import bias_matrix_html
 from components.results.bias.computed import bias_from_frame
 from components.results.bias.many_options import option_finding, show_slot_effects
@@ -50,6 +51,27 @@ def test_the_matrix_shows_grades_with_the_coin_beside_them(frame):
     assert html.index("steady") < html.index("first")
     assert "Grade 0.00: items&#x27; entropy 0.00, choice 0.25" in html
     assert "Grade 1.00: items&#x27; entropy 1.00, choice 1.00" in html
+
+
+def test_the_colours_of_a_matrix_among_n_options_begin_at_their_chance_level(frame):
+    consistency, accuracy, first = (
+        bias_matrix_html(bias_from_frame(frame), name).replace("\u202f", " ")
+        for name in ("Consistency", "Accuracy", "First-position share")
+    )
+    # Among 4 options in 4 rotations: 1/4 cubed = 1.6 %; full colour at half of it, as for pairs.
+    assert says(consistency, "full colour", "0.8 %") and "chance at N = 4: 1.6 %" in consistency
+    assert says(accuracy, "full colour", "14 %") and "chance at N = 4: 25 %" in accuracy
+    assert says(first, "no colour", "25 %") and "50 %" not in first
+    pairs = build([row for k in range(6) for row in pair(f"p{k}", 0, 1)])
+    plain = bias_matrix_html(bias_from_frame(pairs), "Consistency").replace("\u202f", " ")
+    assert says(plain, "full colour", "25 %") and "chance 50 %" in plain
+
+
+def test_a_scale_for_n_options_keeps_its_multiple_of_chance():
+    assert chance_scale(CONSISTENCY_SCALE, 0.5).full == CONSISTENCY_SCALE.full
+    three = chance_scale(CONSISTENCY_SCALE, 1 / 9)
+    assert (three.css_class(1.0), three.css_class(1 / 18)) == ("b0", "b20")
+    assert three.css_class(0.25) != "b20", "25 % of three options is more than chance"
 
 
 def test_the_share_of_the_first_position_stands_beside_an_even_share(frame):

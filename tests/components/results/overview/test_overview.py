@@ -79,7 +79,7 @@ def test_both_agreements_with_people_name_their_treatment_of_ties(store):
     name = six_items("Voted").save(store, design=known, known_by="human:ann")
     shown = FilteredStudy(store, name)
     strip, card = default_kpis(shown), overview_tab.draw_people(shown)
-    assert says(strip, "people have a preference", "75.0", "n 20", "chance 50", "ties", "left out")
+    assert says(strip, "most people prefer", "75.0", "n 20", "chance 50", "ties", "left out")
     assert says(card, "majority", "ties included", "chance, 33") and "41.7" not in strip
     assert says(people_kpis(load_agreement(shown)), "100.0", "chance 33", "ties included")
 

@@ -44,13 +44,15 @@ def test_the_finding_names_the_leader_and_the_first_pair_that_is_not_told_apart(
     title, lead = ranking_finding(compute_ranking(ladder, ladder))
     assert title == "a is ahead of b."
     assert says(lead, "third", "no significant difference")
-    assert says(lead, "true difference", "items", "times")
+    assert says(lead, "true difference", "more items", "battles")
 
 
 def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
     html = panels.leaderboard_html(compute_ranking(ladder))
     assert html.count("no significant difference") == 1
-    assert re.search(r"≈ [\d,]+ more battles", html)
+    (needed,) = re.findall(r"≈ ([\d,]+ more items \([\d,]+ battles\))", html)
+    _, lead = ranking_finding(compute_ranking(ladder, ladder))
+    assert needed in lead, "headline and table give one number of items for one gap"
     table = json.loads(
         re.search(r'data-table="([^"]*)"', html)
         .group(1)

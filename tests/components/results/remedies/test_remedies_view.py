@@ -39,6 +39,7 @@ from judges.planning.plan import asks_of, make_plan
 from studies.domain import JudgeSpec
 from studies.errors import StudyError
 from studies.exchange.recorded_studies import import_verdicts
+from studies.sharing.read_only_store import ReadOnlyStore
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
@@ -173,6 +174,19 @@ def test_an_applied_rule_is_followed_and_named(prd):
     assert "In use" in recommendation_panel(load_remedies(view))
     prd.set_combine("prd", "single")
     assert FilteredStudy(prd, "prd").rule[0] == "pooled"
+
+
+def test_a_reader_is_offered_no_button_that_changes_the_study(prd):
+    reader = ReadOnlyStore(prd.path)
+    view, owned = load_remedies(shown(reader, "gpt-4")), load_remedies(shown(prd, "gpt-4"))
+    assert "use&quot;" in recommendation_panel(owned) and "pilot&quot;" in pilots_panel(owned)
+    assert "use&quot;" not in recommendation_panel(view)
+    assert pilots_panel(view) and "pilot&quot;" not in pilots_panel(view)
+    prd.set_combine("prd", "pool")
+    used = recommendation_panel(load_remedies(shown(reader, "gpt-4")))
+    assert "In use" in used and "use&quot;" not in used
+    prd.set_combine("prd", "single")
+    reader.close()
 
 
 def test_a_jury_is_applied_and_named(prd):

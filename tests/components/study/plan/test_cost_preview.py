@@ -82,6 +82,7 @@ def test_dollars_are_told_by_judge_and_against_the_budget():
     plan = plan_from_text(ENDPOINT + "budget_usd: 2\n", HERE)
     numbers = forecast_by_judge(plan)
     assert numbers.dollars == pytest.approx(make_forecast(plan).dollars)
+    assert numbers.seconds == pytest.approx(make_forecast(plan).seconds)
     html = plan_kpis(plan, numbers)
     assert says(html, "gpt; fair free")
     assert "of $2.00" in html and "eh-meter" in html

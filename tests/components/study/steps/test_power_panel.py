@@ -101,7 +101,7 @@ def test_the_curve_falls_and_marks_the_plan(store):
     html = curve_html(planned(START_YAML, store)[1])
     heights = [float(y) for y in re.findall(r"[\d.]+,([\d.]+)", html.split("points=")[1])]
     assert heights[:10] == sorted(heights[:10])  # y grows downwards
-    assert "± 21.0 now" in html and says(html, "Half", "four times")
+    assert "± 21.0 now" in html and says(html, "halve", "four times")
 
 
 def test_the_form_shows_the_panel_and_hides_it_while_nothing_can_be_run(store):

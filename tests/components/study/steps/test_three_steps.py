@@ -19,12 +19,13 @@ from components.study.jobs import use_upload
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers, key_blockers
-from components.study.steps.column_roles import missing_roles
+from components.study.steps.column_roles import missing_roles, roles_html
 from components.study.steps.comparison_preview import comparisons_html, planned_orders
 from components.study.steps.more_settings import settings_text
 from components.study.steps.power_panel import half_width, precision_text
 from components.study.steps.run_strip import blocked_strip, cost_strip
 from components.study.steps.step_bar import steps_html, study_steps
+from studies.domain import BY_DESIGN
 from tests.judges.small_studies import run_text
 from tests.page_words import says
 
@@ -111,6 +112,21 @@ def test_a_column_is_chosen_by_its_role(tmp_path):
     other, _ = apply_changes(made, FormState(), [
         {"n": 1, "set": "role.responses.two", "to": "nr"}], tmp_path)  # fmt: skip
     assert read_mapping(other)["data"]["mapping"]["nr"] == "responses.two"
+
+
+def test_a_label_by_people_is_a_vote_and_a_known_answer_is_none(tmp_path):
+    table = tmp_path / "mine.csv"
+    head, *rows = TICKETS.splitlines()
+    table.write_text("\n".join([f"{head},label", *(f"{row},A" for row in rows)]), "utf-8")
+    text = use_upload(START_YAML, [table], tmp_path)
+    for role, judge in (("human", "label"), ("gold", BY_DESIGN)):
+        made, _ = apply_changes(
+            text, FormState(), [{"n": 1, "set": f"role.{role}", "to": "label"}], tmp_path
+        )
+        look = build_preview(made, tmp_path)
+        assert look.records is not None, look.data_error
+        assert {vote.judge for item in look.records.items for vote in item.human} == {judge}
+        assert f'id="f-role-{role}"' in roles_html(look)
 
 
 def test_comparisons_are_shown_three_at_a_time_in_the_order_of_the_first_call():

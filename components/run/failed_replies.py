@@ -1,0 +1,138 @@
+"""Unusable replies and failed attempts on the Run tab: number by kind, an example of each, and
+effect on the numbers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+
+from components.filtering.filters import machine_rows
+from components.html.format import count, share
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.panel import (
+    Action,
+    button_html,
+    notice_html,
+    panel_heading,
+    status_badge,
+    wrap,
+)
+from components.run.run_facts import RunFacts
+from judges.engine.snapshot import FailureSummary
+from metrics.position.position_measures import consistency
+from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES, outcome_rows
+from studies.domain import STATUSES, USABLE_STATUSES, Judgement, Status
+from studies.store.store import Store
+
+MAX_UNREADABLE_SHARE: Final = 0.05
+"""Share of unusable replies above which a notice is shown."""
+
+
+def show_failures(store: Store, facts: RunFacts) -> Markup:
+    """HTML list of unusable replies by kind, each with an example and a link, and of failed
+    attempts that were retried."""
+    kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
+    retried = facts.snapshot.failures if facts.snapshot else ()
+    if not kinds and not retried:
+        return EMPTY
+    parts = [
+        panel_heading(
+            "Unusable replies",
+            "the latest reply of each kind of failure; unusable replies enter no measure, unless "
+            "the preset counts them as ties",
+        )
+    ]
+    parts += [unreadable_notice(store, facts)] if not facts.running else []
+    latest = store.latest_judgements(facts.name, 200, failures_only=True) if kinds else []
+    rows = []
+    for status in kinds:
+        example = next((j for j in latest if j.status == status), None)
+        rows.append(failure_row(status, facts.counts[status], example))
+    parts.append(wrap(fill('<div class="eh-kinds">{}</div>', join(rows))) if rows else EMPTY)
+    parts.append(_retried_attempts(retried))
+    return wrap(fill('<section class="eh-panel">{}</section>', join(parts)))
+
+
+def failure_row(
+    status: Status,
+    asks: int,
+    example: Judgement | None,
+    *,
+    opens: bool = True,
+    all_too: bool = True,
+) -> Markup:
+    """HTML of one kind of failure: badge with the number of calls; judge, prompt and end of the
+    reply of an example. `opens`: add a link to the example in Inspect and, with `all_too`, a link
+    to all replies of this kind."""
+    who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
+    said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
+    told = ": ".join(filter(None, said))
+    links = []
+    if opens and example:
+        links.append(button_html(Action("Example", {"key": example.ask.key}), small=True))
+    if opens and all_too:
+        links.append(button_html(Action(f"Open {count(asks)}", {"status": status}), small=True))
+    return fill(
+        '<div class="k"><span>{}</span>'
+        '<span class="who">{}</span>'
+        '<p title="{}">{}</p>'
+        '<span class="op">{}</span></div>',
+        status_badge(status, asks),
+        who,
+        told[:400],
+        " ".join(told.split())[:260],
+        join(links),
+    )
+
+
+def _retried_attempts(failures: tuple[FailureSummary, ...]) -> Markup:
+    """HTML on the failed attempts at calls of this run; most calls succeed when retried."""
+    if not failures:
+        return EMPTY
+    rows = join(
+        fill(
+            '<div class="k"><span><b>{}</b> × {}</span>'
+            '<span class="who">{}</span>'
+            '<p title="{}">{}</p>'
+            '<span class="op"></span></div>',
+            count(f.times),
+            f.reason,
+            f.judge,
+            f.example,
+            f.example[:260],
+        )
+        for f in failures
+    )
+    head = Markup('<h3 class="eh-kinds-head">Failed attempts in this run</h3>')
+    told = Markup('<p class="eh-small eh-mute">Most succeed when retried.</p>')
+    return wrap(fill('{}{}<div class="eh-kinds">{}</div>', head, told, rows))
+
+
+def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
+    """HTML notice if more than 5 % of the replies are unusable: their number, their effect, a link
+    to read them."""
+    unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
+    if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.done):
+        return EMPTY
+    rate = share(unusable / max(1, facts.done))
+    effect = tie_rule_effect(store.frame(facts.name))
+    text = (
+        f"{rate} of {count(facts.done)} replies are unusable. They are left out of the "
+        f"measures{effect}."
+    )
+    read = Action(f"Read the {count(unusable)}", {"status": "failures"})
+    return notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
+
+
+def tie_rule_effect(frame: pd.DataFrame) -> str:
+    """Clause that compares the consistency now with that if unusable replies counted as ties; "" if
+    one of them is unknown."""
+    rows = machine_rows(frame)
+    now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
+    if now.value is None or ties.value is None:
+        return ""
+    return (
+        f"; if they counted as ties, the consistency would be {share(ties.value)} instead of "
+        f"{share(now.value)}"
+    )

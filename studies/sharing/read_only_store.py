@@ -1,0 +1,16 @@
+"""The store of a read-only page: no visitor owns its studies."""
+
+from __future__ import annotations
+
+from studies.store.store import Store
+
+
+class ReadOnlyStore(Store):
+    """A store whose studies no visitor may run or change."""
+
+    @property
+    def read_only(self) -> bool:
+        return True
+
+    def owns(self, name: str) -> bool:
+        return False
