@@ -74,11 +74,11 @@ HOW_FLIPS: Final = (
 )
 HOW_LABELS: Final = (
     "f is the share of the first position when the labels are A, B; g is its share when the labels "
-    "are B, A. `(f + g)/2` is the share of the first position, `(f + 1 − g)/2` the share of label "
-    "A; for both, 50 % means no preference.\n\nAmong N options: the choice model `P(position s) ∝ "
-    "exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the share of each position among "
-    "equally good answers. Intervals: jackknife over items for pairs, sandwich standard error over "
-    "items for N options."
+    "are B, A. `(f + g)/2` is the overall share of the first position, `(f + 1 − g)/2` the share "
+    "of label A; for both, 50 % means no preference.\n\nAmong N options: the choice model "
+    "`P(position s) ∝ exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the share of "
+    "each position among equally good answers. Intervals: jackknife over items for pairs, sandwich "
+    "standard error over items for N options."
 )
 HOW_TESTS: Final = (
     "Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are "
