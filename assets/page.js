@@ -526,8 +526,8 @@
     const heads = [...block.querySelectorAll("[data-reason]")], list = block.querySelector(".eh-chks");
     const open = heads.filter(({dataset: {needsKey}}) => needsKey === undefined || !keys[needsKey]);
     heads.forEach(node => { node.hidden = node !== open[0]; });
-    list.querySelectorAll("[data-key-missing]").forEach(node => { node.hidden = Boolean(keys[node.dataset.keyMissing]); });
-    list.hidden = open.length < 2;
+    list.querySelectorAll(".no").forEach(node => { node.hidden = open.length < 2 || Boolean(keys[node.dataset.keyMissing]); });
+    list.querySelectorAll("[data-key-typed]").forEach(node => { node.hidden = !keys[node.dataset.keyTyped]; });
     block.hidden = !open.length;
     return open.length > 0;
   };
@@ -718,8 +718,14 @@
   let shownStudy = null, arriving = "";
   // The run stores calls: the plan in the form is drawn again when the Study tab is next opened.
   const arrive = (tab) => { arriving = ""; evenhand.starting(false); evenhand.openTab(tab); followedStudy = null; };
-  evenhand.starting = (on) => {
-    for (const button of document.querySelectorAll("#eh-run, #eh-try, #eh-again, #eh-run-bar button")) { button.disabled = on; button.classList.toggle("eh-starting", on); }
+  evenhand.starting = (on, selector = "#eh-run, #eh-try, #eh-again, #eh-run-bar button") => {
+    for (const button of document.querySelectorAll(selector)) { button.disabled = on; button.classList.toggle("eh-starting", on); }
+  };
+  // The live demo on Home: only its own button waits until the run has ended.
+  evenhand.demoDrawn = () => {
+    followedStudy = null;
+    evenhand.starting(false);
+    evenhand.starting(Boolean(document.querySelector("#eh-first-squares [data-demo=running]")), "#eh-again");
   };
   evenhand.openWhenShown = (tab, study) => {
     arriving = tab;
@@ -845,7 +851,23 @@
   // The end of a run: a hidden page says so in its title until it is looked at; on the Run tab, See results has the focus.
   const ended = () => {
     document.title = document.hidden ? "Run ended · Evenhand" : "Evenhand";
+    if (wanted && document.hidden) notify();
     focusResults(20);
+  };
+  // A notification at the end, for a hidden page: the browser is asked only by a click on the button, which is hidden where notifications do not exist or are refused.
+  let wanted = false;
+  if ("Notification" in window && isSecureContext && Notification.permission !== "denied") document.documentElement.classList.add("eh-notifies");
+  const markNotify = () => document.querySelector("#eh-notify")?.setAttribute("aria-pressed", wanted);
+  evenhand.toggleNotify = async () => {
+    wanted = !wanted && await Notification.requestPermission() === "granted";
+    markNotify();
+    document.querySelector("#eh-notify")?.toggleAttribute("data-blocked", Notification.permission === "denied");
+  };
+  const notify = () => {
+    try {
+      const shown = new Notification("Run ended", {body: document.querySelector("#eh-study input")?.value ?? "", tag: "evenhand"});
+      shown.onclick = () => { window.focus(); shown.close(); };
+    } catch { /* browsers of phones allow it to service workers only: the title says so */ }
   };
   const focusResults = (tries) => {
     const button = document.querySelector("#eh-see-results"), active = document.activeElement;
@@ -858,6 +880,7 @@
     const done = /(\d+)\s?%/.exec(`${pill ?? ""}`.replace(/<[^>]*>/g, " "));
     if (following && !done) ended();
     following = Boolean(done);
+    markNotify();
     if (done || !document.hidden) document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
     const results = [...document.querySelectorAll("#eh-tabs > .tab-wrapper [role=tab]")].find(tab => tab.textContent.trim() === "Results");
     const calls = /data-done="(\d+)" data-planned="(\d+)"/.exec(`${pill ?? ""}`), many = (text) => (+text).toLocaleString("en");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import pandas as pd
@@ -65,40 +66,59 @@ def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
     )
 
 
+OrderPair = tuple[int | None, int | None]
+"""Position picked in each of the two orders of a pair; None while the reply is missing."""
+
+
 def squares_html(frame: pd.DataFrame) -> Markup:
-    """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
-    The same colour twice means that the same position was picked after the swap."""
+    """HTML of coloured squares for the recorded verdicts of the first prompt."""
     picks = select_picks(frame)
     picks = picks[(picks["prompt"] == picks["prompt"].iloc[0]) & ~picks["noise"]]
-    orders = [
-        rows["pick"].tolist()[:2]
+    orders: list[OrderPair] = [
+        (rows["pick"].iloc[0], rows["pick"].iloc[1])
         for _, rows in picks.groupby(["item", "comparison"], observed=True, sort=False)
         if len(rows) >= 2
     ][:SHOWN_PAIRS]
-    lines = join(
+    same = sum(one == two for one, two in orders)
+    told = (
+        "The same colour in both rows: the judge picked the same position in both orders. This "
+        f"happened in {same} of these {count(len(orders), 'pair')}."
+    )
+    return grid_html(orders, told)
+
+
+def grid_html(pairs: Sequence[OrderPair], told: str) -> Markup:
+    """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
+    The same colour twice means that the same position was picked after the swap.
+    `told`: the finding in words, also for screen readers."""
+    numbers = join(fill("<small>{}</small>", at + 1) for at in range(len(pairs)))
+    lines = fill('<div class="r n"><span></span>{}</div>', numbers) + join(
         fill(
             '<div class="r"><span class="eh-small eh-mute">{}</span>{}</div>',
             name,
-            join(fill('<i class="{}"></i>', SLOT_CLASSES[pair[at]]) for pair in orders),
+            join(fill('<i class="{}"></i>', _square_class(pair[at])) for pair in pairs),
         )
-        for at, name in enumerate(("one order", "swapped"))
+        for at, name in enumerate(("as asked", "swapped"))
     )
     keys = [
         legend_key("first", "picked the answer shown first"),
         legend_key("second", "picked the answer shown second"),
     ]
-    same = sum(pair[0] == pair[1] for pair in orders)
-    told = (
-        "The same colour in both rows: the judge picked the same position in both orders. This "
-        f"happened in {same} of these {count(len(orders), 'pair')}."
-    )
+    if any(None in pair for pair in pairs):
+        keys.append(legend_key("waiting", "no verdict"))
     return wrap(
         fill(
             '<div class="eh-squares" role="img" aria-label="{}">{}</div>'
-            '<p class="eh-small">{} {}</p><p class="eh-small">{}</p>',
+            '<p class="eh-small">{}</p><p class="eh-small">{}</p>',
             told,
             lines,
-            *keys,
+            Markup(" ").join(keys),
             told,
         )
     )
+
+
+def _square_class(pick: int | None) -> str:
+    if pick is None:
+        return "waiting"
+    return SLOT_CLASSES[pick] if pick in (0, 1) else "tie"

@@ -10,6 +10,7 @@ from typing import Any, Final
 import gradio as gr
 
 from components.home.demo_panel import demo_parts
+from components.home.live_demo import live_demo_name, live_demo_parts
 from components.home.paper_claims import claims_html
 from components.home.study_actions import active_studies, delete_study, rename_study
 from components.home.study_list import SEARCH_FIELD, examples_html, studies_html
@@ -37,7 +38,6 @@ from components.study.plan.example_files import example_text
 from components.study.tab import (
     MARK_ENDED,
     MARK_STARTING,
-    OPEN_RUN_TAB,
     open_new_study,
     open_study,
 )
@@ -48,6 +48,8 @@ from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 SHOW_HOME: Final = "() => evenhand.showHome()"
+MARK_DRAWN: Final = "() => evenhand.demoDrawn()"
+"""Script that keeps the button of the demo disabled while the run is active."""
 REMEMBER_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.rememberTab()"}
 DOORS: Final = (
     (
@@ -86,6 +88,8 @@ tour."""
 
 @dataclass(frozen=True)
 class HomeTab:
+    timer: gr.Timer
+    """Redraws the live demo; active only while its run is."""
     finding: gr.HTML
     again: gr.Button
     squares: gr.HTML
@@ -102,6 +106,7 @@ class HomeTab:
 
 
 def build() -> HomeTab:
+    timer = gr.Timer(1.0, active=False)
     with gr.Row(elem_classes="eh-hero"):
         with gr.Column(scale=5):
             ClickableHTML(
@@ -149,6 +154,7 @@ def build() -> HomeTab:
     table = ClickableHTML(elem_id="eh-first-visit")
     claims = ClickableHTML(elem_id="eh-home-claims")
     return HomeTab(
+        timer,
         finding,
         again,
         squares,
@@ -216,11 +222,14 @@ def bind(
     _bind_studies(tab, study, header, tabs, store, engine)
 
     def show() -> list[Any]:
-        return show_home(store, engine)
+        shown = show_home(store, engine)
+        if engine.active_run(live_demo_name(store)) is None:
+            return [gr.skip(), *shown]
+        return [gr.Timer(active=True), *live_demo_parts(store, engine), *shown[2:]]
 
     # A voter's page shows no Home tab, and is sent no names of studies and judges.
     fresh = gr.Button("Show the studies", visible="hidden", elem_id="eh-show-studies")
-    fresh.click(show, None, opening_outputs(tab), **QUIET)
+    fresh.click(show, None, [tab.timer, *opening_outputs(tab)], **QUIET)
     on_tab.select(None, None, None, js=SHOW_HOME)
 
 
@@ -229,16 +238,31 @@ def _names(store: Store) -> list[str]:
 
 
 def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> None:
-    def run_demo() -> Any:
+    """Run the demo and fill its squares while it runs. The timer is inactive at any other time: a
+    page without a run sends no requests."""
+
+    def run_demo() -> list[Any]:
         plan = assign_owner(demo_studies.live_plan(store), store)
         save_plan(plan, store)
         run_tab.start_run(store, engine, plan.study.name)
-        return gr.Dropdown(choices=_names(store), value=plan.study.name)
+        shown = gr.Dropdown(choices=_names(store), value=plan.study.name)
+        return [shown, gr.Timer(active=True), *live_demo_parts(store, engine)]
 
+    def draw(study: str) -> list[Any]:
+        parts = live_demo_parts(store, engine)
+        running = engine.active_run(live_demo_name(store)) is not None
+        pill = run_tab.show_study_pill(engine, study) if study else gr.skip()
+        return [gr.skip() if running else gr.Timer(active=False), *parts, pill]
+
+    outputs = [tab.timer, tab.finding, tab.squares]
     tab.again.click(None, None, None, js=MARK_STARTING)
-    event = tab.again.click(run_demo, None, header.study, **QUIET)
-    event.success(None, header.study, None, js=OPEN_RUN_TAB)
+    event = tab.again.click(run_demo, None, [header.study, *outputs], **QUIET)
+    event.success(None, None, None, js=MARK_DRAWN)
     event.failure(None, None, None, js=MARK_ENDED)
+    ticked = tab.timer.tick(
+        draw, header.study, [*outputs, header.pill], trigger_mode="once", **QUIET
+    )
+    ticked.then(None, None, None, js=MARK_DRAWN)
 
 
 def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:

@@ -52,6 +52,17 @@ class MatrixColumn:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class EndColumn:
+    """A last column without colour: one related measure of each row, with its interval."""
+
+    head: MatrixColumn
+    values: Mapping[str, Estimate]
+    """Row -> the measure."""
+    scale: ColourScale
+    """Name, unit and decimals of the measure."""
+
+
 MatrixCells = Mapping[tuple[str, str], Estimate | None]
 
 
@@ -72,6 +83,7 @@ def matrix_html(
     least: int = 0,
     aside: str = "",
     strengths: Mapping[tuple[str, str], float] | None = None,
+    end: EndColumn | None = None,
 ) -> Markup:
     """HTML of the matrix, with its colour scale below.
 
@@ -81,6 +93,7 @@ def matrix_html(
     ("row beats column"). `more`: further lines of a hover card. `beside`: a small line in the cell
     itself. Cells with fewer than `least` verdicts are hatched. `aside`: text after the colour
     scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
+    `end`: a last column without colour.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -92,9 +105,9 @@ def matrix_html(
     if turns is None:
         turns = scale.kind != "w" and len(rows) <= _MAX_TURNED_ROWS
     made = {(r, head.name): _cell_html(r, head.name, view) for r in rows for head in heads}
-    tables = _wide_table(rows, heads, made, view, total, turns)
+    tables = _wide_table(rows, heads, made, view, total, turns, end)
     if turns:
-        tables += _tall_table(rows, heads, made, view, total)
+        tables += _tall_table(rows, heads, made, view, total, end)
     style = attributes({"style": f"--lab: {label_width}px"})
     data = attributes({"data-heat": json.dumps(_download_data(rows, heads, view, aside))})
     hatched = any(e is not None and view.has_few(e) for e in cells.values())
@@ -197,17 +210,23 @@ def _wide_table(
     view: _MatrixOptions,
     total: bool,
     turns: bool,
+    end: EndColumn | None,
 ) -> Markup:
-    gap = total and len(columns) > 1
+    gaps = [1] if total and len(columns) > 1 else []
     heads = [_head_html(column, bold=total and i == 0) for i, column in enumerate(columns)]
     lines = [(_break_name(row), [made[row, column.name] for column in columns]) for row in rows]
-    if gap:
+    if end is not None:
+        gaps.append(len(heads) + len(gaps))
+        heads.append(_head_html(end.head))
+        for row, (_, cells) in zip(rows, lines, strict=True):
+            cells.append(_end_cell_html(row, end))
+    for gap in gaps:
         for cells in (heads, *(cells for _, cells in lines)):
-            cells.insert(1, Markup("<td></td>"))
+            cells.insert(gap, Markup("<td></td>"))
     kind = "wide" + (" turns" if turns else "")
     kind += " many" if len(columns) > _MANY_COLUMNS else ""
     kind += " crowded" if len(columns) > _CROWDED_COLUMNS else ""
-    return Matrix(heads, lines, kind, view.label, gap_after=1 if gap else None).html()
+    return Matrix(heads, lines, kind, view.label, gaps).html()
 
 
 def _tall_table(
@@ -216,12 +235,17 @@ def _tall_table(
     made: Mapping[tuple[str, str], Markup],
     view: _MatrixOptions,
     total: bool,
+    end: EndColumn | None,
 ) -> Markup:
     heads = [_head_html(MatrixColumn(row)) for row in rows]
     lines = [
         (_name_html(column.name, bold=total and i == 0), [made[row, column.name] for row in rows])
         for i, column in enumerate(columns)
     ]
+    if end is not None:
+        lines.append(
+            (_name_html(end.head.name, bold=False), [_end_cell_html(row, end) for row in rows])
+        )
     return Matrix(heads, lines, "tall", view.label).html()
 
 
@@ -281,6 +305,21 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
         value,
         below,
         third,
+    )
+
+
+def _end_cell_html(row: str, end: EndColumn) -> Markup:
+    estimate = end.values.get(row)
+    if estimate is None or not is_known(estimate.value):
+        why = attributes(_unknown_attributes(row, end.head.name, estimate))
+        return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
+    where = count(estimate.items, "item") if estimate.items else ""
+    card = [f"{end.scale.name}: {row}", f"{where}, n {count(estimate.n)}".lstrip(", ")]
+    return fill(
+        '<td class="plain"><span{}><b>{}</b><small>{}</small></span></td>',
+        attributes({"data-tip": "\n".join(card)}),
+        end.scale.text(estimate.value),
+        end.scale.bounds(estimate),
     )
 
 

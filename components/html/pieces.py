@@ -41,6 +41,7 @@ LegendMark = Literal[
     "band",
     "ring",
     "limit",
+    "waiting",
 ]
 
 

@@ -210,7 +210,7 @@ def render(
     """All outputs of the tab for a study. They may activate the timer that redraws the tab, but
     never deactivate it: outputs made before a run started may reach the page after the start."""
     if not name:
-        return [gr.skip()] * 21
+        return [gr.skip()] * 22
     now = load_run_facts(store, engine, live.quotes, name)
     picture = live.for_study(name).figures()
     return [
@@ -235,8 +235,8 @@ def render(
 
 
 def show_buttons(now: RunFacts) -> list[gr.Button]:
-    """The buttons See results, Run, Retry, Pause and Stop, with prices; buttons that do not apply
-    are hidden."""
+    """The buttons See results, Run, Retry, Pause, Stop and Notify, with prices; buttons that do not
+    apply are hidden."""
     idle = not now.running and not now.recorded and now.owned
     return [
         gr.Button(visible=now.complete or now.recorded),
@@ -244,4 +244,5 @@ def show_buttons(now: RunFacts) -> list[gr.Button]:
         gr.Button(retry_button_text(now), visible=idle and now.offers_retry),
         gr.Button("Resume" if now.paused else "Pause", visible=now.running and now.owned),
         gr.Button(visible=now.running and now.owned),
+        gr.Button(visible=now.running),
     ]

@@ -38,6 +38,8 @@ class RunTab:
     retry: gr.Button
     pause: gr.Button
     stop: gr.Button
+    notify: gr.Button
+    """Switch of a browser notification at the end of the run; assets/page.js binds it."""
     notices: gr.HTML
     keys: gr.Column
     key_note: gr.HTML
@@ -65,9 +67,9 @@ class RunTab:
         """The Gradio outputs of `render`, in the order of its return values."""
         return [
             self.timer, self.state, self.finding, self.see, self.start, self.retry, self.pause,
-            self.stop, self.notices, self.keys, self.key_note, self.key_origin, self.key_go,
-            self.progress, self.kpis, self.outcome, self.failures, self.share, self.elo, self.wins,
-            self.replies,
+            self.stop, self.notify, self.notices, self.keys, self.key_note, self.key_origin,
+            self.key_go, self.progress, self.kpis, self.outcome, self.failures, self.share,
+            self.elo, self.wins, self.replies,
         ]  # fmt: skip
 
     @property
@@ -82,7 +84,7 @@ def build() -> RunTab:
     timer = gr.Timer(0.5, active=False)
     with gr.Row(elem_classes="eh-title-row"):
         told = ClickableHTML(elem_id="eh-run-finding")
-        see, start, retry, pause, stop = _build_buttons()
+        see, start, retry, pause, stop, notify = _build_buttons()
     notices = ClickableHTML(elem_id="eh-run-notices")
     with gr.Column(elem_classes="eh-panel", visible=False) as keys:
         key_note, key, key_go = _build_key()
@@ -106,13 +108,13 @@ def build() -> RunTab:
         runs = ClickableHTML(elem_id="eh-runs")
         opened = ClickableHTML(elem_id="eh-run-opened")
     return RunTab(
-        timer, state, told, see, start, retry, pause, stop, notices, keys, key_note, key_origin,
-        key, key_go, progress, kpis, outcome, failures, share, elo, wins, which, replies, scope,
-        runs, opened, run_id,
+        timer, state, told, see, start, retry, pause, stop, notify, notices, keys, key_note,
+        key_origin, key, key_go, progress, kpis, outcome, failures, share, elo, wins, which,
+        replies, scope, runs, opened, run_id,
     )  # fmt: skip
 
 
-def _build_buttons() -> tuple[gr.Button, gr.Button, gr.Button, gr.Button, gr.Button]:
+def _build_buttons() -> tuple[gr.Button, ...]:
     fit: dict[str, Any] = {"elem_classes": "eh-fit", "visible": False}
     return (
         gr.Button("See results", variant="primary", elem_id="eh-see-results", **fit),
@@ -120,6 +122,7 @@ def _build_buttons() -> tuple[gr.Button, gr.Button, gr.Button, gr.Button, gr.But
         gr.Button("Retry", elem_id="eh-retry", **fit),
         gr.Button("Pause", elem_id="eh-pause", **fit),
         gr.Button("Stop", variant="stop", elem_id="eh-stop", **fit),
+        gr.Button("Notify me at the end", elem_id="eh-notify", **fit),
     )
 
 
@@ -165,6 +168,7 @@ def bind(
     }  # fmt: skip
     tab.timer.tick(look.tick, inputs, outputs, trigger_mode="once", **QUIET)
     tab.see.click(None, None, None, js="() => evenhand.openTab('results')")
+    tab.notify.click(None, None, None, js="() => evenhand.toggleNotify()")
     tab.which.change(look, inputs, outputs, **QUIET)
     for button, act in ((tab.start, look.start), (tab.retry, look.retry)):
         button.click(act, inputs, outputs, **QUIET).then(**past)

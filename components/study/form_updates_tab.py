@@ -23,6 +23,7 @@ from components.study.plan.cost_preview import (
 )
 from components.study.plan.study_preview import StudyPreview, build_preview
 from components.study.steps.blockers import find_blockers, key_blockers
+from components.study.steps.met_conditions import met_conditions
 from components.study.steps.planned_study import planned_study
 from components.study.steps.power_panel import power_html
 from components.study.steps.run_strip import blocked_strip, cost_strip
@@ -93,7 +94,8 @@ def plan_updates(
         reasons = sorted(
             [*blockers, *key_blockers(look.lenient_study)], key=lambda reason: reason.step
         )
-        return [steps, blocked_strip(reasons), *hidden, EMPTY, profile, saved, EMPTY]
+        strip = blocked_strip(reasons, met_conditions(look))
+        return [steps, strip, *hidden, EMPTY, profile, saved, EMPTY]
     once = forecast_by_judge(assign_owner(one_item_plan(look.plan), store), store)
     words = run_button_text(numbers)
     trial = f"or try one question: {count(once.new, 'call')}, {dollars(once.dollars)}"
@@ -103,7 +105,7 @@ def plan_updates(
     planned = planned_study(look, look.plan, numbers, store, view.study)
     return [
         steps,
-        cost_strip(look.lenient_study, look.plan, numbers, _copy_name(look, view)),
+        cost_strip(look, look.plan, numbers, _copy_name(look, view)),
         gr.Button(words, visible=True, interactive=True),
         gr.Button(trial, visible=True, interactive=True),
         form_part(press),

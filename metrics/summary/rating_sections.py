@@ -17,6 +17,7 @@ from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
 from metrics.ratings.rating_by_order import leaderboards_by_order
 from metrics.ratings.tie_models import davidson, rao_kupper
 from metrics.win_rates import counting_rules
+from metrics.win_rates.win_rates import win_rate_by_position
 from studies.frames.frame import TIE
 
 MAX_GAP_MATRIX: Final = 20
@@ -160,6 +161,15 @@ def order_table(frame: pd.DataFrame) -> Json:
     return {"first": one.ratings, "second": two.ratings}
 
 
+def position_table(frame: pd.DataFrame) -> Json:
+    """Return contestant -> "first" or "second" -> win rate where its answer was shown in this
+    position; empty without verdicts on pairs."""
+    return {
+        name: {"first": first, "second": second}
+        for name, (first, second) in win_rate_by_position(frame).items()
+    }
+
+
 def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
     """Build the sections on ratings, by name; a section without data is empty."""
     boards = [board for board in fit_leaderboards(frame) if len(board.names) > 1]
@@ -169,4 +179,5 @@ def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
         "tie_models": tie_model_table(frame),
         "planning": planning_table(frame, boards),
         "bradley_terry_by_order": order_table(frame),
+        "win_rate_by_position": position_table(frame),
     }

@@ -186,6 +186,26 @@ def head_to_head(
     return table
 
 
+def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estimate]]:
+    """Return contestant -> win rate in the pairs where its answer is shown first, and in those
+    where it is shown second; empty without readable verdicts. Ties count half; every readable
+    verdict of every order counts."""
+    frame = row_selection.select_pairs(_comparison_rows(frame))
+    names = row_selection.contestants(frame)
+    rows = outcome_rows(frame)
+    if len(rows) == 0:
+        return {}
+
+    def places(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+        first: Ints = row_selection.slot_contestants(part, names)[row, 0]
+        place: Ints = 2 * who + (first != who)
+        return place
+
+    group, total, n = _item_points(rows, names, "verdict", places)
+    found = proportions(total, n, group, 2 * len(names), "share")
+    return {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(names)}
+
+
 def _distinct_contestants_mask(rows: pd.DataFrame) -> row_selection.Mask:
     """Mask of the rows that show at least two different contestants."""
     shown = rows["shown"].astype("category").cat

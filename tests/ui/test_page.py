@@ -207,6 +207,11 @@ def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
         pytest.skip(f"NO WEIGHTS: {error}")
     page = visit()
     page.locator("#eh-again").click()
+    demo = page.locator("#eh-first-squares")
+    demo.locator("[data-demo=running]").wait_for()
+    until(lambda: 0 < demo.locator(".eh-squares i.waiting").count() < 40, 180)  # filled on Home
+    assert "tab=home" in address(page) and page.locator("#eh-again").is_disabled()
+    demo.locator("[data-tab=run]").click()
     until(lambda: "Twenty items, live" in page.locator("#eh-run-finding").inner_text())
     assert asked(page)[1] == 40
     until(lambda: asked(page)[0] >= 3, 180)

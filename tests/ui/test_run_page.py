@@ -138,3 +138,45 @@ def test_replies_without_a_verdict_lead_to_the_prompt_and_are_asked_again(visit,
         page = visit("tab=run&study=bare")
         page.locator("#eh-run-outcome").get_by_role("button", name="Ask 8 calls again").click()
         until(lambda: server.bill.totals.calls == 16)
+
+
+NOTES = """
+    Object.defineProperty(document, "hidden", {get: () => window.away === true});
+    window.asked = 0; window.notes = [];
+    window.Notification = class {
+      static permission = "default";
+      static requestPermission() {
+        window.asked += 1;
+        return Promise.resolve(this.permission = "granted");
+      }
+      constructor(title, {body}) { window.notes.push([title, body]); }
+      close() {}
+    };
+"""
+"""A browser that grants notifications and records them, and a page that is hidden on demand."""
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_a_hidden_page_notifies_at_the_end_only_if_the_reader_asked(visit, app, tmp_path, wanted):
+    name = f"notified {wanted}"
+    with JudgeServer(latency=(0.4, 0.5)) as server:
+        store = Store(app.store)
+        judges = [endpoint(server.base_url, name)]
+        save_plan(study_plan(tmp_path, judges, 24, name=name, concurrency=2), store)
+        store.close()
+        page = visit("")
+        page.add_init_script(NOTES)
+        page.goto(f"{app.url}/?tab=run&study={quote(name)}")
+        page.locator("#eh-start").click()
+        notify = page.locator("#eh-notify")
+        notify.wait_for(state="visible")
+        until(lambda: notify.get_attribute("aria-pressed") == "false")
+        assert page.evaluate("asked") == 0
+        if wanted:
+            notify.click()
+            until(lambda: notify.get_attribute("aria-pressed") == "true")
+            assert page.evaluate("asked") == 1
+        page.evaluate("window.away = true")
+        until(lambda: page.title() == "Run ended · Evenhand")
+        assert page.evaluate("notes") == ([["Run ended", name]] if wanted else [])
+        notify.wait_for(state="hidden")

@@ -125,6 +125,8 @@ def test_a_missing_key_is_typed_where_the_reason_stands_and_then_the_study_can_b
     plan, run = page.locator("#eh-plan"), page.locator("#eh-run")
     plan.locator("[data-needs-key]").wait_for()
     assert not run.is_visible() and not plan.locator(".eh-cost").is_visible()
+    ticks = plan.locator(".eh-block .eh-chks span:visible")
+    assert [text[0] for text in ticks.all_inner_texts()] == ["✓"] * 3  # data, judge, prompt
     assert says(page.locator("#eh-steps").inner_text(), "gpt-4o-mini", "no key")
     assert "No key typed" in page.locator("#eh-judges").inner_text()
     plan.get_by_label("Key of gpt-4o-mini").fill("two words")
@@ -249,7 +251,7 @@ def test_a_prompt_is_edited_in_a_drawer_and_saved_as_a_version(visit):
     until(lambda: "every variable is known" in page.locator("#eh-prompt-body").inner_text())
     page.locator("#eh-save-prompt").click()
     until(lambda: "Saved as version 2" in page.locator("#eh-prompt").inner_text())
-    page.get_by_text("Compare with version 1 on the same items").click()
+    page.get_by_text("Compare this prompt with").click()
     until(lambda: "version 2" in page.locator("#eh-judges").inner_text())
     page.locator("#eh-prompt-drawer").wait_for(state="hidden")  # the study has both prompts now
     until(lambda: page.locator("#eh-judges .eh-jc").count() == 3)  # a judge, two prompts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from components.html.markup import EMPTY, Markup, attributes, fill, join
@@ -118,13 +118,14 @@ class Matrix:
     """The name of each row and its `td` elements."""
     kind: str
     label: str
-    gap_after: int | None = None
-    """Index in `heads` of the empty column that is drawn as a narrow gap; None: no gap."""
+    gaps: Collection[int] = ()
+    """Indexes in `heads` of the empty columns that are drawn as narrow gaps."""
 
     def html(self) -> Markup:
-        columns = [Markup("<col>")] * len(self.heads)
-        if self.gap_after is not None:
-            columns[self.gap_after] = Markup('<col class="gap">')
+        columns = [
+            Markup('<col class="gap">') if place in self.gaps else Markup("<col>")
+            for place in range(len(self.heads))
+        ]
         body = [
             fill('<tr><th scope="row">{}</th>{}</tr>', name, join(cells))
             for name, cells in self.rows

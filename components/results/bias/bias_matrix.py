@@ -135,7 +135,7 @@ def bias_matrix_html(
         cells,
         scales.ENTROPY_BAND_SCALE if even else _scale_for(shown, bias.options),
         total=True,
-        label_width=168,
+        label_width=132 if layout == BY_PROMPT else 168,
         select=grid.selections,
         more=_hover_lines(grid, shown.key, cells),
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
@@ -143,6 +143,21 @@ def bias_matrix_html(
         least=4 * bias.options if shown.verdicts else 0,
         aside=_chance_note(shown.key, bias.options),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
+        end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
+    )
+
+
+def _consistency_column(
+    grid: _MatrixLayout, consistency: Mapping[tuple[str, str], Estimate]
+) -> heat.EndColumn | None:
+    """The consistency of each row, named as in the key figures; None if no comparison was judged in
+    every order. An even judge may still choose at random: only the consistency shows that."""
+    values = {row: consistency[row, "All"] for row in grid.rows if (row, "All") in consistency}
+    if all(one.value is None for one in values.values()):
+        return None
+    name = "Same verdict" if grid.bias.options == 2 else "Same choice"
+    return heat.EndColumn(
+        heat.MatrixColumn(name, "in every order, %"), values, scales.CONSISTENCY_SCALE
     )
 
 

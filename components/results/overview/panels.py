@@ -28,6 +28,8 @@ from components.results.ranking.computed import Ranking
 from components.results.view.judge_menu import JudgeMenu
 from studies.domain import Estimate
 
+PositionRates = Mapping[str, tuple[Estimate, Estimate]]
+"""Model -> its win rate where its answer is shown first, and where it is shown second."""
 MAX_ROWS: Final = 8
 """Maximum rows of a small chart; the linked view shows all rows."""
 
@@ -114,12 +116,18 @@ def _swap_row(row: FlipLean, most: int, menu: JudgeMenu) -> Markup:
     )
 
 
-def order_chart(ranking: Ranking) -> Markup:
-    """HTML table of each model's rank from the first order of the answers, the second, and both."""
+def order_chart(ranking: Ranking, by_position: PositionRates) -> Markup:
+    """HTML table with a plot in each row: a model's win rate where its answer is shown first and
+    where it is shown second; then its rank from the first order of the answers, the second, and
+    both."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return EMPTY
-    heads = [TableCell("Model", "nm"), *(TableCell(h) for h in ("1st order", "2nd", "Both"))]
+    heads = [
+        TableCell("Model", "nm"),
+        TableCell(axis_html(_WON_AXIS), "trk"),
+        *(TableCell(text) for text in ("1st", "2nd", "both")),
+    ]
     rows = []
     for name in both.names[:MAX_ROWS]:
         places = [
@@ -127,14 +135,36 @@ def order_chart(ranking: Ranking) -> Markup:
             for board in (one, two, both)
         ]
         kind = "" if places[0] == places[1] else "eh-moved"
-        rows.append(TableRow([TableCell(name, "nm"), *map(TableCell, places)], kind=kind))
-    table = Table(heads, rows, "eh-tbl", "Rank by order").wrapped()
-    hidden = len(both.names) - len(rows)
-    return (
-        _caption("rank of each model by the verdicts of the first order, the second, and both")
-        + table
-        + _more(hidden)
+        plot = _position_cell(name, by_position.get(name))
+        rows.append(TableRow([TableCell(name, "nm"), plot, *map(TableCell, places)], kind=kind))
+    table = Table(heads, rows, "eh-tbl eh-orders", "Win rate by position, rank by order").wrapped()
+    keys: list[tuple[LegendMark, str]] = [("first", "shown first"), ("second", "shown second")]
+    text = (
+        "win rate in %, by position of the answer; at the right: rank by the verdicts of the 1st "
+        "order, the 2nd, and both"
     )
+    return _caption(text, keys) + table + _more(len(both.names) - len(rows))
+
+
+_WON_AXIS: Final = Axis()
+"""The axis from 0 to 100 % of verdicts won; fixed, so that plots of different studies compare."""
+
+
+def _position_cell(name: str, rates: tuple[Estimate, Estimate] | None) -> TableCell:
+    """Cell with two points on one axis, joined by a line; its text is for screen readers and
+    downloads."""
+    if rates is None or any(one.value is None for one in rates):
+        return TableCell("–", "trk")
+    first, second = rates
+    marks = [
+        bar_mark("between", _WON_AXIS, first.value, second.value),
+        point_mark("p first", _WON_AXIS, first.value),
+        point_mark("p second", _WON_AXIS, second.value),
+    ]
+    shown = f"{share(first.value, 0)} shown first, {share(second.value, 0)} shown second"
+    tip = f"{name}\nshown first: {percent(first)}\nshown second: {percent(second)}"
+    words = fill('<span class="eh-vh">{}</span>', shown)
+    return TableCell(words + track_html(_WON_AXIS, *marks), "trk", tip)
 
 
 def people_chart(data: Agreement, menu: JudgeMenu = escape) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import memoise_by_study
 from components.html.markup import Markup, fill
 from components.html.pieces import panel_head, wrap
 from components.results.agreement import tab as people_tab
@@ -32,6 +33,7 @@ from components.results.view.unusable_replies import (
     repair_steps,
 )
 from metrics.estimation.row_selection import people_mask
+from metrics.win_rates.win_rates import win_rate_by_position
 
 NAME: Final = "Overview"
 MAX_ADVICE_ROWS: Final = 20_000
@@ -87,12 +89,18 @@ def draw_bias(filtered_study: FilteredStudy) -> Markup:
     )
 
 
+@memoise_by_study
+def load_position_rates(filtered_study: FilteredStudy) -> panels.PositionRates:
+    """The models' win rates by position of a filtered study, computed once per version."""
+    return win_rate_by_position(filtered_study.machines)
+
+
 def draw_ranking(filtered_study: FilteredStudy) -> Markup:
     ranking = load_ranking(filtered_study)
     return panels.finding_card(
         "Does the ranking hold?",
         compare_orders(ranking).sentence,
-        panels.order_chart(ranking),
+        panels.order_chart(ranking, load_position_rates(filtered_study)),
         ranking_tab.NAME,
         "Ranking and Elo",
     )
@@ -167,7 +175,11 @@ VIEW: Final = View(
                     draw_ranking,
                     (Body("ranking", "eh-over-ranking"),),
                     how=HOLD_RULE,
-                    json_keys=("ranks.*.place", "bradley_terry_by_order.*.*"),
+                    json_keys=(
+                        "ranks.*.place",
+                        "bradley_terry_by_order.*.*",
+                        "win_rate_by_position.*.*",
+                    ),
                 ),
                 Panel(
                     "people",

@@ -4,6 +4,7 @@ rules on fewer comparisons, and rules of pilots."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -67,8 +68,30 @@ def _difference_axis(lines: Sequence[RuleEstimate]) -> Axis:
     return min([-0.02, *lows]) - 0.005, max([0.02, *highs]) + 0.005
 
 
+MAX_TICKS: Final = 4
+"""Maximum number of tick labels for which the plot of the differences has room."""
+
+
+def axis_ticks(axis: Axis) -> list[float]:
+    """Ticks of the axis of differences: 0 and multiples of a round number of points."""
+    low, high = axis
+
+    def ticks(step: float) -> list[float]:
+        return [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+    steps = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+    return next((found for step in steps if len(found := ticks(step)) <= MAX_TICKS), [0.0])
+
+
+def _tick_text(tick: float) -> str:
+    return number(100 * tick, signed=True) if tick else "0"
+
+
 def _heads(view: RemedyView, axis: Axis) -> Markup:
-    zero = fill('<div class="eh-axis"><span style="left:{}">0</span></div>', axis_place(axis, 0))
+    ticks = join(
+        fill('<span style="left:{}">{}</span>', axis_place(axis, tick), _tick_text(tick))
+        for tick in axis_ticks(axis)
+    )
     money = fill("<th>$ per<br>1,000</th>") if view.priced else EMPTY
     tokens = fill("<th>Tokens</th>") if view.inputs.tokens else EMPTY
     return join(
@@ -77,7 +100,7 @@ def _heads(view: RemedyView, axis: Axis) -> Markup:
             tokens,
             money,
             fill("<th>Agreement,<br>95 % CI</th>"),
-            fill('<th class="l trk">{}</th>', zero),
+            fill('<th class="l trk"><div class="eh-axis">{}</div></th>', ticks),
             fill("<th>Gain over one call,<br>adjusted CI, points</th>"),
             fill("<th>Decided,<br>%</th><th>Right when<br>decided, %</th>"),
             fill('<th><span class="eh-vh">Comparisons</span></th>'),

@@ -142,13 +142,15 @@ def _judge_blockers(study: LenientStudy) -> list[Blocker]:
     return [
         blocker
         for place, judge in enumerate(study.judges)
-        if judge_kind(judge) == ENDPOINT
-        for blocker in _endpoint_blockers(judge, str(place))
+        for blocker in endpoint_blockers(judge, str(place))
     ]
 
 
-def _endpoint_blockers(judge: Mapping[str, Any], place: str) -> list[Blocker]:
-    """Reasons for a missing address and a missing model of the judge at index `place`."""
+def endpoint_blockers(judge: Mapping[str, Any], place: str) -> list[Blocker]:
+    """Reasons for a missing address and a missing model of the judge at index `place`; none for a
+    judge that needs neither."""
+    if judge_kind(judge) != ENDPOINT:
+        return []
     named = any(judge.get(key.name) for key in (JUDGE.name, JUDGE.model))
     name = judge_name(judge) if named else "the judge"
     opens = {"do": "open judge", "judge": place}

@@ -255,7 +255,7 @@ def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
 
 def _option_row(planned: PlannedStudy, option: PurchaseOption, now: float, best: bool) -> TableRow:
     limit = option.assumed or option.width.at_best
-    after = f"{'at best ' if limit else ''}± {number(100 * option.width.half, 1)}"
+    after = f"{'at best ' if limit else ''}±\u00a0{number(100 * option.width.half, 1)}"
     gain = number(100 * (option.width.half - now), 1, signed=True)
     name = fill("<b>{}</b>{}", option.text, _warning(option))
     return TableRow(

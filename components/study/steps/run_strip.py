@@ -11,8 +11,10 @@ from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.study.file.controls import form_part, html_id, key_reason_field
 from components.study.file.lenient_study import LenientStudy, judge_name
 from components.study.plan.cost_preview import ForecastByJudge, plan_kpis
+from components.study.plan.study_preview import StudyPreview
 from components.study.steps.blockers import Blocker, key_blockers
 from components.study.steps.comparison_preview import planned_orders
+from components.study.steps.met_conditions import MetCondition, met_conditions
 from components.study.steps.power_panel import precision_text
 from judges.planning.plan import Plan
 from judges.security.key_consents import origin_of
@@ -24,10 +26,13 @@ _POWER_LINK: Final = Markup(
 )
 
 
-def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_as: str) -> Markup:
+def cost_strip(
+    preview: StudyPreview, plan: Plan, numbers: ForecastByJudge, saved_as: str
+) -> Markup:
     """HTML strip with calls, price and time of the run; while a judge has no key, the browser shows
     the request for the key instead. `saved_as`: name of the new study that Run would start; empty
     if Run starts this study."""
+    study = preview.lenient_study
     missing = key_blockers(study)
     body = fill(
         '<div class="eh-cost"><h2><span class="eh-step todo">3</span>Check and run</h2>'
@@ -39,7 +44,7 @@ def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_
         fill('<p class="hint">{}</p>', f"Run starts a new study: “{saved_as}”.")
         if saved_as
         else EMPTY,
-        _reasons_html(missing) if missing else EMPTY,
+        _reasons_html(missing, met_conditions(preview)) if missing else EMPTY,
     )
     details = fill(
         "<details class='eh-how eh-tell' data-keep='amounts'><summary>Tokens, cost and time by "
@@ -49,31 +54,41 @@ def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_
     return form_part(body, details)
 
 
-def blocked_strip(blockers: Sequence[Blocker]) -> Markup:
+def blocked_strip(blockers: Sequence[Blocker], met: Sequence[MetCondition]) -> Markup:
     """HTML strip of a study that cannot be run: the first reason with its button, then all reasons,
-    numbered."""
-    return form_part(_reasons_html(blockers))
+    numbered, and the conditions that are met."""
+    return form_part(_reasons_html(blockers, met))
 
 
-def _reasons_html(blockers: Sequence[Blocker]) -> Markup:
-    """HTML of all reasons: a sentence for each, with its button or key field, and a list. The
-    browser shows only the first sentence, and leaves out reasons that no longer apply."""
+def _reasons_html(blockers: Sequence[Blocker], met: Sequence[MetCondition]) -> Markup:
+    """HTML of all reasons: a sentence for each, with its button or key field, then a list of the
+    reasons and the conditions that are met. The browser shows only the first sentence, and leaves
+    out reasons that no longer apply; a single reason is not listed."""
     heads = join(_reason_html(blocker, at) for at, blocker in enumerate(blockers))
+    alone = "" if len(blockers) < 2 else None
     listed = join(
         fill(
             "<span{}>{}</span>",
-            attributes({"class": "no", "data-key-missing": blocker.key_of or None}),
+            attributes(
+                {"class": "no", "data-key-missing": blocker.key_of or None, "hidden": alone}
+            ),
             blocker.text,
         )
         for blocker in blockers
     )
-    hidden = EMPTY if len(blockers) > 1 else Markup(" hidden")
     return fill(
-        '<div class="eh-block" data-reasons>{}<div class="eh-chks"{}>{}</div></div>',
+        '<div class="eh-block" data-reasons>{}<div class="eh-chks">{}{}</div></div>',
         heads,
-        hidden,
         listed,
+        join(map(_met_html, met)),
     )
+
+
+def _met_html(condition: MetCondition) -> Markup:
+    made = attributes(
+        {"data-key-typed": condition.key_of or None, "hidden": "" if condition.key_of else None}
+    )
+    return fill("<span{}>{}{}</span>", made, _CHECKED, condition.text)
 
 
 def _reason_html(blocker: Blocker, place: int) -> Markup:

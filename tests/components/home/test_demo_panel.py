@@ -1,13 +1,23 @@
-"""The recorded demo on Home, before and after people vote on it."""
+"""The demo on Home: recorded, before and after people vote on it, and live."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from components.home.demo_panel import demo_parts
+from components.home.live_demo import live_demo_parts
 from components.home.paper_claims import paper_claims
 from components.study.plan import demo_studies
 from components.vote.ballot_actions import handle_action
+from judges.engine.engine import Engine
+from judges.planning.plan import asks_of, make_plan, save_plan
+from studies.domain import Judgement, Verdict
+from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import state_of
+from tests.components.written_replies import put
+from tests.page_words import says
 
 VOTES = 4
 
@@ -27,3 +37,38 @@ def test_votes_by_people_leave_the_demo_on_home_as_it_was(store: Store) -> None:
         assert len(store.frame(study).query("judge == 'human:ann'")) == VOTES
     assert demo_parts(store) == demo
     assert paper_claims(store) == claims
+
+
+SIMULATED = "name: x\ndata: {source: probe}\njudges: [{name: sim, model: simulated}]\n"
+"""A judge that needs no weights, in place of the embedded one."""
+
+
+def squares(html: str) -> list[list[str]]:
+    """CSS class of each square, by row."""
+    return [re.findall(r'<i class="(\w+)">', row) for row in html.split('class="r"')[1:3]]
+
+
+def test_the_live_demo_fills_its_squares_as_replies_arrive(store: Store) -> None:
+    engine = Engine()
+    demo_studies.open_demo(store)
+    judges = parse_study(SIMULATED).judges
+    plan = make_plan(replace(demo_studies.live_study(store), judges=judges))
+    save_plan(plan, store)
+    title, html = live_demo_parts(store, engine)
+    assert says(title, "0 of 40") and says(html, "0 of 0 pairs")
+    assert squares(html.split("</div></div>")[0]) == [["waiting"] * 20] * 2
+    # The third item: second position in one order, first in the other; the fourth item: one order.
+    third, fourth = plan.items[2].id, plan.items[3].id
+    for planned in asks_of(plan):
+        ask, is_first = planned.ask, planned.ask.shown[0] == "precise"
+        if ask.item == third or (ask.item == fourth and not is_first):
+            put(store, [Judgement(ask, "ok", Verdict(1 if is_first else 0))])
+    title, html = live_demo_parts(store, engine)
+    rows = squares(html.split("</div></div>")[0])
+    assert rows[0][:5] == ["waiting", "waiting", "second", "waiting", "waiting"]
+    assert rows[1][:5] == ["waiting", "waiting", "first", "first", "waiting"]
+    assert says(html, "in 0 of 1 pair") and 'data-demo="ended"' in html
+    assert engine.start(plan, store).wait(60)
+    title, html = live_demo_parts(store, engine)
+    engine.close()
+    assert says(title, "of 20 pairs") and "waiting" not in html and 'data-tab="results"' in html

@@ -1,4 +1,4 @@
-"""Sample size planning from the verdicts so far."""
+"""Sections on ratings: sample size planning and win rates by position."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from metrics.estimation.planning import power
 from metrics.summary.rating_sections import rating_sections
-from tests.metrics.frames import build
+from tests.metrics.frames import build, pair
 
 
 def test_ties_are_not_counted_twice_in_the_battles_needed():
@@ -21,3 +21,13 @@ def test_ties_are_not_counted_twice_in_the_battles_needed():
     plan = rating_sections(build(rows))["planning"]["x − y"]
     assert plan["tie_rate"] == 0.5
     assert plan["battles_needed"] == power.battles_needed(0.7, tie_rate=0.5) == 94
+
+
+def test_win_rates_by_position_are_a_section():
+    frame = build([row for k in range(4) for row in pair(f"q{k}", 0, 0)])
+    got = rating_sections(frame)["win_rate_by_position"]
+    assert {name: [one.value for one in places.values()] for name, places in got.items()} == {
+        "x": [1, 0], "y": [1, 0]
+    }  # fmt: skip
+    assert list(got["x"]) == ["first", "second"]
+    assert rating_sections(build([]))["win_rate_by_position"] == {}

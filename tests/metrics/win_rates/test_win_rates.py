@@ -78,6 +78,17 @@ def test_head_to_head_mirrors_and_holds_only_those_who_met():
     assert "z" not in got["y"]
 
 
+def test_win_rates_by_position_split_the_verdicts_of_each_model():
+    # x is shown first in the first order of each pair: q1 1, q2 1, q3 1, q4 ½, q5 1; second: q1 1,
+    # q2 0, q3 ½, q4 0, q5 unread.
+    got = win_rates.win_rate_by_position(build(ROWS))
+    assert [(one.value, one.n) for one in got["x"]] == [
+        (pytest.approx(4.5 / 5), 5), (pytest.approx(1.5 / 4), 4)
+    ]  # fmt: skip
+    assert [one.value for one in got["y"]] == pytest.approx([2.5 / 4, 0.5 / 5])
+    assert all(one.low <= one.value <= one.high for one in (*got["x"], *got["y"]))
+
+
 def test_missing_verdicts_bound_the_win_rate():
     # x has 6 of 9, one verdict missing: between 6/10 and 7/10.
     got = win_rates.manski_bounds(build(ROWS))["x"]
@@ -103,6 +114,7 @@ def test_nothing_to_count_is_unknown_not_zero(frame):
             got.value is None and got.note for got in win_rates.win_rate(frame, **rules).values()
         )
     win_rates.head_to_head(frame), win_rates.win_loss_record(frame)
+    assert win_rates.win_rate_by_position(frame) == {}
     assert all(got.value is None for got in win_rates.manski_bounds(frame).values())
 
 
@@ -116,6 +128,15 @@ def games(rows):
     return [
         row for k, (ab, a, b) in enumerate(rows) for row in pair(f"q{k}", a, b, x=ab[0], y=ab[1])
     ]
+
+
+@given(GAMES)
+def test_both_positions_together_give_the_win_rate(rows):
+    whole = win_rates.win_rate(build(games(rows)))
+    for name, parts in win_rates.win_rate_by_position(build(games(rows))).items():
+        assert sum(one.n for one in parts) == whole[name].n
+        won = sum(one.value * one.n for one in parts if one.n)
+        assert not whole[name].n or won == pytest.approx(whole[name].value * whole[name].n)
 
 
 @given(GAMES, st.sampled_from(["pooled", "strict", "majority"]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from components.html.scales import CONSISTENCY_SCALE, chance_scale
-from components.results.bias.bias_matrix import bias_matrix_html
+from components.results.bias.bias_matrix import LAYOUTS, bias_matrix_html
 from components.results.bias.computed import bias_from_frame
 from components.results.bias.many_options import option_finding, show_slot_effects
 from components.results.bias.option_tests import fit_option_rows
@@ -19,6 +19,7 @@ from components.results.bias.pair_tests import (
 from components.results.bias.panels import bias_kpis_html, default_kpis_html, slot_figure
 from components.results.bias.slot_or_label import show_slot_or_label
 from components.results.bias.unrelated_contrast import unrelated_effects
+from metrics.position.position_measures import consistency
 from tests.metrics.frames import build, pair, rotated
 from tests.page_words import says
 
@@ -72,6 +73,27 @@ def test_a_scale_for_n_options_keeps_its_multiple_of_chance():
     three = chance_scale(CONSISTENCY_SCALE, 1 / 9)
     assert (three.css_class(1.0), three.css_class(1 / 18)) == ("b0", "b20")
     assert three.css_class(0.25) != "b20", "25 % of three options is more than chance"
+
+
+def test_the_consistency_of_each_row_stands_beside_its_entropy(frame):
+    for layout in LAYOUTS:
+        html = bias_matrix_html(bias_from_frame(frame), "Entropy", layout)
+        wide = html.split("</table>")[0]
+        assert says(wide, "Same choice", "in every order, %")
+        for judge in ("first", "steady"):
+            one = consistency(frame[frame["judge"] == judge])
+            shown = f"<b>{100 * one.value:.0f}</b><small>{100 * one.low:.0f}–{100 * one.high:.0f}<"
+            row = next(part for part in wide.split("<tr>") if f">{judge}</th>" in part)
+            assert f'<td class="plain"><span data-tip="Consistency: {judge}' in row and shown in row
+        assert html.count('class="plain"') == 4  # the table for phones has it too
+    assert "Same choice" not in bias_matrix_html(bias_from_frame(frame), "Grade")
+    pairs = bias_from_frame(build([row for k in range(6) for row in pair(f"p{k}", 0, 1)]))
+    assert says(bias_matrix_html(pairs, "Entropy"), "Same verdict", "in every order")
+
+
+def test_without_comparisons_in_every_order_there_is_no_column_of_consistency():
+    rows = build([pair(f"p{k}", 0, 1)[0] for k in range(6)])
+    assert "in every order, %" not in bias_matrix_html(bias_from_frame(rows), "Entropy")
 
 
 def test_the_share_of_the_first_position_stands_beside_an_even_share(frame):

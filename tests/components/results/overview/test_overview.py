@@ -18,6 +18,7 @@ from components.results.contrasts import tab as contrasts_tab
 from components.results.controls.filter_bar_tab import FIXED_CHOICES
 from components.results.overview import tab as overview_tab
 from components.results.view_drawing import VIEWS, default_kpis, study_finding
+from metrics.win_rates.win_rates import win_rate_by_position
 from studies.store.store import Store
 from tests.page_words import says
 from tests.voted_studies import six_items
@@ -45,6 +46,20 @@ def test_three_findings_lead_to_their_views(judged):
     assert 'data-view="People"' in people
     for shown, view in ((bias, "Position bias"), (ranking, "Ranking"), (people, "People")):
         assert view in VIEWS and shown.count("data-view") == 1
+
+
+def test_the_ranking_is_drawn_by_position_with_the_numbers_as_text(judged):
+    shown = FilteredStudy(judged, NAME)
+    ranking = overview_tab.draw_ranking(shown)
+    rates = win_rate_by_position(shown.machines)
+    assert rates and ranking.count("<tbody>") == 1
+    for first, second in rates.values():
+        texts = [f"{100 * one.value:.0f}\u202f% shown {place}" for one, place in
+                 ((first, "first"), (second, "second"))]  # fmt: skip
+        assert says(ranking, '<span class="eh-vh">', *texts)
+        for one, kind in ((first, "first"), (second, "second")):
+            assert f'<i class="p {kind}" style="left:{100 * one.value:.2f}%">' in ranking
+    assert says(ranking, "shown first", "shown second") and "1st order" in ranking
 
 
 def test_a_judge_s_name_leads_to_its_card_and_to_a_comparison(judged):

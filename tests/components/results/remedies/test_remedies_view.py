@@ -31,7 +31,7 @@ from components.results.remedies.pilot_panel import pilots_panel
 from components.results.remedies.pilots import offered_pilots, pilot_file
 from components.results.remedies.reason_panels import other_judges_panel, patterns_panel
 from components.results.remedies.remedies_report import remedies_report, remedies_table
-from components.results.remedies.remedy_table import rules_table
+from components.results.remedies.remedy_table import MAX_TICKS, axis_ticks, rules_table
 from components.results.remedies.risk_svg import risk_chart
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
@@ -388,3 +388,21 @@ def test_dollars_are_off_with_a_reason(prd, simulated):
     local = load_remedies(FilteredStudy(simulated, "one judge"))
     assert not local.priced and "cost nothing" in local.no_dollars
     assert "eh-no-dollars" in frontier_chart(local, by_dollars=False)
+
+
+@pytest.mark.parametrize(
+    ("axis", "ticks"),
+    [
+        ((-0.035, 0.104), [0, 0.05, 0.1]),
+        ((-0.025, 0.025), [-0.02, 0, 0.02]),
+        ((-0.7, 0.6), [-0.5, 0, 0.5]),
+    ],
+)
+def test_the_axis_of_differences_has_few_round_ticks(axis, ticks):
+    assert axis_ticks(axis) == pytest.approx(ticks) and len(ticks) <= MAX_TICKS
+
+
+def test_the_head_of_the_differences_names_its_ticks(prd):
+    table = rules_table(load_remedies(shown(prd, "gpt-4")))
+    head = table.partition('class="eh-axis"')[2].partition("</div>")[0]
+    assert ">0</span>" in head and ">+" in head

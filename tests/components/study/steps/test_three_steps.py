@@ -21,6 +21,7 @@ from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers, key_blockers
 from components.study.steps.column_roles import missing_roles, roles_html
 from components.study.steps.comparison_preview import comparisons_html, planned_orders
+from components.study.steps.met_conditions import met_conditions
 from components.study.steps.more_settings import settings_text
 from components.study.steps.power_panel import half_width, precision_text
 from components.study.steps.run_strip import blocked_strip, cost_strip
@@ -64,7 +65,7 @@ def test_a_study_that_cannot_be_run_says_why_and_offers_the_way_out(change, step
     look = build_preview(put_value(START_YAML, tuple(path), value), HERE)
     first = find_blockers(look)[0]
     assert (first.step, first.button) == (step, button) and sentence in first.sentence
-    html = blocked_strip([first])
+    html = blocked_strip([first], [])
     assert says(html, "Nothing", "run yet") and f">{button}</button>" in html
     assert study_steps(look, None, [first])[2].text == "not possible yet"
 
@@ -145,18 +146,18 @@ def test_rotations_of_four_options_are_four_orders():
     look = build_preview(text, Path("assets/studies"))
     assert planned_orders(look.plan) == 4 and says(comparisons_html(look, FormState()), "4 orders")
     numbers = forecast_by_judge(look.plan)
-    strip = cost_strip(look.lenient_study, look.plan, numbers, "")
+    strip = cost_strip(look, look.plan, numbers, "")
     assert says(strip, f"{numbers.asks // 4:,}", "4 orders")
 
 
 def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
     look = build_preview(START_YAML, HERE)
     numbers = forecast_by_judge(look.plan)
-    html = cost_strip(look.lenient_study, look.plan, numbers, "")
+    html = cost_strip(look, look.plan, numbers, "")
     assert says(html, "12 comparisons × 2", "+ 6 repeats")
     assert precision_text(look.plan, numbers) == "share of flips known to ± 28 points"
     assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
-    assert "“Mine, again”" in cost_strip(look.lenient_study, look.plan, numbers, "Mine, again")
+    assert "“Mine, again”" in cost_strip(look, look.plan, numbers, "Mine, again")
 
 
 def test_a_judge_of_a_provider_without_a_key_is_named_until_the_key_is_there(monkeypatch):
@@ -167,14 +168,14 @@ def test_a_judge_of_a_provider_without_a_key_is_named_until_the_key_is_there(mon
     assert [one.key_of for one in key_blockers(study)] == ["gpt-4o-mini"]
     look = build_preview(text, HERE)
     numbers = forecast_by_judge(look.plan)
-    html = cost_strip(study, look.plan, numbers, "")
+    html = cost_strip(look, look.plan, numbers, "")
     assert 'data-needs-key="gpt-4o-mini"' in html and 'data-key-draft="gpt-4o-mini"' in html
     assert "https://api.openai.com only" in html  # where the key goes stands beside its field
     assert says(steps_html(look, numbers, []), "gpt-4o-mini", "no key")
     assert "No key typed" in judge_cards(study, {})
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     assert key_blockers(study) == [] and "data-reasons" not in cost_strip(
-        study, look.plan, numbers, ""
+        look, look.plan, numbers, ""
     )
     assert "No key typed" not in judge_cards(study, {})
     local = put_value(text, ("judges",), [{"name": "x", "model": "m", "base_url": "http://h/v1"}])
@@ -187,23 +188,44 @@ def test_every_reason_is_listed_and_only_the_first_has_its_button_in_sight(monke
         {"n": 1, "do": "use judge", "judge": 0, "template": "openai"}], HERE)  # fmt: skip
     look = build_preview(text, HERE)
     reasons = [*find_blockers(look), *key_blockers(look.lenient_study)]
-    html = blocked_strip(reasons)
+    html = blocked_strip(reasons, met_conditions(look))
     assert [one.key_of for one in reasons] == ["", "gpt-4o-mini"]
     heads = re.findall(r'<div class="head"[^>]*>', html)
     assert ["hidden" in head for head in heads] == [False, True]
     assert html.count('class="no"') == 2 and 'data-key-missing="gpt-4o-mini"' in html
+    # The browser has the typed key: it shows this condition instead of the reason.
+    assert '<span data-key-typed="gpt-4o-mini" hidden="">' in html
+
+
+def test_conditions_that_are_met_follow_the_reasons_with_a_tick():
+    def met(*change):
+        *path, value = change
+        look = build_preview(put_value(START_YAML, tuple(path), value), HERE)
+        return [one.text for one in met_conditions(look)], blocked_strip(
+            find_blockers(look), met_conditions(look)
+        )
+
+    texts, html = met("prompts", None)
+    assert says(texts[0], "12 questions") and says(texts[1], "embedded") and len(texts) == 2
+    assert html.count("<i>✓</i>") == 2
+    assert '<span class="no" hidden="">' in html  # its sentence above gives the only reason
+    texts, _ = met("data", "source", "nowhere.csv")
+    assert len(texts) == 2 and says(texts[1], "brief-letters", "chosen")
+    texts, _ = met("judges", [{"name": "x", "model": "", "base_url": "http://h/v1"}])
+    assert len(texts) == 2 and not any(says(text, "judge") for text in texts)
+    assert met_conditions(build_preview("judges: [", HERE)) == []
 
 
 def test_an_unknown_price_is_never_free_and_can_be_set_from_the_strip():
     judges = [{"name": "mine", "model": "unlisted-model", "base_url": "http://127.0.0.1:1/v1"}]
     look = build_preview(put_value(START_YAML, ("judges",), judges), HERE)
     numbers = forecast_by_judge(look.plan)
-    html = cost_strip(look.lenient_study, look.plan, numbers, "")
+    html = cost_strip(look, look.plan, numbers, "")
     assert "price unknown" in html and "free" not in html
     assert says(html, "open judge", "set the price", "mine")
     assert "price unknown" in study_steps(look, numbers, [])[2].text
     known = build_preview(START_YAML, HERE)
-    free = cost_strip(known.lenient_study, known.plan, forecast_by_judge(known.plan), "")
+    free = cost_strip(known, known.plan, forecast_by_judge(known.plan), "")
     assert "free" in free and "set the price" not in free
 
 
