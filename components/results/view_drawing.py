@@ -223,5 +223,5 @@ def show_data_note(filtered_study: FilteredStudy, json_keys: Sequence[str] = ())
         parts.append(rule_text(*filtered_study.rule))
     if json_keys:
         keys = ", ".join(f"`{key}`" for key in json_keys)
-        parts.append(f"Headline and key figures in the JSON: {keys}.")
+        parts.append(f"Keys of headline and key figures in the JSON of the results: {keys}.")
     return data_note(" ".join(parts))

@@ -9,8 +9,8 @@ from components.html.markup import Markup
 from metrics.people import voter_flags as flags
 
 REPLACEMENT_SUBTITLE: Final = (
-    "difference in agreement with the other voters, judge minus the person it replaces, in points; "
-    f"95{NARROW_SPACE}% CI by items"
+    "share of the other voters who agree with the judge, minus share who agree with the person it "
+    f"replaces, in points; 95{NARROW_SPACE}% CI by items"
 )
 CORRECTED_SUBTITLE: Final = (
     f"win rate in %, 95{NARROW_SPACE}% CI by items; judges' many verdicts corrected by people's "
@@ -26,9 +26,9 @@ HOW_MATRIX: Final = (
     "frequent verdict counts. `κ = (same − expected) / (1 − expected)`: “same” is the share "
     "of equal verdicts. “Expected” is the share that chance gives, from how often each rater "
     "gives each verdict. People's verdict is the majority of their votes, or a tie without a "
-    "majority. Cells without colour mean full agreement. Intervals: jackknife over items; for "
-    "shares Wilson at the effective n. Click a cell to open the pairs on which the two "
-    "disagree."
+    "majority. Cells without colour mean full agreement. Intervals: Wilson at the effective n for "
+    "shares, otherwise jackknife over items. Click a cell to open the pairs on which the two "
+    "raters disagree."
 )
 HOW_MERGED_ORDERS: Final = (
     "One order: every verdict counts separately. Both orders: one verdict per pair; an answer "
@@ -36,16 +36,15 @@ HOW_MERGED_ORDERS: Final = (
     "Chance is 1/3 if ties are as likely as either answer."
 )
 HOW_COEFFICIENTS: Final = (
-    "Same verdict: both choose first, both choose second, or both choose tie. Without ties: "
-    "pairs on which neither chooses tie. Krippendorff's `α = 1 − (n − 1)·observed / expected` "
-    "for n verdicts: “observed” counts the disagreements on the same comparison, “expected” those "
-    "among all n verdicts; all disagreements have equal weight. "
-    "Two people: all pairs of votes on the same comparison. A person and the others: each "
-    "vote is compared with the majority of the other votes (a tie without a majority). MAE: mean "
-    "distance of a person's score from the mean of the others. “Within 1” (Creation-MMBench's "
-    "Consistency): share of scores at a distance of at most 1. A judge's verdicts in both orders: "
-    "an answer wins if it wins in both, otherwise the pair is a tie; for MAE, the mean of the two "
-    "scores counts."
+    "Same verdict: both choose first, both choose second, or both choose tie. Without ties: pairs "
+    "on which neither chooses tie. Krippendorff's `α = 1 − (n − 1)·observed / expected` for n "
+    "verdicts: “observed” counts the disagreements on the same comparison, “expected” those among "
+    "all n verdicts; all disagreements have equal weight.\n\nTwo people: all pairs of votes on the "
+    "same comparison. A person and the others: each vote is compared with the majority of the "
+    "other votes (a tie without a majority).\n\nMAE: mean distance of a person's score from the "
+    "mean of the others. “Within 1” (Creation-MMBench's Consistency): share of scores at a "
+    "distance of at most 1. A judge's verdicts in both orders: an answer wins if it wins in both, "
+    "otherwise the pair is a tie; for MAE, the mean of the two scores counts."
 )
 HOW_VOTERS: Final = (
     "First-position share: share of decisive votes for the answer shown first, where the order is "
@@ -87,8 +86,8 @@ HOW_DISTANCES: Final = (
     "J: a judge's score from −2 to 2, averaged over both orders where both were judged. P: the "
     "mean score of people; for a person, the mean of the *other* people. `MAE = mean |J − P|`, "
     "`Consistency = share of |J − P| ≤ 1` (Creation-MMBench F.2). Averaging two orders pulls J "
-    "toward 0, which alone reduces the distance: compare with “always tie”, a judge that only "
-    "gives ties."
+    "toward 0, which alone can reduce the distance. For comparison, “always tie” is a judge that "
+    "only gives ties."
 )
 HOW_CATEGORIES: Final = (
     "Share of a judge's verdicts that equal the people's majority, ties included. In a study "
@@ -96,9 +95,9 @@ HOW_CATEGORIES: Final = (
     "verdicts."
 )
 HOW_CORRECTED: Final = (
-    "Prediction-powered (PPI++): the people's mean, minus the judges' mean on the same pairs, "
-    "plus the judges' mean on all other pairs. The judges' means have the weight that gives "
-    "the narrowest interval. Unbiased for any judge if the pairs with votes are a random "
-    "sample of all. “Votes worth”: without judges, an interval of the same width needs this "
-    "many times the votes."
+    "Prediction-powered (PPI++): the win rate by people, minus the win rate by judges on the same "
+    "pairs, plus the win rate by judges on all other pairs. Both win rates by judges have the same "
+    "weight, which gives the narrowest interval. Unbiased for any judge if the pairs with votes "
+    "are a random sample of all. “Votes worth”: without judges, an interval of the same width "
+    "needs this many times the votes."
 )

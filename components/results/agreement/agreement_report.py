@@ -63,7 +63,7 @@ def people_table(view: FilteredStudy) -> PaperTable | None:
         )
     caption = (
         f"Agreement among people on {view.name}: how often, in %, two votes on the same two "
-        f"answers are equal; α is corrected for chance. {count(found.voters)} people. "
-        f"{slice_text(view)} 95 % intervals over items."
+        f"answers are equal; Krippendorff's α is corrected for chance. {count(found.voters)} "
+        f"people. {slice_text(view)} 95 % intervals over items."
     )
     return PaperTable("Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows))

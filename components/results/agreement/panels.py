@@ -165,8 +165,8 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     if gain is not None and gain.raw.value is not None:
         value = number(100 * gain.raw.value, 1, signed=True)
         note_text = (
-            f"{ranked[0]}, agreement with people: both orders combined minus one order "
-            f"{interval(gain.raw, 1, scale=100)}"
+            f"{ranked[0]} {interval(gain.raw, 1, scale=100)} points: agreement with people if both "
+            "orders are combined, minus agreement in one order"
         )
         split = [Kpi("Effect of combining both orders", value, "points", note_text)]
     return [

@@ -160,7 +160,7 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
     tip = (
         f"{name}\nMAE {number(both.mae.value, 2)} {interval(both.mae, 2)} with both orders, "
         f"{number(one.mae.value, 2)} {interval(one.mae, 2)} with one order\n"
-        f"Within 1 of the people's mean (both orders) {share(both.consistency.value)} "
+        f"Scores within 1 of the people's mean, both orders: {share(both.consistency.value)} "
         f"{interval(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
     )
     cells = [
@@ -233,7 +233,7 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
     ]
     tip = (
         f"{one.judge}\nagreement with the other voters: judge {judge}, replaced person "
-        f"{person}\ndifference {gap} points {bounds}\nn {count(one.advantage.n)} pairs with "
+        f"{person}\njudge − person: {gap} points {bounds}\nn {count(one.advantage.n)} pairs with "
         "two votes or more"
     )
     return TableRow(cells, tip=tip)
@@ -250,8 +250,8 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
     leads = "" if first.best is None else f", best in {share(first.best, 0)} of bootstrap samples"
     return (
         f"Of {count(len(known), 'prompt')}, with all judges pooled, **{first.judge}** agrees "
-        f"most often with the other voters: {gap} points "
-        f"{interval(first.advantage, 1, scale=100)} compared with the replaced person{leads}."
+        f"most often with the other voters{leads}. Its agreement minus that of the replaced "
+        f"person: {gap} points {interval(first.advantage, 1, scale=100)}."
     )
 
 
@@ -274,17 +274,17 @@ def best_replacement_sentence(
             "shows no significant difference from the person it replaces in agreement with the "
             "other voters"
         )
-    rates = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"
-    head = f"{who} is the best replacement for a person: it {result} {rates}."
+    judge_rate, person_rate = share(first.with_judge.value, 0), share(first.with_person.value, 0)
+    rates = f"(judge {judge_rate}, person {person_rate})"
+    head = f"Best replacement for a person: {who}. This judge {result} {rates}."
     if len(known) == 1 or first.best is None:
         return head
     if first.best >= LEADING_SHARE:
-        return f"{head} This judge is the best in {share(first.best, 0)} of bootstrap samples."
+        return f"{head} It is the best in {share(first.best, 0)} of bootstrap samples."
     next_best = max(known[1:], key=lambda one: one.best or 0.0)
     return (
-        f"{head} This judge is the best in only {share(first.best, 0)} of bootstrap samples; "
-        f"{next_best.judge} in "
-        f"{share(next_best.best, 0)}."
+        f"{head} It is the best in only {share(first.best, 0)} of bootstrap samples; "
+        f"{next_best.judge} is the best in {share(next_best.best, 0)}."
     )
 
 

@@ -105,11 +105,11 @@ def draw_distances(filtered_study: FilteredStudy) -> Drawn:
     scale = (
         "scores range from −2 to 2"
         if data.has_five_levels
-        else "scores range from −1 to 1, so a tie is always within 1: compare with “always tie”"
+        else "scores range from −1 to 1, so a tie is never more than 1 away: see “always tie”"
     )
     subtitle = (
-        "mean absolute error (MAE) of a judge's score, and % of scores within 1 of the people's "
-        f"mean; {scale}"
+        "mean distance (MAE) of a judge's scores from the people's mean, and % of scores at most 1 "
+        f"from this mean; {scale}"
     )
     distances = show_distances(data) + targeted_votes_note(data)
     return Drawn({"distances": distances}, panel_heading(DISTANCES_TITLE, subtitle))

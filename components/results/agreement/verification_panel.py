@@ -227,7 +227,7 @@ def _judge_table(one: VerificationData) -> Markup:
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Judge: verdicts for the answer that follows the instruction", "nm"),
+        TableCell("Judge (decisive verdicts for the answer that follows the instruction)", "nm"),
         axis_cell(axis),
         TableCell("Verdicts, %", "num d"),
         TableCell("Ties, %", "num m"),
@@ -261,7 +261,7 @@ def _judge_table(one: VerificationData) -> Markup:
         heads,
         rows,
         "short",
-        "Preferences of judges on pairs in which one answer does not follow the instruction",
+        "Preferences of judges on pairs in which exactly one answer follows the instruction",
         axis,
     )
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))

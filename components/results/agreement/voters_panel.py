@@ -209,7 +209,7 @@ def show_targeted_notice(data: Agreement) -> Markup:
         "selected because judges' verdicts on them flip or differ. Agreement below includes "
         "these harder pairs; corrected win rates do not."
     )
-    return notice_html("warn", "Not all pairs with votes were chosen at random.", text)
+    return notice_html("warn", "Some pairs with votes were not chosen at random.", text)
 
 
 def targeted_votes_note(data: Agreement) -> Markup:
@@ -218,7 +218,7 @@ def targeted_votes_note(data: Agreement) -> Markup:
         return EMPTY
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)
     words = inline_markup(
-        f"{part} of the votes are on pairs **not chosen at random**. These numbers therefore do "
-        "not describe all pairs."
+        f"{part} of the votes are on pairs **not chosen at random**. The numbers above therefore "
+        "do not describe all pairs."
     )
     return wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', words))

@@ -44,8 +44,8 @@ MEASURES: Final = {
     "Grade": MatrixMeasure(
         "grade",
         scales.GRADE_SCALE,
-        f"harmonic mean of an item's position entropy and the share of its most chosen answer, "
-        f"mean over items; {_CI_TEXT}",
+        f"harmonic mean of an item's position entropy and the share of its choices for the most "
+        f"chosen answer, mean over items; {_CI_TEXT}",
         "options",
     ),
     "Consistency": MatrixMeasure(
@@ -300,7 +300,9 @@ def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estim
     if entropy is not None and entropy.value is not None:
         parts.append(f"entropy {number(entropy.value, 2)}")
     if first is not None and first.value is not None:
-        parts.append(f"picks the answer shown first in {share(first.value, 0)} of verdicts")
+        parts.append(
+            f"picks the answer shown first in {share(first.value, 0)} of decisive verdicts"
+        )
     if flips is not None and flips.value is not None:
         parts.append(f"{share(flips.value, 0)} flip")
     text = ", ".join(parts)

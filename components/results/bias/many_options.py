@@ -40,8 +40,8 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
     if not significant:
         same = share(bias.whole("consistency").value, 0)
         return (
-            f"No {what} significantly prefers a position; {same} of items have the same choice "
-            "in every order.",
+            f"No {what} significantly prefers a position; {same} of comparisons have the same "
+            "choice in every order.",
             lead,
         )
     head = _preferring_judges(len(significant), len(tested), what)
@@ -100,7 +100,8 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
             cells[place] = one
             bounds = interval(effect, 2)
             cards[place] = [
-                f"Effect of the position {number(effect.value, 2, signed=True)} logits {bounds}"
+                f"Effect of this position {number(effect.value, 2, signed=True)} logits {bounds}, "
+                "compared with the mean of all positions"
             ]
             selects[place] = {"judge": row.judge, "prompt": row.prompt, "slot": slot}
     if not cells:
@@ -130,7 +131,7 @@ def _label_effects_html(
     labelled = [row for row in rows if row.model.labels]
     if not labelled:
         note = (
-            "Label and position effects cannot be separated here: each label was used in few "
+            "Label and position effects cannot be separated here: each label was used in too few "
             "positions."
         )
         return wrap(fill('<p class="eh-small eh-under">{}</p>', note))

@@ -214,7 +214,7 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
 
 def _failures_kpi(failures: int, planned: int) -> Kpi:
     return unusable_replies_kpi(
-        failures, planned, "unreadable, empty or failed; left out of position measures"
+        failures, planned, "replies without a verdict; left out of position measures"
     )
 
 
@@ -260,9 +260,9 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
         parts[0] += f" ({share(noise, 0)} change on a repeat)"
     first, right = measures["first_share"].value, measures["accuracy"].value
     if first is not None:
-        parts.append(f"picks the answer shown first in {share(first, 0)} of verdicts")
+        parts.append(f"picks the answer shown first in {share(first, 0)} of decisive verdicts")
     if right is not None:
-        parts.append(f"correct on {share(right, 0)} of pairs with a known better answer")
+        parts.append(f"correct in {share(right, 0)} of verdicts where the better answer is known")
     return ", ".join(parts) + ". " + slot_or_label_from_frame(frame)
 
 

@@ -24,19 +24,20 @@ EVEN_ENTROPY: Final = 0.9
 """Position entropy from which both positions count as chosen about equally often. A sentence warns
 if this hides opposite preferences in different categories."""
 PREFERENCE_RULE: Final = (
-    "“Prefers”: a sign test on the flips, with items as units, has p < .05. Holm's adjustment "
-    "is over all rows of the study, also those that the filter hides. The test must also be "
-    "significant if all pairs without a verdict in both orders had flipped the other way. "
-    f"Within a category, at least {MIN_COLOURED_ITEMS} items are needed, and Holm's adjustment "
-    f"is over all rows and categories. The 95{NARROW_SPACE}% interval of flips toward first "
-    "minus flips toward second must also exclude 0. If models are selected in the filter, p is "
-    "also multiplied by the number of possible selections. The tests under all filters share "
-    "one error rate of 5 %. Each p is divided by the test's part of it: 0.79 for whole rows, 0.1 "
-    "within a category or for selected models, 0.01 if both apply. “Decides by position”: the "
-    "order decides most pairs, and three quarters of the flips go one way. “The order decides "
-    "most pairs”: the whole interval of the order effect (disagreement between orders minus "
-    "disagreement of repeats) is above 50 points. Without repeats, the interval of flips toward "
-    "first minus flips toward second is used."
+    "“Prefers”: a sign test on the flips, with items as units, has p < .05. Holm's adjustment is "
+    "over all rows of the study, also those that the filter hides. The test must also be "
+    "significant if all pairs without a verdict in both orders had flipped the other way. Three "
+    f"more conditions hold for a preference within a category. At least {MIN_COLOURED_ITEMS} items "
+    f"are needed. Holm's adjustment is over all rows and categories. The 95{NARROW_SPACE}% "
+    "interval of flips toward first minus flips toward second must exclude 0.\n\nIf models are "
+    "selected in the filter, p is also multiplied by the number of possible selections. The tests "
+    "under all filters share one error rate of 5 %. Each p is divided by the test's part of this "
+    "rate: 0.79 for whole rows, 0.1 within a category or for selected models, 0.01 if both "
+    "apply.\n\n“Decides by position”: the judge prefers a position, the order decides most pairs, "
+    "and at least three quarters of the flips go one way. “The order decides most pairs”: the "
+    "whole interval of the order effect (disagreement between orders minus disagreement of "
+    "repeats) is above 50 points. Without repeats, the whole interval of flips toward the "
+    "preferred position minus flips toward the other must be above 50 points."
 )
 
 
@@ -160,7 +161,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         chance = share(1 - random_consistency(bias), 0)
         title = (
             f"{rows[0].judge}: verdicts differ between the orders on {rate} of pairs "
-            f"(random choices: {chance})."
+            f"({chance} if choices were random)."
         )
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)

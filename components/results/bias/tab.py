@@ -51,15 +51,15 @@ DEFAULT_MEASURE: Final = "Consistency"
 
 
 HOW_MATRIX: Final = (
-    "Each comparison is judged in every planned order. It is consistent if all orders choose the "
-    "same answer (or all a tie): `consistency = consistent / judged in all orders`. Entropy: the "
-    "entropy of the chosen position, divided by log2 N. The entropy varies little and shows no "
-    "direction, so "
-    "read it together with the consistency. Unusable replies are left out and lower n.\n\n"
+    "Each comparison is judged in every planned order. It is consistent if its verdict is the same "
+    "in all orders: always the same answer, or always a tie. `Consistency = consistent comparisons "
+    "/ comparisons judged in all orders`. Entropy: the entropy of the chosen position, divided by "
+    "log2 N. The entropy varies little and shows no direction, so read it together with the "
+    "consistency. Unusable replies are left out and lower n.\n\n"
     "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
     "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first does not count "
-    "as bias. Grade: the harmonic mean of an item's position entropy and the share of its most "
-    "chosen answer. Intervals treat items as clusters: for "
+    "as bias. Grade: the harmonic mean of an item's position entropy and the share of its choices "
+    "for the most chosen answer. Intervals treat items as clusters: for "
     "shares Wilson at the effective sample size, for means Student's t, for the position term a "
     "sandwich standard error.\n\n" + EVENNESS_RULE
 )
@@ -73,12 +73,12 @@ HOW_FLIPS: Final = (
     "of the two verdicts is a tie.\n\n" + PREFERENCE_RULE
 )
 HOW_LABELS: Final = (
-    "f is the share of the first position when the labels are A, B; g is its share when the "
-    "labels are B, A. `position = (f + g)/2`, `label = (f + 1 − g)/2`; for both, 50 % means no "
-    "preference. Among N options: the choice model `P(position s) ∝ exp(θ_option + γ_position + "
-    "λ_label)`; shown is softmax(γ), the share of each position among equally good answers. "
-    "Intervals: jackknife over items for pairs, sandwich standard error over items for N "
-    "options."
+    "f is the share of the first position when the labels are A, B; g is its share when the labels "
+    "are B, A. `(f + g)/2` is the overall share of the first position, `(f + 1 − g)/2` the share "
+    "of label A; for both, 50 % means no preference.\n\nAmong N options: the choice model "
+    "`P(position s) ∝ exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the share of "
+    "each position among equally good answers. Intervals: jackknife over items for pairs, sandwich "
+    "standard error over items for N options."
 )
 HOW_TESTS: Final = (
     "Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are "
@@ -194,7 +194,10 @@ def draw_labels(filtered_study: FilteredStudy) -> Drawn:
         )
         heading = panel_heading("Position or label?", subtitle)
         return Drawn({"labels": show_slot_or_label(bias)}, heading)
-    subtitle = f"% of choices for each position among equally good answers, 95{NARROW_SPACE}% CI"
+    subtitle = (
+        "% of choices that each position would get if all answers were equally good, "
+        f"95{NARROW_SPACE}% CI"
+    )
     effects = show_slot_effects(load_option_rows(filtered_study), bias)
     return Drawn({"labels": effects}, panel_heading("Effect of the position", subtitle))
 

@@ -214,7 +214,8 @@ def _excess_text(excess: Estimate) -> str:
         return ""
     size = number(100 * excess.value, 1, signed=True)
     return (
-        f"; {size} points {interval(excess, 1, scale=100)} compared with judges of other families"
+        f"; minus the win rate that judges of other families give: {size} points "
+        f"{interval(excess, 1, scale=100)}"
     )
 
 
@@ -224,8 +225,8 @@ def _term_text(term: Estimate) -> str:
         return ""
     size = number(term.value, 2, signed=True)
     return (
-        f"; with all judges pooled, an answer of the judge's own family gains {size} "
-        f"{interval(term, 2)} logits (log-odds of winning)"
+        f"; with all judges pooled, the log-odds of winning change by {size} {interval(term, 2)} "
+        "if judge and answer are of the same family"
     )
 
 
@@ -276,7 +277,7 @@ def _people_description(card: ReportCard) -> str:
     pair = card.among_voters.pair.share.value
     if pair is None:
         return text
-    return f"{text}; votes of two people on the same pair agree in {share(pair, 0)}"
+    return f"{text}; two people's votes on the same pair are equal in {share(pair, 0)} of cases"
 
 
 def _people_chance(card: ReportCard) -> float | None:

@@ -123,14 +123,14 @@ class PointCard:
         for what, found in (("options", self.order), ("criteria", self._criteria_effect)):
             if found is not None and found.changed.value is not None:
                 parts.append(
-                    f"**{share(found.changed.value, 0)}** of verdicts change with the order of "
-                    f"the {what}"
+                    f"**{share(found.changed.value, 0)}** of answers get different verdicts in "
+                    f"different orders of the {what}"
                 )
         if not parts:
             return "Options and criteria were listed in one order, so order effects are unknown."
         noise = self.order.noise_floor if self.order else None
         known = noise is not None and noise.value is not None
-        floor = f" ({share(noise.value, 0)} change when repeated)" if noise and known else ""
+        floor = f" ({share(noise.value, 0)} of repeats differ)" if noise and known else ""
         return f"{' and '.join(parts)}{floor}."
 
     @property
@@ -195,10 +195,11 @@ class PointCard:
                 ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT),
                 ("Bad answers failed", "specificity, %", rates.specificity, PERCENT),
                 ("Agreement with labels", _base_text(rates.base_rate), rates.agreement, PERCENT),
-                ("κ with labels", "agreement beyond chance; 0 is chance level", rates.kappa, SCORE),
+                ("κ with labels", "agreement with the labels beyond chance; 0 is chance level",
+                 rates.kappa, SCORE),
                 ("Observed pass rate", "% of all verdicts that are a pass",
                  rates.observed_pass_rate, PERCENT),
-                ("True pass rate", "% of answers that are good, corrected for the judge's errors",
+                ("True pass rate", "observed pass rate, corrected for the judge's errors",
                  self.passing.true_pass_rate, PERCENT),
             ]  # fmt: skip
         elif self.scores is not None:
@@ -206,10 +207,11 @@ class PointCard:
             found.append(("Mean score", used, self.scores.mean, SCORE))
             if self.scores.expected is not None:
                 found += [
-                    ("Expected score", "mean of the possible scores, weighted by probability",
+                    ("Expected score",
+                     "mean of a reply's possible scores, weighted by their probabilities",
                      self.scores.expected.mean, SCORE),
                     ("Spread of the score",
-                     "standard deviation by a reply's probabilities, mean over replies",
+                     "standard deviation of a reply's possible scores, mean over replies",
                      self.scores.expected.spread, SCORE),
                 ]  # fmt: skip
         if self.agreement is not None:
@@ -222,7 +224,7 @@ class PointCard:
                 ),
                 (
                     "Mean of score − label",
-                    "scale points; above 0: scores are too high",
+                    "mean difference in scale points; above 0: the judge scores too high",
                     self.agreement.bias,
                     SHIFT,
                 ),
@@ -235,7 +237,7 @@ class PointCard:
                 found.append((label, words, effect.changed, PERCENT))
         if self.order is not None:
             even = share(self.order.expected_first.value, 0)
-            note = f"% of verdicts; {even} expected without an order effect"
+            note = f"% of verdicts for the option listed first; {even} without an order effect"
             found.append(
                 ("Verdicts for the option listed first", note, self.order.first_place, PERCENT)
             )

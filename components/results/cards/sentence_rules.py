@@ -87,13 +87,13 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     ),
     "people": CardFact("share of verdicts equal to the people's majority", _whole_percent),
     "stand_in_low": CardFact(
-        "agreement with people, judge minus another person, lower end of CI", _points
+        "judge's agreement with people minus another person's, lower end of CI", _points
     ),
     "stand_in_high": CardFact(
-        "agreement with people, judge minus another person, upper end of CI", _points
+        "judge's agreement with people minus another person's, upper end of CI", _points
     ),
     "stand_in_reach": CardFact(
-        f"agreement with people, judge minus another person, end of the 90{NARROW_SPACE}% CI "
+        f"judge's agreement with people minus another person's, end of the 90{NARROW_SPACE}% CI "
         "that is farther from 0",
         _points,
     ),
@@ -222,13 +222,13 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "rather",
-        "{differ} on **{flips}** of comparisons; more flips go toward the answer shown {toward}.",
+        "{differ} on **{flips}** of comparisons; flips go more often toward the answer shown "
+        "{toward} than toward the other.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
     ),
     SentenceRule(
         "no side",
-        "{differ} on **{flips}** of comparisons ({chance_flips} would differ by chance), without "
-        "a significant "
+        "{differ} on **{flips}** of comparisons ({chance_flips} by chance), without a significant "
         "preference for a position{lean}.",
         _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
@@ -286,7 +286,8 @@ QUALITY_RULES: Final = (
     SentenceRule(
         "unclear to people",
         "This judge agrees with people in **{people}** of verdicts; another person's agreement is "
-        "not significantly different (judge − person: [{stand_in_low}, {stand_in_high}]).",
+        "not significantly different (interval of judge − person: [{stand_in_low}, "
+        "{stand_in_high}]).",
         _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
     ),
     SentenceRule(

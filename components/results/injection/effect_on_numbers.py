@@ -147,8 +147,11 @@ def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
     verb = "is" if found.texts == 1 else "are"
     title = f"{many} {verb} excluded." if left_out else f"{many}."
     rows = f"{count(found.judgements)} of {count(found.of, 'judgement')}"
-    state = "are not counted" if left_out else "include text addressed to the judge"
-    sentences = [f"{rows} {state}."]
+    sentences = [
+        f"{rows} are not counted."
+        if left_out
+        else f"In {rows}, the question or an answer contains text addressed to the judge."
+    ]
     sentences.append(_shift_sentence(found.largest_shift, left_out))
     if found.echo_count:
         verb = "repeats" if found.echo_count == 1 else "repeat"

@@ -68,8 +68,8 @@ def injection_section(filtered_study: FilteredStudy) -> Markup:
     ]
     return panel_html(
         SECTION_TITLE,
-        f"texts addressed to the judge; numbers include them unless stated otherwise; "
-        f"95{NARROW_SPACE}% CI",
+        "texts addressed to the judge; all measures of this report include them unless stated "
+        f"otherwise; 95{NARROW_SPACE}% CI",
         notice_html("warn", *text)
         + plain_table(("Rule", "Matches a text that", "Number of texts"), found)
         + plain_table(

@@ -140,7 +140,8 @@ def order_chart(ranking: Ranking, by_position: PositionRates) -> Markup:
     table = Table(heads, rows, "eh-tbl eh-orders", "Win rate by position, rank by order").wrapped()
     keys: list[tuple[LegendMark, str]] = [("first", "shown first"), ("second", "shown second")]
     text = (
-        "% won, by position of the answer; at the right: rank in the 1st order, the 2nd, and both"
+        "win rate in %, by position of the answer; at the right: rank by the verdicts of the 1st "
+        "order, the 2nd, and both"
     )
     return _caption(text, keys) + table + _more(len(both.names) - len(rows))
 

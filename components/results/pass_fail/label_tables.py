@@ -93,7 +93,7 @@ ORDER_HEAD = (
 ORDER_CAPTION = (
     "Changed: % of answers whose verdict depends on the order of the options. Noise: % of verdicts "
     "that change when repeated in the same order. First: % of verdicts for the option listed "
-    "first; expected: that % without an order effect."
+    "first. Expected: value of First without an order effect."
 )
 
 

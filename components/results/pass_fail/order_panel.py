@@ -53,7 +53,7 @@ def order_panel(view: PassFailView) -> Markup:
 
 def _texts(found: OptionOrder) -> list[str]:
     texts = [
-        f"Share of verdicts that change with the order of the options: {percent(found.changed)}.",
+        f"Answers whose verdict changes with the order of the options: {percent(found.changed)}.",
         f"Share of verdicts that change when repeated in the same order: "
         f"{percent(found.noise_floor) if found.noise_floor.value is not None else 'not measured'}.",
         f"Share of verdicts for the option listed first: {percent(found.first_place)}; expected "
@@ -120,7 +120,7 @@ def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) 
     same = "" if differs(shift, tests) else " ≈ same"
     lines = [
         f"{value} points {bounds}{same}",
-        f"{name}: pass rate with pass listed first minus with fail listed first",
+        f"{name}: pass rate with pass listed first minus pass rate with fail listed first",
         f"{count(shift.items, 'item')}, n {count(shift.n)}",
         CLICK_HINT,
     ]

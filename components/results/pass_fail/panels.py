@@ -99,7 +99,8 @@ def pass_fail_kpis(view: PassFailView) -> Markup:
             note=f"κ {number(rates.kappa.value, 2)}{always}" if base is not None else
             rates.agreement.note,
         ),
-        *([share_kpi("Verdicts changed by option order", changed.changed)] if changed else []),
+        *([share_kpi("Answers whose verdict depends on option order", changed.changed)]
+          if changed else []),
         unusable_replies_kpi(
             rates.unusable, rates.unusable + rates.observed_pass_rate.n, "never counted as a fail"
         ),
@@ -176,7 +177,7 @@ def rates_table(view: PassFailView) -> Markup:
         _rate_row("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
             "Good answers among passed answers",
-            f"precision: % of passes whose label is good; of all labelled answers, {base} are good",
+            f"precision: % of passes whose label is good (of all labels, {base} are good)",
             rates.precision,
             PERCENT,
             rates.base_rate.value

@@ -34,8 +34,8 @@ HOW_RATES: Final = (
     "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
     "is sensitivity + specificity − 1. True pass rate: labels are used where they exist; "
     "elsewhere (observed + specificity − 1) / J, with the limits of Lang and Reiczigel. The "
-    "estimate assumes that the judge errs equally often on labelled and unlabelled answers. J "
-    "must be at least 0.2, and its lower limit above 0.06."
+    "estimate assumes that the judge errs equally often on labelled and unlabelled answers. It is "
+    "computed only if J is at least 0.2 and the lower limit of J above 0.06."
 )
 
 
@@ -140,8 +140,9 @@ ORDER: Final = Panel(
     draw_order,
     (Body("order", "eh-pass-order", clickable=True),),
     "Does the order of the options matter?",
-    f"% of answers passed, with pass or fail listed first, same answers; 95{NARROW_SPACE}% CI "
-    "by item; ≈ same: no significant difference, adjusted for the number of groups",
+    "% of answers passed when pass is listed first and, for the same answers, when fail is; "
+    f"95{NARROW_SPACE}% CI by item; ≈ same: no significant difference, adjusted for the number of "
+    "models and categories",
     scale=11,
     table=label_tables.pass_order_table,
     json_keys=(
@@ -155,8 +156,8 @@ WRONG: Final = Panel(
     wrong_verdicts_html,
     (Body("wrong", "eh-pass-wrong", clickable=True),),
     "Wrong verdicts",
-    "answers whose label contradicts the verdict; the most probable verdicts first, where "
-    "probabilities are stored",
+    "answers whose label contradicts the verdict; if probabilities are stored, verdicts with the "
+    "highest probability come first",
     controls=(Control("errors", "Errors", ERRORS, elem_id="eh-pass-errors"),),
     visibility="hidden",
     scale=13,

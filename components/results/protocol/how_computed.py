@@ -6,13 +6,13 @@ from typing import Final
 
 HOW_COMPUTED: Final = {
     "board": (
-        "After each battle, in plan order, the rating of model a against b changes by `4 (S − E)`. "
-        "S is the result (win 1, tie ½, loss 0); `E = 1/(1 + 10^((Rb − Ra)/400))` is the result "
-        "expected from the ratings Ra and Rb; all ratings start at 1000. Intervals: 200 bootstrap "
-        "draws of the items. “Elo over other orders”: 95\u202f% range over other orders of the "
-        "same items. Win rate against the reference: wins / head-to-heads other than ties, Wilson "
-        "interval at the effective n. "
-        "Ranking shows Bradley–Terry ratings, which do not depend on the order of the items."
+        "After each battle of models a and b, in plan order, the rating of a changes by `4 (S − "
+        "E)`. S is the result (win 1, tie ½, loss 0); `E = 1/(1 + 10^((Rb − Ra)/400))` is the "
+        "result expected from the ratings Ra and Rb; all ratings start at 1000. Intervals: 200 "
+        "bootstrap draws of the items. “Elo over other orders”: 95\u202f% range over other orders "
+        "of the same items. Win rate against the reference: wins / head-to-heads other than ties, "
+        "Wilson interval at the effective n. Ranking shows Bradley–Terry ratings, which do not "
+        "depend on the order of the items."
     ),
     "cost": (
         "A head-to-head is one pair of answers to one item in all its orders and repeats, without "

@@ -33,7 +33,7 @@ MAX_TABLES: Final = 6
 TITLE: Final = "Models by verdicts on single answers"
 SUBTITLE: Final = (
     f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; rank: the range of "
-    "places that the intervals of differences between models allow"
+    "places that is possible within the intervals of the differences between models"
 )
 ONE_MODEL: Final = (
     "Only the answers of one model were judged, so there is nothing to rank. See the views "
@@ -43,7 +43,7 @@ REVERSED: Final = (
     "The judge's error rates differ between models, so each model is corrected with its own labels."
 )
 UNCORRECTED: Final = (
-    "The judge's error rates differ between models, and not every pass rate can be corrected: "
+    "The judge's error rates differ between models, and some pass rates cannot be corrected: "
     "this ranking may be wrong. Label more answers of each model."
 )
 HOW_POINTS: Final = (
@@ -124,7 +124,11 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
         ColumnHead("Rank"),
         *([ColumnHead("True pass rate, %")] if passes else []),
         ColumnHead("Observed pass rate, %" if passes else "Mean score"),
-        ColumnHead(f"Behind the first model, {'' if passes else 'scale '}points"),
+        ColumnHead(
+            "Pass rate of the first model minus that of this model, points"
+            if passes
+            else "Mean score of the first model minus that of this model, scale points"
+        ),
         ColumnHead("", axis=axis),
     ]
     rows = [_row(cell, ranking, one, style, axis) for one in ranking.models]

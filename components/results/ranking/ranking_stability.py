@@ -117,8 +117,10 @@ def _changed_places(
         return RankingStability(answer, _one_change_text(changed[0], bool(kept), significant))
     moved = [str(place + 1) for place in range(len(here)) if here[place] != there[place]]
     certainty = (
-        "No two models that change places differ significantly in "
-        f"{'both orders' if significant else 'either order'}."
+        "Of the model pairs that change places, at least one differs significantly in one order, "
+        "none in both."
+        if significant
+        else "Of the model pairs that change places, none differs significantly in either order."
     )
     if not kept:
         text = f"every rank is held by different models in the two orders. {certainty}"
@@ -138,5 +140,5 @@ def _one_change_text(pair: tuple[str, str], has_others: bool, significant: bool)
     orders = "one order only" if significant else "neither order"
     return (
         f"{pair[0]} and {pair[1]} change places between the two orders{others}. "
-        f"They differ significantly in {orders}."
+        f"These two models differ significantly in {orders}."
     )

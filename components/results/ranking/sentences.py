@@ -56,7 +56,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
     if people.names == board.names:
-        return "; people's votes give the same ranking, but not all models differ significantly"
+        return "; people's votes give the same ranking, but some differences are not significant"
     other = people.names[0]
     if other != board.names[0] and is_significantly_above(people.gap(other, board.names[0])):
         return f"; people put {other} first"
@@ -97,7 +97,10 @@ def _items_needed(gap: Estimate) -> str:
     if not more or not gap.items:
         return ""
     needed = more_items_text(more, gap)
-    return f" If this is the true difference, about {needed} would make it significant."
+    return (
+        f" If this is the true difference, about {needed} would make it significant with "
+        f"80{NARROW_SPACE}% probability."
+    )
 
 
 def _ordinal_word(place: int) -> str:

@@ -70,7 +70,8 @@ def recommendation_panel(view: RemedyView) -> Markup:
     rules = [advice.chosen.rule]
     figures = [
         _gain_figure(
-            f"Gain in agreement, recommended rule, {calls_text(advice.chosen.rule)}", advice.chosen
+            f"Gain in agreement over one call, recommended rule, {calls_text(advice.chosen.rule)}",
+            advice.chosen,
         )
     ]
     if view.next_price is not None:

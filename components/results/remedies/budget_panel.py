@@ -20,14 +20,16 @@ DEFAULT_BUDGET: Final = 40.0
 CALLS: Final = 1000.0
 """If no price is known, the panel answers for a budget of this many calls instead of dollars."""
 HOW_BUDGET: Final = (
-    "The first rule listed is one call of the judge with the highest agreement. Another rule "
-    "(juries included) is listed only if a remedy is recommended for its judge. The rule must "
-    "also agree with the known better answers significantly more often than the next cheaper rule. "
-    "Of rules with the same price, the one with fewer calls is preferred.\n\nUp to each price, the "
-    "best rule is chosen on half of the items and its agreement measured on the other half, "
-    "both ways, 20 times. So the choice does not inflate the expected agreement. Prices are the "
-    "mean cost of the stored calls, or the judge's price in the study file times the mean "
-    "tokens of a call. A judge without a price is left out, never counted as free."
+    "Candidates are, up to each price, one call of the judge with the highest agreement. For a "
+    "judge with a recommended remedy, the other rules are candidates too, also juries with this "
+    "judge. Candidates are tried from the cheapest on; with equal prices, from the fewest calls "
+    "on. The first is listed, then each one that agrees with the known better answers "
+    "significantly more often than the last one listed.\n\nThe best rule up to each price is "
+    "chosen on half of the items, and its agreement is measured on the other half. Then the halves "
+    "change roles; all this is repeated 20 times. So the choice does not inflate the expected "
+    "agreement. The price of a call is the mean cost of the stored calls, or the judge's price in "
+    "the study file times the mean tokens of a call. A judge without a price is left out, never "
+    "counted as free."
 )
 
 

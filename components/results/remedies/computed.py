@@ -137,8 +137,9 @@ class RemedyView:
             return points, caption
         names = join_names([self.study.cells[cell][0] for cell in panel])
         return points, (
-            f"{names} in both orders give {2 * len(panel)} votes; along the curve from right "
-            f"to left, the winner must lead by 1 to {2 * len(panel)} votes, otherwise undecided"
+            f"{names} in both orders give {2 * len(panel)} votes; along the curve from right to "
+            f"left, a winner needs a lead of 1, 2, … {2 * len(panel)} votes; without it, the "
+            "comparison is undecided"
         )
 
     @property
@@ -147,7 +148,7 @@ class RemedyView:
         grid, known = self.study.grid, {line.rule.id.partition("(")[0] for line in self.table}
         found: dict[str, str] = {}
         if "graded" not in known:
-            found["Graded rules, and the rule “One call, calibrated”"] = (
+            found["Rules that need graded replies, such as “One call, calibrated”"] = (
                 "no probabilities, margins or scores are stored"
             )
         if "repeats" not in known:

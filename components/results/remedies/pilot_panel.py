@@ -13,12 +13,12 @@ def pilots_panel(view: RemedyView) -> Markup:
     found = offered_pilots(view)
     if not found:
         return EMPTY
-    items = number_word(len(found))
     opens = not view.filtered.store.read_only
     rows = join(_pilot_item(pilot, opens) for pilot in found)
     return panel(
         "Rules to try in a pilot",
-        f"{items} rules need new replies; a pilot study has one comparison for each of 40 items",
+        f"{number_word(len(found))} rules need new replies; a pilot study has one comparison for "
+        "each of 40 items",
         rows,
     )
 

@@ -43,13 +43,13 @@ SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
 RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "single": ("One call", "one order of the options; other rules are compared with this one"),
-    "arrangements": ("All orders, combined", "majority verdict, or mean score, of all orders"),
-    "expected": ("One call, expected score", "the mean of the scores, weighted by probability"),
+    "arrangements": ("All orders, combined", "pass/fail: majority of all orders; scores: mean"),
+    "expected": ("One call, expected score", "mean of possible scores, weighted by probability"),
     "expected-arrangements": (
         "All orders, probabilities averaged",
-        "the mean probability of a pass, or the mean expected score",
+        "pass/fail: mean probability of a pass; scores: mean expected score",
     ),
-    "repeats": ("Repeats, combined", "majority verdict, or mean score, of calls in one order"),
+    "repeats": ("Repeats, combined", "pass/fail: majority of calls in one order; scores: mean"),
     "threshold": (
         "Pass threshold moved",
         "pass threshold chosen on half of the labels, agreement measured on the other half",

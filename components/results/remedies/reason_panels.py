@@ -54,11 +54,11 @@ def patterns_panel(view: RemedyView) -> Markup:
         body,
     )
     sentence = (
-        "“Added up” and “must agree” give a comparison the same credit as one call, except in the "
-        "two bold rows (¼ more or less). From the numbers of comparisons in these rows follows the "
-        "agreement minus that of one call. “Added up”: "
+        "“Added up” and “must agree” give each comparison the same credit as one call, except in "
+        "the two bold rows: there the credit is ¼ higher or lower. Compared with one call, “added "
+        "up” therefore changes agreement by "
         f"100 × ({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
-        f"{count(found.comparisons)} = **{points(found.gain)} points**. “Must agree”: "
+        f"{count(found.comparisons)} = **{points(found.gain)} points**. “Must agree” changes it by "
         f"{points(-found.gain)} points. More agreement needs another kind of reply (those tried "
         "are in the table above) or another judge."
     )
@@ -101,7 +101,7 @@ def other_judges_panel(view: RemedyView) -> Markup:
         show = button(f"Show remedies for {name}", {"show": name})
         offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)
     return panel(
-        "Another judge agrees more often with the known better answers",
+        "How often each judge agrees with the known better answers",
         "agreement of one call with the known better answers, on the same comparisons; "
         f"95{NARROW_SPACE}% CI; dashed: chance",
         fill('<div class="eh-judges">{}</div>', rows),

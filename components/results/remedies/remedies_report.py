@@ -66,7 +66,7 @@ def remedies_table(view: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Remedies for {data.judge} on {view.name}: agreement with {what} in % (undecided counts "
         f"half) on the same {count(data.comparisons, 'comparison')}. The difference to one call "
-        "is in points; its interval is widened for all rules. The last columns are % decided "
+        "is in points; its intervals hold for all rules together. The last columns are % decided "
         f"and % right when decided. {slice_text(view)}"
     )
     head = (

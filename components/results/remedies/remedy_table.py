@@ -55,8 +55,8 @@ def rules_table(view: RemedyView) -> Markup:
     )
 
 
-PEOPLE_PART: Final = "Rules that use votes of people (intervals not widened)"
-FEWER_PART: Final = "Rules measured on fewer comparisons (intervals not widened)"
+PEOPLE_PART: Final = "Rules that use votes of people (intervals not adjusted for number of rules)"
+FEWER_PART: Final = "Rules on fewer comparisons (intervals not adjusted for number of rules)"
 MISSING_PART: Final = "Rules that cannot be computed from the stored replies"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 
@@ -117,9 +117,10 @@ def _columns(view: RemedyView) -> int:
 
 
 PUBLISHED: Final = {
-    "agree": "published effect on agreement: +0.7 to +4.7 points on MT-Bench, −1.5 to −11.1 "
-    "points on LLMBar (arXiv 2604.23178)",
-    "graded": "published: accuracy of small judges rose from 56.7 % to 73.1 % (arXiv 2503.03064)",
+    "agree": "published effect of this rule on agreement: +0.7 to +4.7 points on MT-Bench, −1.5 to "
+    "−11.1 points on LLMBar (arXiv 2604.23178)",
+    "graded": "published: this rule raised the accuracy of small judges from 56.7 % to 73.1 % "
+    "(arXiv 2503.03064)",
     "calibrated": "published method: PriDe (arXiv 2309.03882)",
     "jury-both": "published: nine judges were worth about two independent ones (arXiv 2605.29800)",
 }

@@ -97,7 +97,7 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
         ColumnHead("Model (verdicts by the jury of all judges)", numeric=False),
         ColumnHead("Win rate, %", tip="jury.win_rate"),
         ColumnHead(
-            "Win rate if undecided cases were lost or won, %",
+            "Win rate if all undecided cases were lost – if all were won, %",
             tip="jury.bounds: win rate if all undecided cases were lost, and if all were won",
         ),
     ]
@@ -145,12 +145,12 @@ def show_tie_models(filtered_study: FilteredStudy) -> Markup:
     models = _tie_models(filtered_study)
     if models is None:
         return EMPTY
-    heads = [ColumnHead("Rating model in which a tie is an outcome", numeric=False)]
+    heads = [ColumnHead("Model (ratings that treat a tie as an outcome)", numeric=False)]
     heads += [
         ColumnHead(
             f"Strength by {name}, logits",
             tip="Davidson and Rao–Kupper have different scales: compare only the order of the "
-            f"models. In the JSON: tie_models.{key}",
+            f"models. Key in the JSON: tie_models.{key}",
         )
         for name, key in (("Davidson", "davidson"), ("Rao–Kupper", "rao_kupper"))
     ]

@@ -71,11 +71,12 @@ def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: flo
     """Headline if the highest win rate is not significantly above an even share (`even`); it names
     any other models significantly above an even share."""
     above = [name for name, rate in rates.items() if rate.low is not None and rate.low > even]
+    even_share = "an even share (50\u202f%)" if even == 0.5 else "an even share"
     if not above:
-        return f"{title}: no model wins significantly more than an even share of verdicts."
+        return f"{title}: no model wins significantly more than {even_share} of verdicts."
     return (
-        f"{title}, not significantly more than an even share of verdicts. Significantly above an "
-        f"even share: {join_names(above)}."
+        f"{title}, which is not significantly above {even_share}. Models with a lower win rate, "
+        f"but significantly above it because of a narrower interval: {join_names(above)}."
     )
 
 

@@ -47,7 +47,8 @@ HOW_LENGTH: Final = (
     "padded answers of the probe set separate length from quality."
 )
 HOW_CONTROLLED: Final = (
-    "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`, with φ the effect of length. The rate "
+    "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`: φ is the effect of length, Δlength the "
+    "difference of the two lengths, sd its standard deviation. The win rate "
     "is `σ(θ)`, the win probability at equal length. This is the length-controlled win rate of "
     "AlpacaEval 2 without its term for the difficulty of the instruction. Interval by the "
     "sandwich estimator, clustered by item."
@@ -59,12 +60,14 @@ HOW_PRECISION: Final = (
     "with the highest win rate (win 1, tie ½, loss 0). Its factors are item, judge, prompt and "
     "position; items without a reply for every combination are left out. `variance of the mean "
     "= σ²_item/n_items + σ²_item×judge/(n_items·n_judges) + …`: twice as many judges halve the "
-    "terms that are divided by n_judges. Judges, prompts and orders are taken as fixed."
+    "terms that are divided by n_judges. Only terms with items count: the interval is for new "
+    "items and the same judges, prompts and orders."
 )
 HOW_JURY: Final = (
     "Jury: each judge's orders are combined into one verdict, then the strict majority of all "
-    "judges decides; undecided cases count as missing. Independent judges: `K / (1 + (K − "
-    "1)·r)`, r the mean correlation of two judges' verdicts on the same case. Davidson: `P(tie) "
+    "judges decides; undecided cases count as missing. K judges are worth `K / (1 + (K − "
+    "1)·r)` independent judges, r the mean correlation of two judges' verdicts on the same "
+    "case.\n\nDavidson: `P(tie) "
     "= ν√(αβ)/Z`; Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the strengths of the two "
     "models, ν and κ the tie parameters, Z the normalising constant. Both give the order of "
     "Bradley–Terry on other scales."

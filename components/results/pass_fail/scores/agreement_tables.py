@@ -34,10 +34,10 @@ def agreement_table(view: ScoresView) -> Markup:
         return notice_html("calm", NO_LABELS)
     heads = [
         ColumnHead("Measure", numeric=False),
-        ColumnHead(f"Value computed with the judge's score, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Measure computed from the scores given, 95{NARROW_SPACE}% CI"),
     ]
     if expected is not None:
-        heads.append(ColumnHead("Value computed with the expected score"))
+        heads.append(ColumnHead("Measure computed from the expected scores"))
     rows = [
         [
             name_cell(label, note=note),
@@ -81,7 +81,12 @@ def _criteria_table(view: ScoresView) -> Markup:
 
 AGREEMENT_ROWS: Final = (
     ("mae", "Mean distance", "mean |score − label|, scale points", SCORE),
-    ("bias", "Mean of score − label", "scale points; above 0: scores are too high", SHIFT),
+    (
+        "bias",
+        "Mean of score − label",
+        "mean difference in scale points; above 0: scores too high",
+        SHIFT,
+    ),
     ("within_one", "Within one step", "% of scores at most one step from the label", PERCENT),
     ("spearman", "Spearman", "rank correlation", SCORE),
     ("kendall", "Kendall τ-b", "rank correlation with ties", SCORE),
@@ -126,8 +131,9 @@ def contradictions_table(view: ScoresView) -> Markup:
 
 
 CIRCULAR_TIP: Final = (
-    "Three answers to one question of which each wins against the next in a circle.\nBy chance: "
-    "the share if the winners of each pair of models were exchanged at random between items"
+    "Circular: of three answers to one item, a wins against b, b against c, and c against a.\nBy "
+    "chance: % of circular triples if, for every two models, the winners were exchanged at random "
+    "between items"
 )
 NO_TRIPLES: Final = "no item has three answers whose three comparisons all have a winner"
 

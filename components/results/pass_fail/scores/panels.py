@@ -62,10 +62,11 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
     order, agreement = view.order.get(cell), view.agreement.get(cell)
     title = f"The judge's mean score is {number(found.mean.value, 2)}."
     if order is not None and order.changed.value is not None:
-        title = f"{share(order.changed.value, 0)} of scores change with the order of the options."
+        changed = share(order.changed.value, 0)
+        title = f"{changed} of answers get different scores in different orders of the options."
     elif cell in view.criteria and view.criteria[cell].overall.changed.value is not None:
         changed = share(view.criteria[cell].overall.changed.value, 0)
-        title = f"{changed} of scores change with the order of the criteria."
+        title = f"{changed} of answers get different scores in different orders of the criteria."
     noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)} {interval(found.mean, 2)}"]
     if noise is not None and noise.value is not None:
@@ -89,8 +90,9 @@ def scores_kpis(view: ScoresView) -> Markup:
             note=f"{interval(found.mean, 2)}, effective number of scores "
             f"{number(found.effective_values, 1)}"),
         *([_expected_kpi(found.expected)] if found.expected else []),
-        *([share_kpi("Scores changed by option order", order.changed)] if order else []),
-        *([share_kpi("Scores changed by criteria order", criteria.overall.changed)]
+        *([share_kpi("Answers whose score depends on option order", order.changed)]
+          if order else []),
+        *([share_kpi("Answers whose score depends on criteria order", criteria.overall.changed)]
           if criteria else []),
         *([share_kpi("Scores within one step of the label", agreement.within_one)]
           if agreement else []),
@@ -178,12 +180,13 @@ def order_tables(view: ScoresView) -> Markup:
     if repeats is not None:
         text = (
             f"{percent(repeats.several)} of answers get different scores on repeats in the same "
-            f"order; standard deviation of an answer's scores: {decimal(repeats.deviation, 2)}."
+            "order; mean standard deviation of the scores of one answer: "
+            f"{decimal(repeats.deviation, 2)}."
         )
         parts.append(_texts([text]))
     if order is not None:
         texts = [
-            f"Share of scores that change with the order of the options: {percent(order.changed)}.",
+            f"Answers whose score changes with the order of the options: {percent(order.changed)}.",
             f"Share of scores that change when repeated in the same order: "
             f"{percent(order.noise_floor)}.",
             f"The option listed first was chosen in {percent(order.first_place)} of verdicts; "
@@ -207,9 +210,9 @@ def order_tables(view: ScoresView) -> Markup:
         ]
     if criteria is not None:
         texts = [
-            f"Share of scores that change with the order of the criteria: "
+            "Answers whose score changes with the order of the criteria: "
             f"{percent(criteria.overall.changed)}.",
-            "A criterion's score when listed first minus its score at other places: "
+            "Mean score of a criterion when listed first minus its mean score at other places: "
             f"{decimal(criteria.first, 2)} scale points.",
         ]
         parts += [
@@ -229,7 +232,7 @@ def places_table(order: OptionOrder) -> Markup:
     heads = [
         ColumnHead("Position of the option", numeric=False),
         ColumnHead(f"Chosen, %, 95{NARROW_SPACE}% CI"),
-        ColumnHead("Chosen if the order had no effect, %"),
+        ColumnHead("Verdicts expected without an order effect, %"),
         ColumnHead("", axis=axis),
     ]
     rows = []
@@ -277,7 +280,7 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
     heads = [
         ColumnHead("Criterion", numeric=False),
         *(
-            ColumnHead(f"Score when listed in place {place + 1} minus score in other places")
+            ColumnHead(f"Mean score in place {place + 1} minus mean score in other places")
             for place in range(count_of_places)
         ),
     ]
@@ -324,10 +327,11 @@ def score_report_lines(cell: Cell, view: ScoresView) -> str:
     found, order = view.distributions[cell], view.order.get(cell)
     parts = [f"mean score {decimal(found.mean, 2)}"]
     if order is not None:
-        parts.append(f"{percent(order.changed)} of scores change with the order of the options")
+        changed = percent(order.changed)
+        parts.append(f"{changed} of answers get different scores in other orders of the options")
     if criteria := view.criteria.get(cell):
         changed = percent(criteria.overall.changed)
-        parts.append(f"{changed} of scores change with the order of the criteria")
+        parts.append(f"{changed} of answers get different scores in other orders of the criteria")
     if agreement := view.agreement.get(cell):
         parts.append(_agreement_text(agreement))
     parts.append(f"{count(view.unusable.get(cell, 0))} unusable replies")

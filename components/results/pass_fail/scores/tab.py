@@ -171,7 +171,8 @@ JUDGES: Final = Panel(
     draw_judges,
     (Body("score_judges", "eh-score-judges", clickable=True),),
     "All judges",
-    f"mean scores; % of scores changed by the order of the options; 95{NARROW_SPACE}% CI by item",
+    "mean scores; % of answers whose score depends on the order of the options; "
+    f"95{NARROW_SPACE}% CI by item",
     visibility="hidden",
     json_keys=("score_distribution.*.*.mean",),
 )

@@ -152,7 +152,7 @@ def _gains_table(found: AlignmentTable) -> Markup:
     if not found.contrasts:
         return EMPTY
     heads = [
-        ColumnHead("Judge (both values on the same items)", numeric=False),
+        ColumnHead("Judge (differences on the same items)", numeric=False),
         ColumnHead("", numeric=False),
         ColumnHead(
             "Difference in MAE",
@@ -161,8 +161,8 @@ def _gains_table(found: AlignmentTable) -> Markup:
         ),
         ColumnHead(
             "Difference in Consistency, points",
-            tip="% of scores within one level of people, condition named first minus second; "
-            "above 0: the first is closer to people",
+            tip="% of scores within one level of people in the condition named first, minus % in "
+            "the second; above 0: the first is closer to people",
         ),
     ]
     lines = [

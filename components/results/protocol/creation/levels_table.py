@@ -235,7 +235,8 @@ def creation_kpis(found: Sequence[CreationRow]) -> list[Kpi]:
         note = f"{best.model} {POINTS.bounds(best.reward)}"
         kpis.append(Kpi("Highest Reward", number(best.reward.value, 1, signed=True), note=note))
         note = f"{best.model} {PERCENT.bounds(best.win_rate)}"
-        kpis.append(Kpi("Win Rate at the highest Reward", share(best.win_rate.value), note=note))
+        label = "Win rate of the model with the highest Reward"
+        kpis.append(Kpi(label, share(best.win_rate.value), note=note))
     scored = [row for row in found if row.vfs.value is not None]
     if scored:
         top = max(scored, key=lambda row: row.vfs.value or 0.0)

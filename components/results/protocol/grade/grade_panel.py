@@ -46,8 +46,8 @@ GRADE_MEASURES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
 }
 _CI: Final = f"95{NARROW_SPACE}% CI"
 MEASURE_SUBTITLES: Final = {
-    "Grade": f"harmonic mean of an item's position entropy and the share of its most chosen "
-    f"option, mean over items; {_CI}",
+    "Grade": f"harmonic mean of an item's position entropy and the share of its choices for the "
+    f"most chosen option, mean over items; {_CI}",
     "Entropy": f"entropy of an item's chosen positions, divided by its maximum; 1 = no preferred "
     f"position; {_CI}",
     "Choice": f"share of an item's choices that go to its most chosen option; {_CI}",
@@ -55,8 +55,8 @@ MEASURE_SUBTITLES: Final = {
         "(Grade Score − its value by chance) / (1 − its value by chance); not comparable "
         f"between different numbers of options N; {_CI}"
     ),
-    "Accuracy": "% of choices that go to the answer ranked best by people (a high grade can go "
-    f"with wrong choices); {_CI}",
+    "Accuracy": "% of choices that go to the answer ranked best by people; a judge with a high "
+    f"grade can be wrong; {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
 """Largest N for which the page shows Entropy and Choice of random choices: all Nᴺ outcomes have to

@@ -69,8 +69,8 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
     have, are = ("has", "is") if total == 1 else ("have", "are")
     text = (
         f"{count(total, 'item')} {have} an unusable reply and {are} left out. The code of "
-        "Grade Score's authors scores the usable replies of these items, and "
-        "gives 0 if there are none."
+        "Grade Score's authors scores the usable replies of these items; an item without a usable "
+        "reply gets 0."
     )
     under = wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text)))
     return (

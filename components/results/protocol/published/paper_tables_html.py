@@ -98,17 +98,17 @@ def doubt_notice() -> Markup:
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
     text = (
-        "Do not compare your judges with these values. A grade is computed from entropy and "
-        f"choice score; {found.above_parts} of {found.cells} printed grades are larger than "
-        f"these two scores allow, most of all {short_model(model)} with {short_prompt(prompt)}: "
-        f"{number(worst.grade, 2)} where {number(worst.max_grade, 2)} is the limit. "
-        f"{found.above_both} grades are larger than both their entropy and their choice score. "
-        "One of the tables adds an unrelated option to every item. With one more option, grades "
-        f"are not comparable with the other table: they are higher in {found.grade_rises} of "
-        f"{found.pairs} cells, and choice scores are lower in {found.choice_falls}. "
-        f"{found.leaders} different models have the highest grade, depending on prompt and "
-        "table. The authors report grade differences of 0.05 to 0.12 between repeats, and put "
-        "items with different numbers of options together."
+        "Do not compare your judges with these values. Entropy and choice score (share of an "
+        "item's choices for the most chosen option) limit the grade. "
+        f"{found.above_parts} of {found.cells} printed grades exceed this limit; "
+        f"{found.above_both} of them even exceed both scores. The largest excess: "
+        f"{short_model(model)} with {short_prompt(prompt)}, grade {number(worst.grade, 2)}, limit "
+        f"{number(worst.max_grade, 2)}. One table adds an unrelated option to every item, so its "
+        "grades are not comparable with the other table. With this option, grades are higher in "
+        f"{found.grade_rises} of {found.pairs} combinations of model and prompt, and choice scores "
+        f"are lower in {found.choice_falls}. Depending on prompt and table, {found.leaders} "
+        "different models have the highest grade. The authors report that grades differ by 0.05 to "
+        "0.12 between repeats. They pool items with different numbers of options."
     )
     return notice_html("warn", "These published grades are not a reliable standard.", text)
 
@@ -166,7 +166,8 @@ def _levels_table() -> Markup:
     note = (
         f"Table 5: {count(len(rows))} models against {PUBLISHED_BASELINE}, 765 items in both "
         "orders. Reward computed from the printed counts differs from the printed Reward by at "
-        f"most {number(reward, 3)}, and Win Rate by at most {number(rate, 3)}. The paper prints "
+        f"most {number(reward, 3)} points, and Win Rate by at most {number(rate, 3)} points. The "
+        "paper prints "
         "no intervals; in the intervals computed here, the two orders of an item are one "
         "observation."
     )
@@ -241,8 +242,9 @@ def _alignment_table() -> Markup:
     worse, cells = count_images_unhelpful()
     note = (
         "Table 7, all three models pooled. MAE: mean absolute error. Intervals: Wilson over "
-        f"items. The paper states that judges always agree better with people if they see the "
-        f"images; in {worse} of {cells} cells of the table they do not."
+        "items. The paper states that judges always agree better with people if they see the "
+        f"images. In Table 7, {worse} of {cells} values of MAE and Consistency are no better with "
+        "images than with descriptions."
     )
     return value_table(heads, [*lines, always], label="Table 7") + _note_html(note)
 

@@ -98,7 +98,7 @@ def test_who_would_replace_a_person_best(voted):
     assert worst.advantage.value == pytest.approx(-1 / 4)
     said = text(show_replacements(data))
     assert "+11.1" in said and "\u221225.0" in said
-    assert says(said, "good", "best replacement")
+    assert says(said, "Best replacement", "good")
 
 
 def test_a_leader_that_is_not_sure_is_not_called_sure():

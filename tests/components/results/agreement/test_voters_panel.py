@@ -245,7 +245,7 @@ def test_which_prompt_would_replace_a_person_best(store):
     data = agreement(store, "prompts")
     assert {one.judge for one in data.prompt_replacements} == {"p", "hasty"}
     said = text(show_replacements(data))
-    assert says(said, "good", "best replacement")
+    assert says(said, "Best replacement", "good")
     assert says(said, "2", "pooled", "agrees most often")
     assert best_prompt_sentence([]) == ""
     six_items().save(store)

@@ -273,7 +273,7 @@ def test_a_line_of_the_first_screen_says_what_its_numbers_are(judged):
     assert "Flips **100" in row.meaning
     assert "on a repeat)" in row.meaning
     assert "shown first in 100\u202f%" in row.meaning
-    assert says(row.meaning, "correct", "50", "pairs")
+    assert says(row.meaning, "correct", "50", "verdicts")
 
 
 def test_rows_are_named_by_what_differs(judged):

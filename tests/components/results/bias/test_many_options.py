@@ -126,8 +126,8 @@ def test_a_steady_judge_alone_prefers_no_place(frame):
     steady = frame[frame["judge"] == "steady"]
     title, _ = option_finding(bias_from_frame(steady), fit_option_rows(steady))
     assert title == (
-        "No judge significantly prefers a position; 100\u202f% of items have the same choice in "
-        "every order."
+        "No judge significantly prefers a position; 100\u202f% of comparisons have the same choice "
+        "in every order."
     )
 
 

@@ -66,7 +66,7 @@ def test_people_stand_beside_the_judge(voted):
     lines = {line.label: line for line in card_measures(card(voted, "voted", "good"))}
     # Two people agree in 13 of 18 pairs of votes.
     assert lines["Agreement with people"].people == pytest.approx(13 / 18)
-    assert says(lines["Agreement with people"].description, "two people", "agree", "72")
+    assert says(lines["Agreement with people"].description, "two people", "equal", "72")
     assert lines["Agreement with people"].others == [pytest.approx(5 / 12)]
 
 

@@ -69,9 +69,9 @@ def test_two_models_that_change_places_are_named():
 )
 def test_several_changes_of_places_are_summed_up(significant, orders):
     said = sentence(Board("abcd", *significant), Board("dabc"), Board("abcd"))
-    assert says(said, "Not known", "every rank", "No two models", "significantly", orders)
+    assert says(said, "Not known", "every rank", "change places", "none", orders)
     said = sentence(Board("abcde", *significant), Board("dabce"), Board("abcde"))
-    assert says(said, "In part", "rank 5", "1, 2, 3 and 4", "No two models", orders)
+    assert says(said, "In part", "rank 5", "1, 2, 3 and 4", "change places", "none", orders)
     assert "(" not in said
 
 

@@ -362,9 +362,9 @@ def test_rules_that_cannot_be_computed_have_their_reason(prd, simulated):
     local = load_remedies(FilteredStudy(store, "one judge"))
     table = rules_table(local)
     assert says(table, "votes", "people", "Vote") and says(table, "Juries", "no other judge")
-    assert "Graded rules" not in table
+    assert "need graded replies" not in table
     recorded = rules_table(load_remedies(shown(prd, "gpt-4")))
-    assert "Graded rules" in recorded and says(recorded, "Repeats", "three times")
+    assert "need graded replies" in recorded and says(recorded, "Repeats", "three times")
 
 
 @pytest.mark.parametrize("judge", ["gpt-4", "claude-v1", "bard", "gpt-3.5-turbo", "vicuna-13b"])
