@@ -233,6 +233,7 @@ def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
 
     def draw_last_cards() -> None:
         """Compute the ranking and the agreement while `draw` still computes the position bias."""
+        store.prepare_frame(name)
         if opens_with_overview():
             overview_tab.draw_ranking(whole)
             overview_tab.draw_people(whole)

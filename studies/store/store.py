@@ -20,6 +20,7 @@ from studies.store.ballot_queries import VotingRules, put_voting_rules
 from studies.store.caching.frame_cache import (
     cache_frame,
     delete_cached,
+    prepare_fingerprint,
     read_cached_frame,
     register_maker,
 )
@@ -205,6 +206,12 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
             name, ("frame",), lambda: self._load_frame(name, spec, version), version
         )
         return frame.copy(deep=False)  # copy-on-write: callers cannot change the cache
+
+    def prepare_frame(self, name: str) -> None:
+        """Compute what a study's frame needs besides its rows; useful while another thread reads
+        the rows."""
+        self.item_facts(name)
+        prepare_fingerprint()
 
     def _load_frame(self, name: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
         frame = read_cached_frame(

@@ -137,6 +137,13 @@ def register_maker(module: ModuleType) -> None:
         _code_fingerprint.cache_clear()
 
 
+def prepare_fingerprint() -> None:
+    """Compute the fingerprint of the code, which takes a quarter of a second, before it is
+    needed."""
+    with contextlib.suppress(CodeMissing):  # without a fingerprint nothing is cached
+        _code_fingerprint()
+
+
 @lru_cache(maxsize=1)
 def _code_fingerprint() -> str:
     """Return the fingerprint of the registered modules, all their imports, and the version of
