@@ -73,8 +73,8 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     1,
     0.4,
     (
-        "no colour: no further below 1 than chance explains",
-        "full colour: 10 or more times as far below 1 as chance explains",
+        "no colour: the difference from 1 (even) can be random variation",
+        "full colour: at least 10 times the difference that random variation explains",
     ),
     2,
     1,
