@@ -81,7 +81,7 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     "of 1",
 )
 """Scale for an entropy whose colour shows how far it lies below 1, compared with the distance that
-chance explains."""
+random variation explains."""
 GRADE_SCALE: Final = ColourScale(
     "Grade", "b", 1, 0.4, ("no colour: 1, even-handed", "full colour: 0.40 or less"), 2, 1, "of 1"
 )
