@@ -29,7 +29,10 @@ SHIFT_SCALE: Final = ColourScale(
     "b",
     0,
     0.2,
-    ("no colour: no significant difference", "full colour: pass rates differ by 20 points or more"),
+    (
+        "no colour: no significant difference between the two orders",
+        "full colour: pass rates of the two orders differ by 20 points or more",
+    ),
     1,
     unit="points",
     signed=True,
@@ -62,7 +65,7 @@ def _texts(found: OptionOrder) -> list[str]:
     if found.letter:
         texts.append(
             f"Share of verdicts for the option with the letter A: {percent(found.letter.share)}; "
-            f"expected without a preference: {share(found.letter.expected.value)}."
+            f"expected without a preference for A: {share(found.letter.expected.value)}."
         )
     if len(found.shift) > 2:  # also letters were varied: the table pools them
         texts += [

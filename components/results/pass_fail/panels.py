@@ -99,7 +99,7 @@ def pass_fail_kpis(view: PassFailView) -> Markup:
             note=f"κ {number(rates.kappa.value, 2)}{always}" if base is not None else
             rates.agreement.note,
         ),
-        *([share_kpi("Answers whose verdict depends on option order", changed.changed)]
+        *([share_kpi("Answers whose verdict depends on the order of the options", changed.changed)]
           if changed else []),
         unusable_replies_kpi(
             rates.unusable, rates.unusable + rates.observed_pass_rate.n, "never counted as a fail"
@@ -218,7 +218,7 @@ def _reliability_table(view: PassFailView) -> Markup:
         for one in points
     ]
     return value_table(
-        heads, rows, label="Share of good answers by the judge's probability of a pass"
+        heads, rows, label="% of answers labelled good, by the judge's probability of a pass"
     )
 
 

@@ -140,7 +140,7 @@ ORDER: Final = Panel(
     draw_order,
     (Body("order", "eh-pass-order", clickable=True),),
     "Does the order of the options matter?",
-    "% of answers passed when pass is listed first and, for the same answers, when fail is; "
+    "% of answers passed when “pass” is listed first and, for the same answers, when “fail” is; "
     f"95{NARROW_SPACE}% CI by item; ≈ same: no significant difference, adjusted for the number of "
     "models and categories",
     scale=11,
@@ -156,8 +156,8 @@ WRONG: Final = Panel(
     wrong_verdicts_html,
     (Body("wrong", "eh-pass-wrong", clickable=True),),
     "Wrong verdicts",
-    "answers whose label contradicts the verdict; if probabilities are stored, verdicts with the "
-    "highest probability come first",
+    "answers whose label contradicts the verdict; if probabilities are stored, the verdicts to "
+    "which the judge gave the highest probability come first",
     controls=(Control("errors", "Errors", ERRORS, elem_id="eh-pass-errors"),),
     visibility="hidden",
     scale=13,

@@ -96,9 +96,12 @@ def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> Drawn | Non
         "Categories": f"{cell} by category",
         "Tasks": f"{cell} by task",
     }[split]
-    subtitle = f"% of usable verdicts {against}, both orders pooled; half of the ties on each side"
+    subtitle = (
+        f"% of usable verdicts {against} by level, both orders pooled; ties are drawn half on each "
+        "side of the middle"
+    )
     if split != "Models":
-        subtitle = f"{cell} {against}; both orders pooled; 95\u202f% CI by items"
+        subtitle = f"{cell} {against}; both orders pooled; 95\u202f% CI by item"
     table = protocol_creation.show_creation_table(filtered, split, cell, load_sections(filtered))
     return Drawn({"levels": table}, panel_heading(title, subtitle))
 

@@ -23,8 +23,7 @@ HOW_COMPUTED: Final = {
     "extraction": (
         "The parsing rule of the prompt reads each reply. If this rule finds no verdict, the "
         "extraction judge reads the reply. Replies that neither can read have no verdict. "
-        "Counting such replies as ties is a rule of the measure; the stored records do not "
-        "change."
+        "If such replies are counted as ties, only the measures change, not the stored records."
     ),
     "skills": (
         "`(wins + ties/2) / head-to-heads` per skill, both orders combined as stated under “Active "
@@ -64,9 +63,9 @@ HOW_COMPUTED: Final = {
     ),
     "alignment": (
         "J is the judge's score from −2 to 2, P the mean score of the people. Mean absolute error: "
-        "`MAE = mean |J − P|`. Consistency: share of items with `|J − P| ≤ 1`. With both orders, "
-        "J is the mean of the two scores, if both are usable. Each person is compared with the "
-        "mean of the others. With several models, their items are pooled."
+        "`MAE = mean |J − P|`. “Consistency” in the paper: share of items with `|J − P| ≤ 1`. With "
+        "both orders, J is the mean of the two scores, if both are usable. Each person is compared "
+        "with the mean of the others. With several models, their items are pooled."
     ),
     "wins": (
         "`(wins + ties/2) / all pairs`. A game is one order of a pair; the two games of a pair "

@@ -133,7 +133,8 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
     on = {
         "strict": "an answer wins if it wins in both orders, otherwise the pair is a tie (the "
         "authors' code)",
-        "majority": "a win in one order and a tie in the other is a win (the authors' README)",
+        "majority": "a win in one order and a tie in the other count as a win (the authors' "
+        "README)",
         "pooled": "each order counts separately (this app)",
         "graded": "the mean score of both orders decides (this app)",
     }
@@ -150,7 +151,8 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
     combine = filtered.rule[0]
     used = on.get(combine) or f"{combine_text(combine)} (this app)"
     other = others.get(combine, others["pooled"])
-    return ProtocolRule("Two orders of a pair", used, other, combine == "strict")
+    title = "How the two orders of a pair are combined"
+    return ProtocolRule(title, used, other, combine == "strict")
 
 
 def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
@@ -204,14 +206,14 @@ CHOICE_SCORE_RULE: Final = ProtocolRule(
     "chosen.",
 )
 POOLED_ORDERS_RULE: Final = ProtocolRule(
-    "Two orders of an item",
-    "both verdicts are pooled (paper and authors' code)",
+    "How the two orders of an item are combined",
+    "both verdicts are counted separately (paper and authors' code)",
     "An item's two verdicts are not averaged. Unusable replies are left out of the denominators.",
 )
 POOLED_ITEMS_RULE: Final = ProtocolRule(
-    "Consistency over several models",
+    "“Consistency” over several models",
     "the items of all models are pooled (this reproduces the values printed in the paper)",
-    "Averaging the consistencies of the models gives other values than the paper prints.",
+    "The mean of the models' values of “Consistency” is not the value that the paper prints.",
 )
 NO_IMAGES_RULE: Final = ProtocolRule(
     "Input of the judge that scores visual factuality",
@@ -220,23 +222,26 @@ NO_IMAGES_RULE: Final = ProtocolRule(
 )
 
 
+GAMES_TITLE: Final = "How the two games (orders) of a pair are combined"
+
+
 def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.study.preset == "arena-hard" and filtered.rule[0] == "pooled":
-        separate = "each game counts separately (authors' code)"
-        other = "In other protocols, two games with different results count as a tie."
-        return ProtocolRule("Two games of a pair", separate, other)
+        separate = "each game (order) counts separately (authors' code)"
+        other = "In other protocols, two games (orders) with different results count as a tie."
+        return ProtocolRule(GAMES_TITLE, separate, other)
     on = {
-        "strict": "two games with different results count as a tie; pairs with an unusable reply "
-        "are dropped (authors' code)",
-        "majority": "one won game and one tie is a win (this app)",
-        "pooled": "each game counts separately (this app)",
-        "graded": "the mean score of both games decides (this app)",
+        "strict": "two games (orders) with different results count as a tie; pairs with an "
+        "unusable reply are dropped (authors' code)",
+        "majority": "a win in one order and a tie in the other count as a win (this app)",
+        "pooled": "each game (order) counts separately (this app)",
+        "graded": "the mean score of both games (orders) decides (this app)",
     }
     combine = filtered.rule[0]
-    code = "The authors' code counts two games with different results as a tie."
+    code = "The authors' code counts two games (orders) with different results as a tie."
     other = "To use another rule, change the filter above." if combine == "strict" else code
     used = on.get(combine) or f"{combine_text(combine)} (this app)"
-    return ProtocolRule("Two games of a pair", used, other, combine == "strict")
+    return ProtocolRule(GAMES_TITLE, used, other, combine == "strict")
 
 
 def rules_table(rules: Sequence[ProtocolRule]) -> Markup:

@@ -99,7 +99,7 @@ VISIT: Final = PanelGroup(
                     "cost",
                     blocks.draw_cost,
                     "Cost of a head-to-head",
-                    "recorded cost of judging one pair in both orders",
+                    "recorded cost of judging one pair of answers in both orders",
                 ),
                 _panel(
                     "extraction",
@@ -115,7 +115,7 @@ VISIT: Final = PanelGroup(
             "skills",
             protocol_visit.show_skills,
             "Win rate by skill",
-            f"% of head-to-heads won, ties count half; {CI_TEXT}",
+            f"% of head-to-heads (pairs of answers in both orders) won, ties count half; {CI_TEXT}",
             json_keys=("--by category: by.*.win_rate.*",),
         ),
     ),
@@ -230,8 +230,8 @@ PEOPLE: Final = PanelGroup(
             "alignment",
             blocks.draw_alignment,
             "Five levels: agreement with people",
-            "MAE: mean absolute error on levels −2 to 2; Consistency: % of scores within one "
-            "level of people; "
+            "MAE: mean absolute error on levels −2 to 2; “Consistency” in the paper: % of "
+            "scores within one level of people; "
             f"{CI_TEXT}",
             json_keys=(
                 "agreement.alignment.*.*.*.mae",

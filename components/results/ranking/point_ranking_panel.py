@@ -40,7 +40,8 @@ ONE_MODEL: Final = (
     "“Pass or fail” and “Scores”."
 )
 REVERSED: Final = (
-    "The judge's error rates differ between models, so each model is corrected with its own labels."
+    "The judge's error rates differ between models, so the pass rate of each model is corrected "
+    "with its own labels."
 )
 UNCORRECTED: Final = (
     "The judge's error rates differ between models, and some pass rates cannot be corrected: "
@@ -48,11 +49,13 @@ UNCORRECTED: Final = (
 )
 HOW_POINTS: Final = (
     "Pass/fail: models are ranked by the true pass rate if it can be estimated for all, else by "
-    "the observed one. Error rates come from the labels of all models; if they differ between "
-    "models (p < .05), from each model's own labels, because one correction could reverse the "
-    "ranking. Scores: mean over all arrangements. Differences of mean scores and observed rates "
-    "are paired by item; those of true rates treat the two rates as independent, which makes their "
-    "intervals rather too wide. Ranks use intervals that hold for all pairs together (Bonferroni)."
+    "the observed one. The judge's error rates are estimated from the labels of all models "
+    "together. If they differ between models (p < .05), each model is corrected with the error "
+    "rates on its own labels, because a common correction could reverse the ranking. Scores: "
+    "models are ranked by the mean score over all arrangements. Differences of mean scores and of "
+    "observed rates are paired by item. Differences of true rates treat the two rates as "
+    "independent, which makes their intervals rather too wide. Ranks use intervals that hold for "
+    "all pairs together (Bonferroni)."
 )
 
 
@@ -125,9 +128,9 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
         *([ColumnHead("True pass rate, %")] if passes else []),
         ColumnHead("Observed pass rate, %" if passes else "Mean score"),
         ColumnHead(
-            "Pass rate of the first model minus that of this model, points"
+            "Pass rate of the model ranked first minus that of this model, points"
             if passes
-            else "Mean score of the first model minus that of this model, scale points"
+            else "Mean score of the model ranked first minus that of this model, scale points"
         ),
         ColumnHead("", axis=axis),
     ]

@@ -92,13 +92,13 @@ def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
     order = [name for name in both.names if name in names]
     unclear = [pair for pair in pairwise(order) if not both.is_above(*pair)]
     if not unclear:
-        return ", each model significantly above the next"
+        return "; with both orders together, each model is significantly above the next"
     if len(unclear) == 1:
         above, below = unclear[0]
-        return f"; {above} and {below} do not differ significantly"
+        return f"; with both orders together, {above} and {below} do not differ significantly"
     return (
-        f"; {len(unclear)} of {len(order) - 1} pairs of models next to each other in the ranking "
-        "do not differ significantly"
+        f"; with both orders together, {len(unclear)} of {len(order) - 1} pairs of neighbours in "
+        "the ranking do not differ significantly"
     )
 
 
@@ -117,10 +117,11 @@ def _changed_places(
         return RankingStability(answer, _one_change_text(changed[0], bool(kept), significant))
     moved = [str(place + 1) for place in range(len(here)) if here[place] != there[place]]
     certainty = (
-        "Of the model pairs that change places, at least one differs significantly in one order, "
-        "none in both."
+        "At least one pair of models that the two orders rank oppositely differs significantly in "
+        "one order. No such pair differs significantly in both orders."
         if significant
-        else "Of the model pairs that change places, none differs significantly in either order."
+        else "No pair of models that the two orders rank oppositely differs significantly in "
+        "either order."
     )
     if not kept:
         text = f"every rank is held by different models in the two orders. {certainty}"

@@ -57,10 +57,15 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
             return "; people's votes put the same model first and rank the others differently"
     if people.names == board.names:
         return "; people's votes give the same ranking, but some differences are not significant"
-    other = people.names[0]
-    if other != board.names[0] and is_significantly_above(people.gap(other, board.names[0])):
+    first, other = board.names[0], people.names[0]
+    if other == first:
+        return (
+            f"; people's votes put {first} first and rank the others differently, but some "
+            "differences are not significant"
+        )
+    if is_significantly_above(people.gap(other, first)):
         return f"; people put {other} first"
-    return "; by people's votes, no other model leads significantly"
+    return f"; people's votes put {other} first, but not significantly above {first}"
 
 
 def is_separated(board: Leaderboard) -> bool:

@@ -38,9 +38,11 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         )
     if advice.chosen is None:
         reason = (
-            "the agreement of one call with the better answers is not significantly above chance"
+            "the agreement of one call with the known better answers is not significantly above "
+            "chance"
             if advice.coin
-            else "no rule agrees significantly more often with the better answers than one call"
+            else "no rule agrees with the known better answers significantly more often than one "
+            "call"
         )
         return (
             f"No remedy helps {view.judge} here.",
@@ -70,7 +72,8 @@ def recommendation_panel(view: RemedyView) -> Markup:
     rules = [advice.chosen.rule]
     figures = [
         _gain_figure(
-            f"Gain in agreement over one call, recommended rule, {calls_text(advice.chosen.rule)}",
+            f"Gain in agreement of the recommended rule ({calls_text(advice.chosen.rule)}) over "
+            "one call",
             advice.chosen,
         )
     ]

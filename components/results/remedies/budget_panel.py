@@ -20,16 +20,16 @@ DEFAULT_BUDGET: Final = 40.0
 CALLS: Final = 1000.0
 """If no price is known, the panel answers for a budget of this many calls instead of dollars."""
 HOW_BUDGET: Final = (
-    "Candidates are, up to each price, one call of the judge with the highest agreement. For a "
-    "judge with a recommended remedy, the other rules are candidates too, also juries with this "
-    "judge. Candidates are tried from the cheapest on; with equal prices, from the fewest calls "
-    "on. The first is listed, then each one that agrees with the known better answers "
-    "significantly more often than the last one listed.\n\nThe best rule up to each price is "
-    "chosen on half of the items, and its agreement is measured on the other half. Then the halves "
-    "change roles; all this is repeated 20 times. So the choice does not inflate the expected "
-    "agreement. The price of a call is the mean cost of the stored calls, or the judge's price in "
-    "the study file times the mean tokens of a call. A judge without a price is left out, never "
-    "counted as free."
+    "Candidates are (1) for each price, one call of the judge with the highest agreement among "
+    "judges of this price or less, and (2) for each judge with a recommended remedy, the other "
+    "rules of this judge, juries included. They are tried in order of price; at the same price, in "
+    "order of calls. The first is listed. After it, a candidate is listed only if it agrees with "
+    "the known better answers significantly more often than the last one listed.\n\n"
+    "The best rule up to each price is chosen on half of the items, and its agreement is measured "
+    "on the other half. Then the halves change roles; all this is repeated 20 times. So the "
+    "choice does not inflate the expected agreement. The price of a call is the mean cost of the "
+    "stored calls, or the judge's price in the study file times the mean tokens of a call. A judge "
+    "without a price is left out, never counted as free."
 )
 
 
@@ -71,8 +71,9 @@ def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
         cheapest = plan.steps[0]
         pays = count(int(cheapest.comparisons(budget)))
         return (
-            f"{paid} pays for **{pays}** of the {count(needed, 'comparison')} of this study. "
-            f"**{imperative(cheapest.rule)}**: expected agreement {_agreement(cheapest)}."
+            f"{paid} pays for **{pays}** of the {count(needed, 'comparison')} of this study, with "
+            f"the cheapest rule. **{imperative(cheapest.rule)}**: expected agreement "
+            f"{_agreement(cheapest)}."
         )
     step = affordable[-1]
     cost = _amount(plan, step.cost * needed) if step.cost else "nothing"

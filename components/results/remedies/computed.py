@@ -125,8 +125,8 @@ class RemedyView:
         points = self.study.risk_curve(self.cell)
         if self.study.has_graded_curve(self.cell):
             return points, (
-                "along the curve from right to left, the mean score of both orders must exceed a "
-                "growing margin; otherwise the comparison is undecided"
+                "a comparison is decided if the mean score of both orders exceeds a margin; the "
+                "margin grows along the curve from right to left"
             )
         panel = self.study.curve_panel(self.cell)
         if len(panel) < 2:

@@ -69,7 +69,10 @@ def frontier_chart(view: RemedyView, by_dollars: bool) -> Markup:
     spots = [*_own_spots(view, by_dollars), *_pilot_spots(view, by_dollars)]
     wide = _frontier(view, spots, by_dollars, Canvas(820, 290))
     narrow = _frontier(view, spots, by_dollars, Canvas(340, 300, narrow=True))
-    drawn = wide_and_narrow(wide, narrow, "Agreement of each rule against its price")
+    what = "the majority of people" if view.by_people else "the known better answers"
+    price = "dollars per 1,000 comparisons" if by_dollars else "calls per comparison"
+    label = f"Agreement of each rule with {what}, by the price of the rule in {price}"
+    drawn = wide_and_narrow(wide, narrow, label)
     return join([drawn, _pilot_key(spots), _no_dollars(view)])
 
 
@@ -96,8 +99,8 @@ def _pilot_key(spots: Sequence[_Spot]) -> Markup:
     if not any(spot.pilot for spot in spots):
         return EMPTY
     text = (
-        "rules from pilots, measured on the pilot's comparisons; compare each with one call in "
-        "the same pilot, shown in the table"
+        "rules measured on the comparisons of a pilot study; compare each with “one call” of the "
+        "same pilot in the table"
     )
     return fill(
         '<p class="eh-small eh-pilot-key"><span class="eh-key"><i class="ring p"></i>{}</span></p>',

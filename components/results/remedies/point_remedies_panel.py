@@ -43,20 +43,32 @@ SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
 RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "single": ("One call", "one order of the options; other rules are compared with this one"),
-    "arrangements": ("All orders, combined", "pass/fail: majority of all orders; scores: mean"),
-    "expected": ("One call, expected score", "mean of possible scores, weighted by probability"),
+    "arrangements": (
+        "All orders, combined",
+        "majority (pass/fail) or mean (scores) of the verdicts in all orders",
+    ),
+    "expected": (
+        "One call, expected score",
+        "mean of the possible scores, weighted by the judge's probabilities",
+    ),
     "expected-arrangements": (
         "All orders, probabilities averaged",
-        "pass/fail: mean probability of a pass; scores: mean expected score",
+        "mean over all orders of the probability of a pass (pass/fail) or of the expected score "
+        "(scores)",
     ),
-    "repeats": ("Repeats, combined", "pass/fail: majority of calls in one order; scores: mean"),
+    "repeats": (
+        "Repeats, combined",
+        "majority (pass/fail) or mean (scores) of repeated calls in one order",
+    ),
     "threshold": (
         "Pass threshold moved",
-        "pass threshold chosen on half of the labels, agreement measured on the other half",
+        "the probability of a pass from which an answer passes is chosen on half of the labels; "
+        "agreement is measured on the other half",
     ),
     "shift": (
         "Scores shifted",
-        "constant added to scores, chosen on half of the labels; distance measured on the rest",
+        "a constant, chosen on half of the labels, is added to every score; the distance is "
+        "measured on the other half",
     ),
 }
 """Rule -> its title and explanation."""
@@ -67,7 +79,7 @@ HOW_POINTS: Final = (
     "The headline's gain was measured on items that were not used to choose the rule. On a random "
     "half of the items, the best rule up to each number of calls is chosen; its gain is measured "
     "on the other half. Then the halves change roles; all this is repeated 20 times.\n\n"
-    "The true pass rate (Rogan–Gladen) corrects the rate, not single verdicts: see Pass or fail."
+    "The Rogan–Gladen method corrects the pass rate, but no single verdict: see Pass or fail."
 )
 
 
@@ -105,7 +117,8 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     amount = (
         f"{number(100 * (gain.value or 0), 1, signed=True)} points {interval(gain, 1, scale=100)}"
         if remedies.kind == "pass"
-        else f"{number(gain.value, 2)} {interval(gain, 2)} scale points nearer to the label"
+        else f"mean distance to the label smaller by {number(gain.value, 2)} {interval(gain, 2)} "
+        "scale points"
     )
     lead = f"{now}. Gain over one call, on items not used to choose the rule: {amount}."
     return f"Use for {judge}: {title[0].lower()}{title[1:]}, {_calls(advice.calls)}.", lead
@@ -154,12 +167,15 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
         ColumnHead("Rule", numeric=False),
         ColumnHead("Calls"),
         ColumnHead(
-            "Agreement with labels, %" if passes else "Mean distance to the label, scale points"
+            "Agreement with labels, %"
+            if passes
+            else "Mean distance of the score to the label, scale points"
         ),
         ColumnHead(
             "Gain over one call, points"
             if passes
-            else "Nearer to the label than one call, scale points"
+            else "Mean distance of one call minus that of this rule, scale points (above 0: the "
+            "rule is nearer to the label)"
         ),
         *([ColumnHead("", axis=axis)] if gains else []),
     ]
@@ -217,7 +233,8 @@ def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
         text = f"The observed pass rate {share(observed.value, 0)} is not corrected: {true.note}."
     else:
         text = (
-            f"Labels correct the pass rate, not verdicts: observed {share(observed.value, 0)}, "
-            f"true {share(true.value, 0)} {interval(true, 0, scale=100)}."
+            "Labels can correct the pass rate, but no single verdict: observed rate "
+            f"{share(observed.value, 0)}, estimated true rate {share(true.value, 0)} "
+            f"{interval(true, 0, scale=100)}."
         )
     return fill('<p class="eh-small eh-under">{}</p>', text)

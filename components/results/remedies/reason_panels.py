@@ -95,7 +95,10 @@ def other_judges_panel(view: RemedyView) -> Markup:
     offer = EMPTY
     name = best.rule.members[0][0]
     if best.difference is not None and (best.difference.low or 0) > 0:
-        title = f"One call of {name} agrees more often than one call of {view.judge}"
+        title = (
+            f"One call of {name} agrees with the known better answers significantly more often "
+            f"than one call of {view.judge}"
+        )
         gain = points(best.difference.value)
         text = f"Difference in agreement: {gain} points {interval_text(best.difference)}."
         show = button(f"Show remedies for {name}", {"show": name})

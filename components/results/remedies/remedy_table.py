@@ -56,7 +56,10 @@ def rules_table(view: RemedyView) -> Markup:
 
 
 PEOPLE_PART: Final = "Rules that use votes of people (intervals not adjusted for number of rules)"
-FEWER_PART: Final = "Rules on fewer comparisons (intervals not adjusted for number of rules)"
+FEWER_PART: Final = (
+    "Rules computed on fewer comparisons than the others (intervals not adjusted for number of "
+    "rules)"
+)
 MISSING_PART: Final = "Rules that cannot be computed from the stored replies"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 

@@ -42,7 +42,7 @@ def risk_chart(view: RemedyView) -> Markup:
     return wide_and_narrow(
         _risk(view, points, Canvas(400, 290)),
         _risk(view, points, Canvas(340, 280, narrow=True)),
-        "Share of decided comparisons that are right, against the share of comparisons decided",
+        "% right among the decided comparisons, by % of comparisons decided",
     )
 
 

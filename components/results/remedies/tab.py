@@ -40,12 +40,14 @@ from components.results.view.result_view import (
 NAME: Final = "Remedies"
 CALLS, DOLLARS = "Calls", "Dollars"
 FRONTIER_TITLE: Final = "Price and agreement of each remedy"
-RISK_TITLE: Final = "Fewer comparisons decided, more of them right"
+RISK_TITLE: Final = "Are decisions more often right if fewer comparisons are decided?"
 NO_REMEDIES: Final = (
     "No comparison with usable replies in both orders has a known better answer (by design, label "
     "or people). Ask people in the Vote tab."
 )
-BUDGET_SUBTITLE: Final = "the judge and rule with the highest agreement that the budget pays for"
+BUDGET_SUBTITLE: Final = (
+    "of the judges and rules that the budget pays for, those with the highest agreement"
+)
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
     "rule with the highest agreement up to its price (joined by a line)</span>"
@@ -56,15 +58,15 @@ KEYS: Final = fill(
 
 HOW_RULES: Final = (
     "Credit of a comparison: right 1, undecided ½, wrong 0, so an undecided comparison counts "
-    "as a random choice. “One call” is the mean of the two orders. The comparisons used are "
-    "those with a known better answer and usable replies of every judge in both orders. "
-    "Intervals by item.\n\n"
-    "Differences are paired by item and adjusted for all rules of the table (max-t). The "
-    "headline's gain is another number. On a random half of the items, the best rule at each "
+    "as a random choice. The credit of “one call” is the mean over the two orders. The "
+    "comparisons used are those with a known better answer and usable replies of every judge in "
+    "both orders. Intervals by item.\n\n"
+    "Differences are paired by item and adjusted for all rules of the table (max-t). The gain in "
+    "the headline is measured in another way: on a random half of the items, the best rule at each "
     "price is chosen; its gain is measured on the other half. Then the halves change roles; all "
     "this is repeated 20 times.\n\n"
-    "Ranking corrections (position term, length held equal, prediction-powered) correct the "
-    "ranking, not single verdicts: see Ranking and Win rates."
+    "Ranking corrections (position term, length held equal, prediction-powered) change the "
+    "ranking, but no single verdict: see Ranking and Win rates."
 )
 
 
@@ -145,7 +147,7 @@ def _left_out(view: RemedyView) -> str:
         )
     for judge, prompt in view.study.incomplete_cells:
         parts.append(
-            f"{judge} ({prompt}), which has both orders on less than half of the comparisons"
+            f"{judge} ({prompt}), which judged less than half of the comparisons in both orders"
         )
     left = f"; left out: {', '.join(parts)}" if parts else ""
     return (

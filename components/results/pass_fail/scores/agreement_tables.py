@@ -34,10 +34,11 @@ def agreement_table(view: ScoresView) -> Markup:
         return notice_html("calm", NO_LABELS)
     heads = [
         ColumnHead("Measure", numeric=False),
-        ColumnHead(f"Measure computed from the scores given, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Computed from the scores that the judge gave, 95{NARROW_SPACE}% CI"),
     ]
     if expected is not None:
-        heads.append(ColumnHead("Measure computed from the expected scores"))
+        text = "Computed from expected scores (means weighted by the judge's probabilities)"
+        heads.append(ColumnHead(text))
     rows = [
         [
             name_cell(label, note=note),
@@ -84,7 +85,7 @@ AGREEMENT_ROWS: Final = (
     (
         "bias",
         "Mean of score − label",
-        "mean difference in scale points; above 0: scores too high",
+        "in scale points; above 0: the judge's scores are higher than the labels",
         SHIFT,
     ),
     ("within_one", "Within one step", "% of scores at most one step from the label", PERCENT),
@@ -132,8 +133,8 @@ def contradictions_table(view: ScoresView) -> Markup:
 
 CIRCULAR_TIP: Final = (
     "Circular: of three answers to one item, a wins against b, b against c, and c against a.\nBy "
-    "chance: % of circular triples if, for every two models, the winners were exchanged at random "
-    "between items"
+    "chance: % of circular triples if the winners of each pair of models are shuffled between "
+    "items"
 )
 NO_TRIPLES: Final = "no item has three answers whose three comparisons all have a winner"
 

@@ -90,10 +90,10 @@ def scores_kpis(view: ScoresView) -> Markup:
             note=f"{interval(found.mean, 2)}, effective number of scores "
             f"{number(found.effective_values, 1)}"),
         *([_expected_kpi(found.expected)] if found.expected else []),
-        *([share_kpi("Answers whose score depends on option order", order.changed)]
+        *([share_kpi("Answers whose score depends on the order of the options", order.changed)]
           if order else []),
-        *([share_kpi("Answers whose score depends on criteria order", criteria.overall.changed)]
-          if criteria else []),
+        *([share_kpi("Answers whose score depends on the order of the criteria",
+                     criteria.overall.changed)] if criteria else []),
         *([share_kpi("Scores within one step of the label", agreement.within_one)]
           if agreement else []),
         unusable_replies_kpi(
@@ -128,7 +128,7 @@ def arrangement_matrix(view: ScoresView) -> Markup:
     }
     select = {at: {"judge": cell[0], "prompt": cell[1]} for at in cells}
     more = {
-        (one.name, f"{value:g}"): [f"the mean score in this row is {decimal(one.mean, 2)}"]
+        (one.name, f"{value:g}"): [f"mean score in this arrangement: {decimal(one.mean, 2)}"]
         for one in shown
         for value in found.values
     }
@@ -195,12 +195,12 @@ def order_tables(view: ScoresView) -> Markup:
         if order.place_entropy is not None:
             texts.append(
                 f"Entropy of the chosen positions: {number(order.place_entropy, 2)} (1: all "
-                "positions equally often, 0: always the same position)."
+                "positions chosen equally often, 0: always the same position)."
             )
         if order.letter is not None:
             texts.append(
                 f"The option with the letter A was chosen in {percent(order.letter.share)} of "
-                "verdicts; expected without a preference: "
+                "verdicts; expected without a preference for A: "
                 f"{share(order.letter.expected.value)}."
             )
         parts += [
@@ -212,7 +212,7 @@ def order_tables(view: ScoresView) -> Markup:
         texts = [
             "Answers whose score changes with the order of the criteria: "
             f"{percent(criteria.overall.changed)}.",
-            "Mean score of a criterion when listed first minus its mean score at other places: "
+            "Mean score of a criterion when listed first minus its mean score when listed later: "
             f"{decimal(criteria.first, 2)} scale points.",
         ]
         parts += [
@@ -232,7 +232,7 @@ def places_table(order: OptionOrder) -> Markup:
     heads = [
         ColumnHead("Position of the option", numeric=False),
         ColumnHead(f"Chosen, %, 95{NARROW_SPACE}% CI"),
-        ColumnHead("Verdicts expected without an order effect, %"),
+        ColumnHead("% of verdicts expected for this position without an order effect"),
         ColumnHead("", axis=axis),
     ]
     rows = []
@@ -259,7 +259,10 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
     heads = [
         ColumnHead(head, numeric=False),
-        ColumnHead(f"Mean score in this order minus that in other orders, 95{NARROW_SPACE}% CI"),
+        ColumnHead(
+            "Mean score in this order minus mean score in the other orders, scale points, "
+            f"95{NARROW_SPACE}% CI"
+        ),
         ColumnHead("", axis=axis),
     ]
     rows = [
@@ -280,7 +283,10 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
     heads = [
         ColumnHead("Criterion", numeric=False),
         *(
-            ColumnHead(f"Mean score in place {place + 1} minus mean score in other places")
+            ColumnHead(
+                f"Mean score of the criterion when listed {slot_name(place)} minus its mean score "
+                "in the other positions"
+            )
             for place in range(count_of_places)
         ),
     ]
@@ -328,10 +334,14 @@ def score_report_lines(cell: Cell, view: ScoresView) -> str:
     parts = [f"mean score {decimal(found.mean, 2)}"]
     if order is not None:
         changed = percent(order.changed)
-        parts.append(f"{changed} of answers get different scores in other orders of the options")
+        parts.append(
+            f"{changed} of answers get different scores in different orders of the options"
+        )
     if criteria := view.criteria.get(cell):
         changed = percent(criteria.overall.changed)
-        parts.append(f"{changed} of answers get different scores in other orders of the criteria")
+        parts.append(
+            f"{changed} of answers get different scores in different orders of the criteria"
+        )
     if agreement := view.agreement.get(cell):
         parts.append(_agreement_text(agreement))
     parts.append(f"{count(view.unusable.get(cell, 0))} unusable replies")

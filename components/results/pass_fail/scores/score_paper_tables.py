@@ -90,7 +90,7 @@ def criteria_order_table(view: FilteredStudy) -> PaperTable | None:
         f"Order of the criteria on {view.name}. Changed: % of answers whose overall score "
         "depends on the order of the criteria. Noise: % of scores that change when repeated in "
         "the same order. First: mean score of a criterion when listed first minus its mean "
-        f"score at other places, in scale points. {slice_text(view)} 95 % intervals over "
+        f"score when listed later, in scale points. {slice_text(view)} 95 % intervals over "
         "items; n: answers judged in several orders."
     )
     head = ("Judge", "Changed", "95 % CI", "Noise", "95 % CI", "First", "95 % CI", "n")

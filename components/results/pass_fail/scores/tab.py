@@ -24,11 +24,14 @@ MATRIX_TITLE: Final = "Scores by arrangement"
 ORDER_TITLE: Final = "Does the order matter?"
 LABELS_TITLE: Final = "Agreement with labels"
 AGAINST_TITLE: Final = "Scores against comparisons"
-AGAINST_SUBTITLE: Final = "% of pairs in which the answer with the lower score won the comparison"
+AGAINST_SUBTITLE: Final = (
+    "of the pairs with different scores and no tie, % in which the judge's comparison prefers the "
+    "answer that it scored lower"
+)
 HOW_ORDER: Final = (
     "Arrangements (orders of options and of criteria) are compared on the same answer. The "
-    "expected share of a position is computed from each answer's verdicts in all orders "
-    "together, as if the order did not matter. A rubric's score is the mean of the scores "
+    "expected share of a position assumes no order effect: it is computed from each answer's "
+    "verdicts, pooled over all orders. A rubric's score is the mean of the scores "
     "of its criteria; the heatmap counts the score of each criterion. Unusable replies enter "
     "no score. Intervals: by item."
 )

@@ -63,7 +63,7 @@ def show_alignment(found: AlignmentTable | None) -> Markup:
     if found is None:
         return empty_state(
             "No votes by people exist on these items.",
-            "Mean absolute error (MAE) and Consistency compare judges with people. They need "
+            "The mean absolute error, and the share of scores within one level of people, need "
             "five-level votes, in the data or from the Vote tab.",
         )
     overall = [row for row in found.rows if row.model == OVERALL]
@@ -73,10 +73,14 @@ def show_alignment(found: AlignmentTable | None) -> Markup:
         ColumnHead("Judge", numeric=False),
         ColumnHead("Input", numeric=False),
         ColumnHead(
-            "MAE, one order", tip="mean absolute error: mean |judge − people| over single verdicts"
+            "MAE, one order",
+            tip="mean absolute error: mean of |judge's score − people's mean score|, each order "
+            "counted separately",
         ),
         ColumnHead(
-            "MAE, both orders", tip="mean |judge − people|; judge: mean score of both orders"
+            "MAE, both orders",
+            tip="mean absolute error: mean of |judge's score − people's mean score|; the judge's "
+            "score is the mean of both orders",
         ),
         ColumnHead("Within one level, %", axis=axis),
         ColumnHead("One order, %"),
@@ -152,17 +156,19 @@ def _gains_table(found: AlignmentTable) -> Markup:
     if not found.contrasts:
         return EMPTY
     heads = [
-        ColumnHead("Judge (differences on the same items)", numeric=False),
+        ColumnHead(
+            "Judge (cells: differences between two conditions on the same items)", numeric=False
+        ),
         ColumnHead("", numeric=False),
         ColumnHead(
             "Difference in MAE",
-            tip="mean absolute error (MAE) of the condition named first minus that of the "
-            "second; below 0: the first is closer to people",
+            tip="mean absolute error (MAE) in the row's first condition minus MAE in its second; "
+            "below 0: the first is closer to people",
         ),
         ColumnHead(
-            "Difference in Consistency, points",
-            tip="% of scores within one level of people in the condition named first, minus % in "
-            "the second; above 0: the first is closer to people",
+            "Difference in % within one level, points",
+            tip="% of scores within one level of people in the row's first condition, minus % in "
+            "its second; above 0: the first is closer to people",
         ),
     ]
     lines = [
@@ -204,6 +210,6 @@ def alignment_kpis(aligned: AlignmentTable) -> list[Kpi]:
         return []
     best = max(dual, key=lambda row: row.consistency.value or 0.0)
     tie = next((r for r in aligned.always_tie if r.model == OVERALL), None)
-    beside = f"; a judge that always says tie has {share(tie.consistency.value, 0)}" if tie else ""
+    beside = f"; for a judge that always says tie: {share(tie.consistency.value, 0)}" if tie else ""
     note = f"{best.judge} {PERCENT.bounds(best.consistency)}{beside}"
     return [Kpi("Scores within one level of people", share(best.consistency.value), note=note)]

@@ -34,7 +34,10 @@ REWARD_SCALE: Final = scales.ColourScale(
     "r",
     0,
     50,
-    ("Reward −50 or less: worse than the baseline", "+50 or more: better; no colour: 0"),
+    (
+        "full colour: Reward −50 or less (worse than the baseline)",
+        "full colour: Reward +50 or more (better); no colour: Reward 0",
+    ),
     1,
     1,
     "",
@@ -140,7 +143,8 @@ def _factuality_table(found: Sequence[CreationRow]) -> Markup:
             value_cell(
                 row.baseline_vfs,
                 SCORE,
-                who=f"visual factuality score (VFS) of the baseline against {row.model}",
+                who="visual factuality score (VFS) of the baseline in comparisons with "
+                f"{row.model}",
             ),
             count(row.vfs_fail),
         ]
@@ -157,7 +161,7 @@ def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> Mar
     parts = []
     if values:
         low, high = number(min(values), 2), number(max(values), 2)
-        span = low if low == high else f"{low} to {high}, depending on the model"
+        span = low if low == high else f"{low} to {high}, depending on the model compared with it"
         parts.append(
             f"The baseline {study_baseline(filtered)} is scored again in the comparisons with each "
             f"model; its visual factuality score (VFS) is {span}."
@@ -209,8 +213,9 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
         scored = [row for row in found if row.vfs.value is not None]
         if scored:
             best = max(scored, key=lambda row: row.vfs.value or 0.0)
-            title = f"{best.model} has the highest visual factuality: {number(best.vfs.value, 2)}."
-            return (title, "The score (0 to 10) is the mean over items of the mean of both orders.")
+            score = number(best.vfs.value, 2)
+            title = f"{best.model} has the highest visual factuality: {score} of 10."
+            return title, "The score is averaged over both orders of an item, then over items."
         return "No five-level verdicts yet.", "Results appear here while the study runs."
     best = known[0]
     against = study_baseline(filtered) or "the others"

@@ -46,8 +46,8 @@ GRADE_MEASURES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
 }
 _CI: Final = f"95{NARROW_SPACE}% CI"
 MEASURE_SUBTITLES: Final = {
-    "Grade": f"harmonic mean of an item's position entropy and the share of its choices for the "
-    f"most chosen option, mean over items; {_CI}",
+    "Grade": "for each item, the harmonic mean of position entropy and share of choices for the "
+    f"most chosen option; then the mean over items; {_CI}",
     "Entropy": f"entropy of an item's chosen positions, divided by its maximum; 1 = no preferred "
     f"position; {_CI}",
     "Choice": f"share of an item's choices that go to its most chosen option; {_CI}",

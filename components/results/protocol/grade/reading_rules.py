@@ -124,11 +124,12 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
     if not found:
         return empty_state(
             "No reply text is stored.",
-            "Parsing rules can be compared on reply texts, not on label probabilities.",
+            "Parsing rules can be compared only on reply texts; label probabilities have no text.",
         )
     mine, other = filtered.study.reading, other_reading_rule(filtered.study.reading)
     prompts = list(dict.fromkeys(prompt for _, prompt in found))
-    heads = [ColumnHead("Judge (replies whose verdict depends on the rule)", numeric=False)]
+    head = "Judge (cells: replies whose verdict depends on the parsing rule)"
+    heads = [ColumnHead(head, numeric=False)]
     heads += [ColumnHead(short_prompt(prompt)) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in found):

@@ -155,7 +155,7 @@ def _paired_differences(
             for c in (cells[0], theirs[0])
         )
         return _note_html(
-            f"The studies have different numbers of options N; the grade by chance is "
+            f"The studies have different numbers of options N; the Grade Score by chance is "
             f"{chances}. **Their grades are not comparable.**"
         )
     found = unrelated_contrasts(load_choice_rows(filtered), beside.frame)

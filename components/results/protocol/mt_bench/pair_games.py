@@ -245,6 +245,7 @@ def unequal_games_html(found: Sequence[GameConflicts]) -> Markup:
     text = (
         f"**{count(unequal)} of {count(pairs)}** pairs have different results in the two "
         f"orders: the first position won both games in {count(first, 'pair')}, the second in "
-        f"{count(second, 'pair')}; the rest of these have a win and a tie."
+        f"{count(second, 'pair')}; in the rest of these pairs, one game is a win and the other a "
+        "tie."
     )
     return wrap(fill('<p class="eh-small">{}</p>', inline_markup(text)))

@@ -97,20 +97,30 @@ def doubt_notice() -> Markup:
     from these grades."""
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
-    text = (
+    limits = (
         "Do not compare your judges with these values. Entropy and choice score (share of an "
-        "item's choices for the most chosen option) limit the grade. "
-        f"{found.above_parts} of {found.cells} printed grades exceed this limit; "
-        f"{found.above_both} of them even exceed both scores. The largest excess: "
-        f"{short_model(model)} with {short_prompt(prompt)}, grade {number(worst.grade, 2)}, limit "
-        f"{number(worst.max_grade, 2)}. One table adds an unrelated option to every item, so its "
-        "grades are not comparable with the other table. With this option, grades are higher in "
-        f"{found.grade_rises} of {found.pairs} combinations of model and prompt, and choice scores "
-        f"are lower in {found.choice_falls}. Depending on prompt and table, {found.leaders} "
-        "different models have the highest grade. The authors report that grades differ by 0.05 to "
-        "0.12 between repeats. They pool items with different numbers of options."
+        "item's choices for the most chosen option) determine the largest possible grade. "
+        f"{found.above_parts} of {found.cells} printed grades exceed it; {found.above_both} of "
+        "these even exceed both scores."
     )
-    return notice_html("warn", "These published grades are not a reliable standard.", text)
+    reasons = (
+        f"Largest excess: {short_model(model)} with {short_prompt(prompt)}, printed grade "
+        f"{number(worst.grade, 2)}, largest possible grade {number(worst.max_grade, 2)}.",
+        "One table adds an unrelated option to every item, so its grades are not comparable with "
+        "those of the other table.",
+        f"With the unrelated option, grades are higher in {found.grade_rises} of {found.pairs} "
+        f"combinations of model and prompt; choice scores are lower in {found.choice_falls}.",
+        f"Depending on prompt and table, {found.leaders} different models have the highest grade.",
+        "The authors report that grades differ by 0.05 to 0.12 between repeats.",
+        "The authors pool items with different numbers of options.",
+    )
+    listed = join(fill("<li>{}</li>", reason) for reason in reasons)
+    return join(
+        [
+            notice_html("warn", "These published grades are not a reliable standard.", limits),
+            fill('<ul class="eh-plain eh-small eh-under eh-reasons">{}</ul>', listed),
+        ]
+    )
 
 
 def _doubtful_list() -> Markup:
@@ -241,8 +251,9 @@ def _alignment_table() -> Markup:
     ]
     worse, cells = count_images_unhelpful()
     note = (
-        "Table 7, all three models pooled. MAE: mean absolute error. Intervals: Wilson over "
-        "items. The paper states that judges always agree better with people if they see the "
+        "Table 7, all three models pooled. MAE: mean absolute error. Consistency: % of scores "
+        "within one level of people. Intervals: Wilson over items. The paper states that judges "
+        "always agree better with people if they see the "
         f"images. In Table 7, {worse} of {cells} values of MAE and Consistency are no better with "
         "images than with descriptions."
     )

@@ -138,10 +138,11 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
         ColumnHead("Calls per head-to-head (both orders)"),
         ColumnHead("Input tokens per call"),
         ColumnHead("Output tokens per call"),
-        ColumnHead("Dollars per head-to-head"),
+        ColumnHead("Dollars per head-to-head (both orders)"),
         ColumnHead(f"Dollars to judge a new model ({NEW_MODEL_GAMES} head-to-heads)"),
     ]
-    return value_table(heads, [_cost_row(one) for one in found], label="Cost per head-to-head")
+    label = "Cost of judging one pair of answers in both orders (head-to-head)"
+    return value_table(heads, [_cost_row(one) for one in found], label=label)
 
 
 def _cost_row(one: HeadToHeadSpending) -> list[str]:

@@ -104,7 +104,7 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
         ColumnHead("Ties"),
     ]
     if played:
-        tip = "wins divided by head-to-heads that are not ties"
+        tip = "wins against the reference, divided by head-to-heads with it that are not ties"
         heads.append(ColumnHead("Win rate vs reference, %", tip=tip))
         heads.append(ColumnHead("n without ties"))
     lines = [

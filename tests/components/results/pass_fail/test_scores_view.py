@@ -73,7 +73,7 @@ def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
 def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
     html = str(panels.order_tables(load_scores(FilteredStudy(store, "rubrics"))))
     assert says(html, "order", "options") and says(html, "order", "criteria")
-    assert says(html, "listed", "first") and "in place 3" in html
+    assert says(html, "listed", "first") and "listed 3rd" in html
     crossed = str(panels.order_tables(load_scores(FilteredStudy(store, "mixed"))))
     assert "letter A" in crossed and "criteria" not in crossed.lower()
 
