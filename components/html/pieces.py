@@ -252,7 +252,7 @@ def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
 def how_computed_details(text: str, json_keys: Sequence[str] = ()) -> Markup:
     parts = text.split("\n\n") if text else []
     paragraphs = join(fill("<p>{}</p>", inline_markup(part)) for part in parts)
-    where = "Where are these numbers in the output of python -m metrics?"
+    where = "JSON keys of these numbers"
     summary = "How is this computed?" if text else where
     return fill(
         '<details class="eh-how"><summary>{}</summary>{}{}</details>',

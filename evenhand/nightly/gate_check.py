@@ -112,8 +112,8 @@ def _decide(
 
 
 def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparison) -> bool:
-    """Whether a stream's verdicts change with the order more often than between repeats in the same
-    order; True if there are no repeats."""
+    """Whether the verdicts of a stream (one judge with one prompt) change with the order more often
+    than between repeats in the same order; True if there are no repeats."""
     rows = study.frame
     own = (rows["judge"] == stream.judge) & (rows["prompt"] == stream.prompt)
     floor: Estimate = noise_floor(rows.loc[own])

@@ -64,7 +64,8 @@ def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
 
 
 def _mean_scores(rows: pd.DataFrame, good: np.ndarray) -> dict[str, str]:
-    """Return item -> share of the item's rows that are `good`, in sixtieths."""
+    """Return item -> share of the item's rows that are `good`, in sixtieths as text: "30" for a
+    half."""
     values = pd.Series(np.asarray(good, float)).groupby(rows["item"].astype(str).to_numpy()).mean()
     return {str(item): str(round(SCALE * mean)) for item, mean in values.items()}
 

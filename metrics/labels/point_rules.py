@@ -82,7 +82,8 @@ class PointRemedies:
 
 
 def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
-    """Compare the rules for each judge and prompt with labelled answers."""
+    """Compare the rules with one call, for each judge and prompt that has verdicts on labelled
+    answers."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)

@@ -59,8 +59,8 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per chosen option, with the columns of `point_table` and: criterion, and its
-    place in the list.
+    """Return one row per chosen option, with the columns of `point_table`, the name of the
+    criterion, and the criterion's place in the prompt's list of criteria.
 
     A verdict by a rubric has a row for each criterion, in which `score` is the criterion's level
     and `label` people's mean level. Any other verdict has one row, with an empty criterion.

@@ -110,9 +110,9 @@ def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> Battle
 
 
 class StreamedOrders:
-    """Battle codes of several orders, like the array of `build_item_orders`, but built a few
-    thousand steps at a time to save memory. The first row is plan order if `plan` is true; else
-    plan order is left out."""
+    """Several sequences in which the battles are played, one row each, as codes that stand for
+    battles. Like the array of `build_item_orders`, but built a few thousand battles at a time to
+    save memory. If `plan` is true, the first row is the sequence of the plan."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool

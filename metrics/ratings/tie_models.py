@@ -206,8 +206,8 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
 def _finite_rao_kupper(data: Battles) -> Floats | None:
     """Return a basis of the parameter combinations whose estimate is finite; None if all are.
 
-    It is computed from Davidson's model, which becomes infinite in the same directions, with η in
-    place of 2·ln ν.
+    The estimates of Davidson's model are infinite in the same directions, so its basis is used. Its
+    last parameter, 2·ln ν for ties, is replaced by η, the one of Rao and Kupper's model.
     """
     span = conditional_logit.finite_directions(_davidson_problem(data, True))
     if span is None or not span.shape[1]:

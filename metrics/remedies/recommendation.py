@@ -62,8 +62,9 @@ def recommend(
 ) -> Recommendation:
     """Recommend the cheapest rule whose held-out gain is significantly above zero.
 
-    In addition, the adjusted difference to one call must be above zero for at least one rule in
-    `table`. `further` are rules outside `table` that can be recommended too.
+    No rule is recommended unless, for at least one rule in `table`, the adjusted interval of its
+    difference to one call lies above zero. `further` are rules outside `table` that can be
+    recommended too.
     """
     baseline = table[0]
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]
@@ -139,11 +140,12 @@ def gains_by_price(
     unit: str = "share",
     bounds: tuple[float, float] = (-1.0, 1.0),
 ) -> list[tuple[float, int, Estimate, Floats]]:
-    """Return, for each price that at least two rules do not exceed: the price, the column of the
-    best rule up to this price, its held-out gain over column 0, and the held-out credit of each
-    item.
+    """Return a tuple for each price at which at least two rules can be afforded: the price, the
+    column of the best affordable rule, its held-out gain over column 0, and the credit that the
+    held-out choice of a rule gives to each item.
 
-    `credits` is [item, rule], summed over the comparisons of an item; `count` is their number.
+    `credits` is [item, rule], summed over the comparisons of each item; `count` is the number of
+    comparisons of each item.
     """
     found = []
     for price, place, held in held_out_credits(credits, prices, rng):

@@ -1,8 +1,9 @@
 """Win rates of a running study, with bounds that hold at every moment of the run.
 
 A confidence sequence needs independent votes that do not change later. Verdicts on one item are not
-independent, so each item has one vote for each contestant: the contestant's mean points (win 1, tie
-1/N, loss 0) in its first comparison that was read in all planned orders.
+independent, so each item has one vote for each contestant: its points in the first comparison that
+was read in all planned orders, as the mean over these orders. A win has 1 point, a loss 0, a tie
+1/N with N answers shown.
 """
 
 from __future__ import annotations

@@ -137,8 +137,8 @@ def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator
 
 
 def _reference_length(view: RemedyView) -> float:
-    """Mean length, in characters, of the reference answers that come with the items; 0 if an item
-    has none, or if the reference answer is itself one of the compared answers."""
+    """Mean length, in characters, of the reference answers that come with the items. The mean is 0
+    if any item lacks a reference answer, or if the study compares the reference answers."""
     if REFERENCE in _one_pair(view):
         return 0.0
     facts = view.filtered.store.item_facts(view.filtered.name).values()
