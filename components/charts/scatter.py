@@ -40,7 +40,7 @@ def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
     opens the model's judgements."""
     shown = [plot for plot in plots if plot.points]
     if not shown:
-        return empty_figure("No benchmark has a model in common with this study.", 120)
+        return empty_figure("No benchmark contains a model of this study.", 120)
     rows = -(-len(shown) // PLOTS_PER_ROW)
     data: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []

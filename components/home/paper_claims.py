@@ -119,14 +119,14 @@ def _unrelated_option() -> PaperClaim:
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
         "Does an unrelated option make a judge more even-handed?",
-        "The Grade Score (0 to 1; higher: more even-handed) is higher with an unrelated option for "
-        f"{known.grade_rises} of {known.pairs} combinations of model and prompt.",
-        f"Random choices have a Grade Score of {random[2]} with two options, {random[3]} "
-        f"with three and {random[5]} with five. Scores with different numbers of options are not "
-        "comparable.",
-        "With the unrelated option, the share of the most chosen answer falls for "
-        f"{known.choice_falls} of {known.pairs} combinations. {known.above_parts} of {known.cells} "
-        "Grade Scores are larger than their entropy and share allow.",
+        "The paper's Grade Score (0 to 1; higher: more even-handed) is higher with an unrelated "
+        f"option for {known.grade_rises} of {known.pairs} combinations of model and prompt.",
+        f"A judge choosing at random has a Grade Score of {random[2]} with two options, "
+        f"{random[3]} with three and {random[5]} with five. Scores with different numbers of "
+        "options are not comparable.",
+        "With the unrelated option, the most chosen answer's share falls for "
+        f"{known.choice_falls} of {known.pairs} model–prompt combinations. {known.above_parts} of "
+        f"{known.cells} Grade Scores exceed the maximum that their entropy and share allow.",
         "Open a study with an unrelated option",
         "example",
         "grade-score-probe-unrelated",
@@ -140,13 +140,15 @@ def _warning(store: Store) -> PaperClaim:
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
         "Does a warning against position bias help?",
-        "With prompt 3, which warns of position bias, position entropy is higher than with "
-        f"prompt 1 for {sum(one > 0 for one in differences)} of {len(differences)} models.",
-        f"When the answers are swapped, {SMALL_JUDGE} changes {share(plain, 0)} of its verdicts "
-        f"with a prompt without warning, and {share(warned, 0)} with a warning.",
+        "With the paper's prompt 3, which warns of position bias, position entropy is higher (more "
+        f"even) than with its prompt 1 for {sum(one > 0 for one in differences)} of "
+        f"{len(differences)} models.",
+        f"When the answers are swapped, {SMALL_JUDGE} changes its verdict in "
+        f"{share(plain, 0)} of comparisons with a prompt without a warning, and in "
+        f"{share(warned, 0)} with a warning.",
         f"The authors report Grade Score differences up to {number(MAX_REPEAT_DIFFERENCE, 2)} "
-        f"between repeats. For {within} of {len(differences)} models, the entropies with prompts "
-        "1 and 3 differ by no more than that.",
+        f"between repeats. For {within} of {len(differences)} models, the position entropies with "
+        "prompts 1 and 3 differ by no more than that.",
         "Open the recorded study",
         "open",
         demo_studies.PAIRS_STUDY,
@@ -201,10 +203,11 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "VisIT-Bench (2023), appendix",
         "Are 700 comparisons enough for a new model?",
-        f"{VISIT_COMPARISONS} comparisons, each in both orders, are made to assess a new model.",
-        f"The {share(0.95, 0)} interval of a win rate of {share(0.5, 0)} is ± {whole} points. With "
-        f"ties left out ({LARGER_JUDGE}: {share(1 - larger.decided, 0)} ties), it is ± {decided} "
-        "points.",
+        f"In the paper, a new model is assessed with {VISIT_COMPARISONS} comparisons, each in both "
+        "orders.",
+        f"With {VISIT_COMPARISONS} comparisons, a win rate of {share(0.5, 0)} has a "
+        f"{share(0.95, 0)} interval of ± {whole} points. Without ties "
+        f"({share(1 - larger.decided, 0)} for {LARGER_JUDGE}), it is ± {decided} points.",
         "This assumes independent comparisons. Several comparisons on one question are not "
         "independent, so the true interval is wider.",
         "Open as a study",
@@ -226,15 +229,15 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Do verdicts from both orders agree more with people?",
-        "Both orders have a lower mean absolute error than one order for "
-        f"{better} of {len(pairs)} judge settings. Consistency (% of scores within 1 of people's) "
-        f"is higher for {higher}.",
+        "With both orders, the mean absolute error against people's scores falls for "
+        f"{better} of {len(pairs)} judge settings. The paper's “Consistency” (% within 1 of "
+        f"people's scores) is higher for {higher}.",
         f"One call of {LARGER_JUDGE} finds the better answer in {share(larger.right, 0)} of "
-        f"comparisons. Both orders choose the same answer in {share(larger.decided, 0)}; "
+        f"comparisons. In {share(larger.decided, 0)}, both orders choose the same answer; "
         f"{share(larger.right_when_decided, 0)} of these choices are right.",
-        "The paper prints no intervals. As computed here, the intervals of Consistency with one "
-        f"and with both orders overlap for {count_overlaps(pairs)} of {len(pairs)} settings. "
-        "Both orders cost twice the calls.",
+        "Intervals of the paper's “Consistency” (% within 1 of people's scores), computed here, "
+        f"overlap between one and both orders for {count_overlaps(pairs)} of {len(pairs)} "
+        "settings. Both orders need twice the calls.",
         "Open the recorded study",
         "open",
         demo_studies.LARGER_STUDY,
@@ -248,10 +251,12 @@ def _seeing_images() -> PaperClaim:
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
         "According to the paper, a judge that sees the images always agrees more with people.",
-        f"In {unhelpful} of the table's {cells} values (mean absolute errors and Consistencies), "
-        "the judge is no closer to people with images than without.",
-        f"The {share(0.95, 0)} intervals of Consistency (share of scores within 1 of people's) "
-        f"with and without images overlap for {count_overlaps(pairs)} of {len(pairs)} settings.",
+        f"In {unhelpful} of {cells} pairs of values in the paper's table (mean absolute error or "
+        "“Consistency”), the judge is no closer to people's scores with images than with image "
+        "descriptions.",
+        f"The {share(0.95, 0)} intervals of the paper's “Consistency” (% of scores within 1 of "
+        "people's) with images and with image descriptions overlap for "
+        f"{count_overlaps(pairs)} of {len(pairs)} settings.",
         "Open as a study",
         "example",
         "creation-mmbench-probe",

@@ -73,15 +73,15 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     1,
     0.4,
     (
-        "no colour: no further below 1 than chance explains",
-        "full colour: 10 or more times as far below 1 as chance explains",
+        "no colour: the difference from 1 (even) can be random variation",
+        "full colour: at least 10 times the difference that random variation explains",
     ),
     2,
     1,
     "of 1",
 )
 """Scale for an entropy whose colour shows how far it lies below 1, compared with the distance that
-chance explains."""
+random variation explains."""
 GRADE_SCALE: Final = ColourScale(
     "Grade", "b", 1, 0.4, ("no colour: 1, even-handed", "full colour: 0.40 or less"), 2, 1, "of 1"
 )

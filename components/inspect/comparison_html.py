@@ -182,14 +182,14 @@ def _answers(opened: ComparisonDetail) -> Markup:
 def _shared_note(found: WordDifference) -> Markup:
     if found.shared is None:
         return Markup('<span class="eh-small">Too long to mark the differences</span>')
-    shared = f"{share(found.shared, 0)} of words shared"
+    shared = f"{share(found.shared, 0)} of words are in both answers"
     if found.marked:
         return fill(
             '<span class="eh-row"><mark>only in this answer</mark><span>{}</span></span>', shared
         )
     least = share(MIN_SHARED_WORDS, 0)
     return fill(
-        "<span>{}. Differences are marked if at least {} of all words are in both answers.</span>",
+        "<span>{}. The differences are marked only from {} on.</span>",
         shared,
         least,
     )

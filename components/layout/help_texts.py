@@ -63,7 +63,7 @@ KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
             ("?", "open or close this help"),
             ("Esc", "close a menu, a side panel, an explanation or the tour"),
             ("Tab", "go to the next control; the first press offers to skip the header"),
-            ("← →", "go to the previous or next tab, view or step of the tour"),
+            ("← →", "go to the previous or next tab, view or tour step"),
         ),
     ),
     ("Home", (("/", "search my studies"),)),

@@ -188,7 +188,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     )
     if last.state in ("running", "paused"):
         text = (
-            f"In the other process the run is {last.state}; {count(facts.done)} of "
+            f"In the other process, the run is {last.state}; {count(facts.done)} of "
             f"{count(facts.planned)} calls are done. A run started here makes no call twice. "
             "Reopen this tab to update the numbers."
         )
@@ -235,7 +235,8 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     if facts.maybe_paid_twice:
         text = (
             f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
-            "and are made again. If both are billed, only the second charge is in the total above."
+            "and are made again. If a call is billed both times, the total above contains only its "
+            "second charge."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:

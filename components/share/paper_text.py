@@ -158,9 +158,9 @@ def _points_paragraph(view: FilteredStudy, judges: list[str], prompts: list[str]
             "answers."
         )
     return (
-        f"{start} The true pass rate uses labels where they exist. Elsewhere it uses the "
-        "estimate of Rogan and Gladen with the limits of Lang and Reiczigel. This estimate "
-        "assumes equal error rates on labelled and unlabelled answers."
+        f"{start} The true pass rate uses labels where they exist. Elsewhere it is estimated by "
+        "the method of Rogan and Gladen, with the confidence limits of Lang and Reiczigel. This "
+        "method assumes equal error rates on labelled and unlabelled answers."
     )
 
 

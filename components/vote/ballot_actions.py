@@ -153,7 +153,7 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
         return nothing_to_vote_html(
             "This study has no rubric.",
             "No prompt of the study lists criteria. Choose Score in the voting rules, or add the "
-            "prompt rubric to the study.",
+            "prompt named “rubric” to the study.",
         )
     compares = mode not in SINGLE_MODES
     if compares and not any(len(names - {REFERENCE}) > 1 for names in lengths):

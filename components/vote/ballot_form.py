@@ -153,7 +153,8 @@ def _compute_form(store: Store, study: str) -> BallotForm:
     preset = PRESETS.get(store.study(study).preset)
     shows = any("reference" in prompt.variables for prompt in prompts) and preset is None
     protocols = {prompt.protocol for prompt in prompts}
-    because = f"as {preset.title} asks people" if preset else "as in the study's prompts for judges"
+    asked = "the same kind of verdict as the study's prompts ask for"
+    because = f"as {preset.title} asks people" if preset else asked
     if "five-level" in protocols:
         return BallotForm("levels", because, shows)
     if "choice" in protocols and "pairwise" not in protocols:
@@ -169,9 +170,10 @@ def _form_from_verdicts(store: Store, study: str) -> BallotForm:
     """Kind of ballot for imported verdicts without prompts, inferred from the verdicts."""
     pairs, more, strong = count_verdict_forms(store, study)
     if more > pairs:
-        return BallotForm("options", "as in the study's verdicts")
+        return BallotForm("options", "the same kind of verdict as the study contains")
     return BallotForm(
-        "levels" if strong else "pair", "as in the study's verdicts" if pairs else "the default"
+        "levels" if strong else "pair",
+        "the same kind of verdict as the study contains" if pairs else "the default",
     )
 
 

@@ -41,7 +41,7 @@ MAX_LISTED_VOTERS: Final = 50
 VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
     {
         "random": "**At random.** Every comparison is equally likely to be voted on, so "
-        "agreement, κ and corrected win rates are unbiased estimates.",
+        "agreement and κ of judges with voters, and win rates corrected by votes, are unbiased.",
         "flipped": "**Where orders flip.** Voters see pairs whose verdict flips. Agreement and κ "
         "with these votes are lower than on random pairs. These votes cannot correct win rates.",
         "split": "**Where judges disagree.** Voters see pairs on which judges disagree, to find "
@@ -100,8 +100,8 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
     size = f"{count(left[choice], UNIT_NOUNS[mode])} of {count(left['random'])}."
     targeted, cast = count_non_random_votes(store.read_connection, study)
     warning = (
-        f" {count(targeted)} of {count(cast)} votes were not on randomly chosen pairs: see "
-        "the view People."
+        f" {count(targeted)} of {count(cast)} votes are on pairs that were not chosen at "
+        "random: see the view People."
         if targeted
         else ""
     )
@@ -155,10 +155,10 @@ def _verification_summary(store: Store, study: str) -> Markup:
     faults = Counter(check.fault for check in checks if not check.follows)
     good, harmful = (sum(c.follows for c in checks), sum(c.harmful for c in checks))
     text = (
-        f"{count(len(checks), 'verification')}: {count(good)} say that the answer follows the "
-        f"instruction, {count(faults.total())} say that it does not (answer wrong: "
-        f"{count(faults['answer'])}, caption incomplete: {count(faults['caption'])}). "
-        f"{count(harmful)} flag the answer as harmful."
+        f"Of {count(len(checks), 'verification')}, {count(good)} say that the answer follows the "
+        f"instruction. {count(faults.total())} say that it does not, {count(faults['answer'])} "
+        f"because the answer is wrong, {count(faults['caption'])} because the caption is "
+        f"incomplete. {count(harmful)} say that the answer is harmful."
     )
     return fill('<p class="eh-small">{}</p>', text)
 

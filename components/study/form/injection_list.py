@@ -23,8 +23,8 @@ def suspects_list(found: SliceProfile) -> Markup:
     more = len(found.suspects) - MAX_LISTED
     rest = fill('<p class="hint">and {} more</p>', count(more)) if more > 0 else ""
     explanation = (
-        "These texts contain instructions to the judge; they are sent unchanged. Results shows "
-        "the numbers with and without them."
+        "These texts contain instructions to the judge; they are sent unchanged. The "
+        "Results tab shows the numbers with and without them."
     )
     return fill(
         '<details class="eh-soft eh-suspects"><summary>{}</summary>'

@@ -192,8 +192,9 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     if host_key is None:
         return EMPTY
     hint = (
-        f"only for {', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
-        f"${host_key.run_usd:.2f} per run and ${host_key.visitor_usd:.2f} per day for you"
+        f"this Space's key is only for {', '.join(host_key.prices)} at {host_key.endpoint}; the "
+        f"Space pays up to ${host_key.run_usd:.2f} per run and ${host_key.visitor_usd:.2f} per day "
+        "for you"
     )
     key = JUDGE.api_key_env
     box = text_input(

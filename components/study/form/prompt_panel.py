@@ -53,7 +53,7 @@ version: 1
 source: ours
 protocol: pairwise
 messages:
-  - system: Say which of two answers helps the person who asked more. Nothing else counts.
+  - system: Say which answer is more helpful to the person who asked. Nothing else counts.
   - user: |
       The question:
       $task

@@ -202,8 +202,8 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
         return Kpi(
             label,
             DASH,
-            note=f"with {count(items, 'item')}, not even a judge that always chooses the first "
-            "position is detected",
+            note=f"with {count(items, 'item')}, position bias is not detected even in a judge that "
+            "always chooses the first position",
         )
     note = (
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "

@@ -129,7 +129,7 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
     if planned.size.orders == 2:
         tenth = number(100 * half_width(questions, per, at=0.1))
         yield Kpi(
-            "Share of verdicts that change when swapped",
+            "Share of comparisons that flip when swapped",
             f"± {number(100 * half_width(questions, per))}",
             "points",
             f"95{NARROW_SPACE}% interval of this share if it is 50{NARROW_SPACE}%; ± {tenth} "
@@ -140,12 +140,14 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
         yield detectable_kpi(plan, numbers)
     half = planned.width().half
     found = number(100 * detectable_win_rate(half))
+    rate = "win rate" if planned.compares_pairs else "share"
     yield Kpi(
         planned.quantity.capitalize(),
         f"± {number(100 * half)}",
         "points",
-        f"95{NARROW_SPACE}% interval; a rate of {found}{NARROW_SPACE}% or more is found to differ "
-        f"from 50{NARROW_SPACE}% with 80{NARROW_SPACE}% power",
+        f"95{NARROW_SPACE}% interval of the {planned.quantity}; with 80{NARROW_SPACE}% power, a "
+        f"true {rate} of {found}{NARROW_SPACE}% or more is detected as different from "
+        f"50{NARROW_SPACE}%",
     )
     yield _people_kpi(planned)
 
@@ -160,16 +162,16 @@ def _direction_kpi(comparisons: float) -> Kpi:
         return Kpi(
             label,
             "not detectable",
-            note=f"about {count(round(flips))} expected flips are too few, even if all are toward "
-            "one position",
+            note=f"about {count(round(flips))} flips are expected, too few to detect a preference "
+            "even if all are toward one position",
         )
     high = round(100 * found)
     return Kpi(
         label,
         f"{high} : {100 - high}",
         "of flips",
-        "smallest detected ratio of flips toward one position to flips toward the other; "
-        f"80{NARROW_SPACE}% power, about {count(round(flips))} flips expected",
+        "smallest ratio of flips toward one position to flips toward the other that is detected "
+        f"with 80{NARROW_SPACE}% power; about {count(round(flips))} flips are expected",
     )
 
 
@@ -183,6 +185,6 @@ def _people_kpi(planned: PlannedStudy) -> Kpi:
     return Kpi(
         label,
         "not known",
-        note=f"no labels; with {_VOTES} votes (Vote tab), the 95{NARROW_SPACE}% interval of the "
-        f"agreement is ± {width} points",
+        note=f"no question has votes or labels yet; with {_VOTES} votes (Vote tab), the "
+        f"95{NARROW_SPACE}% interval of agreement with people is ± {width} points",
     )

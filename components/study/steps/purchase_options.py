@@ -30,7 +30,7 @@ _SOURCES: Final = {
     ORDER: ("Order of the answers", "the order of the answers"),
     JUDGE: ("Judge", "the judge"),
     PROMPT: ("Prompt", "the prompt"),
-    REPEAT: ("Single replies", "chance in single replies"),
+    REPEAT: ("Single replies", "random variation between replies"),
 }
 
 
@@ -249,7 +249,8 @@ def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
         )
     parts = variance_sources(planned.components, planned.size)
     largest = max(parts, key=lambda name: parts[name])
-    words = f"{share(parts[largest], 0)} of the variance comes from {_SOURCES[largest][1]}."
+    part, source = share(parts[largest], 0), _SOURCES[largest][1]
+    words = f"{part} of the variance of the {planned.quantity} is due to {source}."
     return first + words
 
 

@@ -27,7 +27,7 @@ _STEPS: Final = (0.01, 0.02, 0.04, 0.05, 0.1, 0.2, 0.25)
 
 
 def curve_html(planned: PlannedStudy) -> Markup:
-    title = f"Half-width of the 95 % interval of the {planned.quantity} by number of questions"
+    title = f"Half-width of the 95 % interval of the {planned.quantity}, by number of questions"
     drawn = wide_and_narrow(
         _curve(planned, Canvas(520, 300)), _curve(planned, Canvas(340, 280, narrow=True)), title
     )

@@ -327,7 +327,7 @@ def test_answers_that_share_little_are_not_marked_and_the_page_says_so(store):
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
     made = detail_panel(load_view(store, Selection(study=name)))
     assert "<mark>" not in made
-    assert says(made, "0", "shared", "marked", "25")
+    assert says(made, "0", "both", "marked", "25")
 
 
 def test_a_long_text_is_cut_and_says_by_how_much(store):

@@ -185,7 +185,7 @@ def test_a_verification_is_kept_with_its_flag(store: Store) -> None:
     assert (check.follows, check.fault, check.harmful) == (False, "answer", True)
     back = press(store, html, act="back")
     assert 'aria-pressed="true"><kbd>2</kbd>' in back and "checked" in back
-    assert says(show_voters(store, "s"), "1 verification: 0 say", "1 say")
+    assert says(show_voters(store, "s"), "1 verification, 0 say", "1 say")
 
 
 # --------------------------------------------------------------------------------------- names
@@ -333,7 +333,7 @@ def test_each_choice_says_which_estimates_stay_valid(store: Store) -> None:
     assert says(told["Where judges disagree"], "not describe", "pairs")
     store.set_voting_rules("s", VotingRules(choose="flipped"))
     press(store, begin(store), act="vote", pick=0, margin=1)
-    assert says(show_validity(store, "s", "At random"), "1", "1", "not", "randomly chosen")
+    assert says(show_validity(store, "s", "At random"), "1", "1", "not", "at random")
 
 
 def test_who_has_voted_is_listed(store: Store) -> None:

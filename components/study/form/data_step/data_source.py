@@ -179,7 +179,7 @@ def _hub_controls(study: LenientStudy, name: str) -> Markup:
         + form_row(
             "Token",
             key_input(HUB_TOKEN_NAME, "f-token", HUB_URL),
-            "your own Hugging Face token; the rows are stored on this server as a new file",
+            "your own Hugging Face token; the rows are stored as a new file on this server",
             to="token",
         )
         + fill('<div class="eh-row">{}</div></details>', fetch)

@@ -46,7 +46,7 @@ from studies.texts.slice_statistics import count_coverage
 _MAX_INSTRUCTION: Final = 420
 _SHARDS_NOTE: Final = (
     "A run of this study calls the judges named in the study. To see the verdicts in the "
-    "folder, open them as a separate study."
+    "data folder, open them as a separate study."
 )
 _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknown")
 

@@ -29,8 +29,8 @@ SAMPLE_FIELD: Final = "sample"
 ALL_ITEMS: Final = "all"
 _COMMON_FILTERS: Final = (
     ("", "all items"),
-    ("checks.follows=true", "items that people checked and in which no answer failed"),
-    ("checks.follows=true,unchecked", "all items in which no answer failed a check by people"),
+    ("checks.follows=true", "items whose answers passed all checks by people"),
+    ("checks.follows=true,unchecked", "items that passed all checks by people, or have none"),
     ("reference=true", "items with a reference answer"),
 )
 
@@ -171,7 +171,7 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
             text_input(
                 "filter", filter_text(study), mono=True, placeholder="category=writing,math"
             ),
-            "keep only items with this value, written field=value. Fields: id, images, "
+            "field=value keeps only items with this value. Fields: id, images, "
             f"reference, {', '.join(fields)}, checks.follows (false: people found that an "
             "answer does not follow the instruction)",
             to="filter",

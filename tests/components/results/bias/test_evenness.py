@@ -53,9 +53,9 @@ def test_a_judge_of_one_position_is_marked_and_a_random_one_is_not(found):
 def test_the_matrix_says_it_in_words_and_colours_by_the_band(frame, found):
     html = bias_matrix_html(bias_from_frame(frame), "Entropy", BY_PROMPT, evenness=found)
     assert html.count("≠ even, 1st") >= 3 and "within chance" in html
-    assert says(html, "10 or more", "below 1") and 'class="b20"' in html
+    assert says(html, "10 times", "random") and 'class="b20"' in html
     plain = bias_matrix_html(bias_from_frame(frame), "Entropy", BY_PROMPT)
-    assert "≠ even" not in plain and "10 or more" not in plain
+    assert "≠ even" not in plain and "10 times" not in plain
 
 
 @pytest.mark.parametrize(
