@@ -223,5 +223,8 @@ def show_data_note(filtered_study: FilteredStudy, json_keys: Sequence[str] = ())
         parts.append(rule_text(*filtered_study.rule))
     if json_keys:
         keys = ", ".join(f"`{key}`" for key in json_keys)
-        parts.append(f"Keys of headline and key figures in the JSON of the results: {keys}.")
+        parts.append(
+            "In the JSON of the results, the headline and the figures below it have the keys "
+            f"{keys}."
+        )
     return data_note(" ".join(parts))

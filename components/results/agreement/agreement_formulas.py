@@ -95,9 +95,9 @@ HOW_CATEGORIES: Final = (
     "verdicts."
 )
 HOW_CORRECTED: Final = (
-    "Prediction-powered (PPI++): the win rate by people, minus the win rate by judges on the same "
-    "pairs, plus the win rate by judges on all other pairs. Both win rates by judges have the same "
-    "weight, which gives the narrowest interval. Unbiased for any judge if the pairs with votes "
-    "are a random sample of all. “Votes worth”: without judges, an interval of the same width "
-    "needs this many times the votes."
+    "Prediction-powered (PPI++): the win rate by people, plus λ × (win rate by judges on the pairs "
+    "without votes − win rate by judges on the pairs with votes). The weight λ is chosen so that "
+    "the interval is narrowest. Unbiased for any judge if the pairs with votes are a random sample "
+    "of all. “Votes worth”: without judges, an interval of the same width needs this many times "
+    "the votes."
 )

@@ -41,7 +41,10 @@ def report_people(view: FilteredStudy) -> ReportPanel | None:
     table = people_table(view)
     if table is None or not table.rows:
         return None
-    subtitle = f"agreement between people's votes on the same two answers; 95{NARROW_SPACE}% CI"
+    subtitle = (
+        "how often, in %, two votes on the same two answers are equal, and Krippendorff's α; "
+        f"95{NARROW_SPACE}% CI"
+    )
     return ReportPanel("Agreement among people", subtitle, plain_table(table.head, table.rows))
 
 
@@ -52,7 +55,7 @@ def people_table(view: FilteredStudy) -> PaperTable | None:
     found = agreement_among_people(view.filter.apply(view.stored_frame))
     measures = (
         ("Two people agree", found.pair.share),
-        ("Two people agree, without ties", found.pair.decisive),
+        ("Two people agree, votes for a tie left out", found.pair.decisive),
         ("A person agrees with the majority of the others", found.others.share),
     )
     rows = [(name, *percent_cells(got), count(got.n)) for name, got in measures if got.n]

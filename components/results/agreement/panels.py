@@ -99,8 +99,10 @@ def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
         return f"{best[0]} agrees with people most often: in {share(value, 0)} of verdicts."
     if len(best) == 2:
         other = _people_share(data, best[1]) or 0.0
-        values = f"{number(100 * value)} and {share(other, 0)}"
-        return f"{best[0]} and {best[1]} agree with people most often: in {values} of verdicts."
+        return (
+            f"{best[0]} (in {share(value, 0)} of its verdicts) and {best[1]} ({share(other, 0)}) "
+            "agree with people most often."
+        )
     return (
         f"{best[0]} agrees with people in {share(value, 0)} of verdicts, not "
         f"significantly more often than {len(best) - 1} other judges."
@@ -119,7 +121,7 @@ def _judges_sentence(data: Agreement) -> str:
     two = data.closest_pair
     what = rater_noun(data)
     if two is None:
-        return f"The {what} have not judged the same comparisons yet."
+        return f"No two {what} have verdicts on the same answers yet."
     a, b, got = two
     if len(data.judges) == 2:
         return f"{a} and {b} agree in {share(got.share.value, 0)} of verdicts."
@@ -165,10 +167,10 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     if gain is not None and gain.raw.value is not None:
         value = number(100 * gain.raw.value, 1, signed=True)
         note_text = (
-            f"{ranked[0]} {interval(gain.raw, 1, scale=100)} points: agreement with people if both "
-            "orders are combined, minus agreement in one order"
+            f"{ranked[0]} {interval(gain.raw, 1, scale=100)} points: change of its agreement with "
+            "people if both orders are combined, compared with one order"
         )
-        split = [Kpi("Effect of combining both orders", value, "points", note_text)]
+        split = [Kpi("Effect of combined orders on agreement", value, "points", note_text)]
     return [
         Kpi("Highest agreement with people", share(got.share.value), note=f"{note}; {chance}"),
         two,
@@ -327,8 +329,8 @@ def _merging_sentence(data: Agreement) -> str:
     )
     if all(gain <= 0 for gain in gains):
         return (
-            f"Combining both orders lowers agreement with people by **{size}**: pairs whose two "
-            "orders disagree become ties, and people give fewer ties."
+            f"Combining both orders lowers agreement with people by **{size}**. Pairs with "
+            "different verdicts in the two orders then count as ties."
         )
     if all(gain >= 0 for gain in gains):
         return f"Combining both orders raises agreement with people by **{size}**."

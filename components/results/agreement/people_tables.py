@@ -33,7 +33,7 @@ from studies.domain import Estimate
 
 TWO_PEOPLE: Final = "two people"
 PERSON_VS_OTHERS: Final = "a person and the others"
-PERSON_VS_MEAN: Final = "a person compared with the others' mean"
+PERSON_VS_MEAN: Final = "a person's scores, compared with the others' mean"
 ALWAYS_TIE: Final = "always tie"
 LEADING_SHARE: Final = 0.95
 COEFFICIENT_HEADS: Final = (
@@ -158,9 +158,10 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
     mae = _change_html(one.mae, both.mae, 1, 2)
     within = _change_html(one.consistency, both.consistency, 100, 1)
     tip = (
-        f"{name}\nMAE {number(both.mae.value, 2)} {interval(both.mae, 2)} with both orders, "
-        f"{number(one.mae.value, 2)} {interval(one.mae, 2)} with one order\n"
-        f"Scores within 1 of the people's mean, both orders: {share(both.consistency.value)} "
+        f"{name}\nMean distance from the people's mean (MAE): {number(both.mae.value, 2)} "
+        f"{interval(both.mae, 2)} with both orders, {number(one.mae.value, 2)} "
+        f"{interval(one.mae, 2)} with one order\n"
+        f"Scores at most 1 from the people's mean, both orders: {share(both.consistency.value)} "
         f"{interval(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
     )
     cells = [
@@ -247,11 +248,11 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
         return ""
     first = known[0]
     gap = number(100 * (first.advantage.value or 0.0), 1, signed=True)
-    leads = "" if first.best is None else f", best in {share(first.best, 0)} of bootstrap samples"
+    leads = "" if first.best is None else f" (in {share(first.best, 0)} of bootstrap samples)"
     return (
-        f"Of {count(len(known), 'prompt')}, with all judges pooled, **{first.judge}** agrees "
-        f"most often with the other voters{leads}. Its agreement minus that of the replaced "
-        f"person: {gap} points {interval(first.advantage, 1, scale=100)}."
+        f"Of {count(len(known), 'prompt')}, with the verdicts of all judges pooled, "
+        f"**{first.judge}** replaces a person best{leads}. Agreement with the other voters, prompt "
+        f"minus replaced person: {gap} points {interval(first.advantage, 1, scale=100)}."
     )
 
 
@@ -271,8 +272,8 @@ def best_replacement_sentence(
         result = "agrees with the other voters **less often than the person it replaces**"
     else:
         result = (
-            "shows no significant difference from the person it replaces in agreement with the "
-            "other voters"
+            "and the person it replaces show no significant difference in agreement with the other "
+            "voters"
         )
     judge_rate, person_rate = share(first.with_judge.value, 0), share(first.with_person.value, 0)
     rates = f"(judge {judge_rate}, person {person_rate})"
@@ -280,7 +281,7 @@ def best_replacement_sentence(
     if len(known) == 1 or first.best is None:
         return head
     if first.best >= LEADING_SHARE:
-        return f"{head} It is the best in {share(first.best, 0)} of bootstrap samples."
+        return f"{head} It is the best of these in {share(first.best, 0)} of bootstrap samples."
     next_best = max(known[1:], key=lambda one: one.best or 0.0)
     return (
         f"{head} It is the best in only {share(first.best, 0)} of bootstrap samples; "
@@ -334,10 +335,11 @@ def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
     )
     worth = DASH if one.worth is None else f"× {number(one.worth, 1)}"
     tip = (
-        f"{name}\nwin rate by judges minus win rate by people "
-        f"{number(100 * (one.bias.value or 0.0), 1, signed=True)} "
-        f"{interval(one.bias, 1, scale=100)} points on the same pairs\nn "
-        f"{count(one.people.n)} pairs with votes, {count(one.judge.n)} pairs with verdicts"
+        f"{name}\nwin rate by judges minus win rate by people: "
+        f"{number(100 * (one.bias.value or 0.0), 1, signed=True)} points "
+        f"{interval(one.bias, 1, scale=100)}, on {count(one.bias.n, 'pair')} with votes and "
+        f"verdicts\nall pairs with votes: {count(one.people.n)}\n"
+        f"all pairs with verdicts: {count(one.judge.n)}"
     )
     cells = [
         TableCell(escape(name), "nm"),

@@ -105,7 +105,8 @@ def draw_distances(filtered_study: FilteredStudy) -> Drawn:
     scale = (
         "scores range from −2 to 2"
         if data.has_five_levels
-        else "scores range from −1 to 1, so a tie is never more than 1 away: see “always tie”"
+        else "scores range from −1 to 1, so a tie (0) is always at most 1 from the mean: see the "
+        "row “always tie”"
     )
     subtitle = (
         "mean distance (MAE) of a judge's scores from the people's mean, and % of scores at most 1 "

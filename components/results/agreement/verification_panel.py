@@ -227,7 +227,11 @@ def _judge_table(one: VerificationData) -> Markup:
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Judge (decisive verdicts for the answer that follows the instruction)", "nm"),
+        TableCell(
+            "Judge (% of its decisive verdicts that choose the answer that follows the "
+            "instruction)",
+            "nm",
+        ),
         axis_cell(axis),
         TableCell("Verdicts, %", "num d"),
         TableCell("Ties, %", "num m"),

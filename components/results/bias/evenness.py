@@ -30,17 +30,18 @@ from metrics.position.position_measures import slot_entropy, slot_shares
 FULL_COLOUR_BANDS: Final = 10
 """The colour is strongest if 1 − entropy is at least this many widths of the chance band."""
 ENTROPY_BAND_SUBTITLE: Final = (
-    "entropy of the chosen position, 1 = all positions equally often; coloured if it lies below "
-    f"the range expected by chance; 95{NARROW_SPACE}% CI"
+    "entropy of the chosen position, 1 = all positions equally often; coloured if it is lower "
+    f"than random variation explains; 95{NARROW_SPACE}% CI"
 )
 EVENNESS_RULE: Final = (
-    "The chance band is computed for the N options of a prompt: the choices of each item are "
-    "permuted over its orders; the band reaches from the 2.5 % quantile of the resulting "
-    "entropies to 1. “Within chance”: the entropy lies in the band. “≠ even”: the entropy lies "
-    "below the band, and the permutation test has p < .05 after Holm's adjustment over all "
-    "rows, also those that the filter hides. “Not significant”: the entropy lies below the "
-    "band, with a larger p. The colour of an entropy below the band shows its distance from 1 "
-    f"in widths of the band; the colour is full at {FULL_COLOUR_BANDS} widths."
+    "The band holds the entropies expected if positions had no effect. It is computed for the N "
+    "options of a prompt: the choices of each item are permuted over its orders, and the band "
+    "reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: the entropy "
+    "lies in the band. “≠ even”: the entropy lies below the band, and the permutation "
+    "test has p < .05 after Holm's adjustment over all rows, also those that the filter hides. "
+    "“Not significant”: the entropy lies below the band, with a larger p. The colour of an entropy "
+    "below the band shows its distance from 1 in widths of the band; the colour is full at "
+    f"{FULL_COLOUR_BANDS} widths."
 )
 
 

@@ -140,7 +140,7 @@ def _label_effects_html(
         best = max(row.model.labels, key=lambda label: row.model.labels[label].value or 0.0)
         effect = row.model.labels[best]
         significant = effect.low is not None and effect.low > 0
-        word = "prefers" if significant else "has no significant preference for"
+        word = "prefers" if significant else "does not significantly prefer"
         bounds = f"{number(effect.value, 2, signed=True)} {interval(effect, 2)}"
         lines.append(f"{names[row.judge, row.prompt]} {word} the label “{best}” ({bounds} logits)")
     return wrap(fill('<p class="eh-small eh-under">{}.</p>', "; ".join(lines)))

@@ -55,8 +55,8 @@ def flip_sentence(row: FlipLean) -> str:
     if len(directions) == 2 and row.flips_majority and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
             f"{rate} of pairs flip: {_category_directions(row.leaning_categories, 'toward')}. "
-            "**The two directions cancel out, so the position entropy is "
-            f"{number(row.entropy, 2)}.**"
+            "**The two directions cancel out, so the position entropy is close to 1 "
+            f"(even): {number(row.entropy, 2)}.**"
         )
     if row.may_be_missing:
         return _missing_sentence(row)

@@ -73,9 +73,10 @@ HOW_FLIPS: Final = (
     "of the two verdicts is a tie.\n\n" + PREFERENCE_RULE
 )
 HOW_LABELS: Final = (
-    "f is the share of the first position when the labels are A, B; g is its share when the labels "
-    "are B, A. `(f + g)/2` is the overall share of the first position, `(f + 1 − g)/2` the share "
-    "of label A; for both, 50 % means no preference.\n\nAmong N options: the choice model "
+    "f: share of verdicts for the first position if its label is A and that of the second B. g: "
+    "the same share if the first is B and the second A. `(f + g)/2` is the share of the first "
+    "position, whatever its label; `(f + 1 − g)/2` is the share of label A; for both, 50 % "
+    "means no preference.\n\nAmong N options: the choice model "
     "`P(position s) ∝ exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the share of "
     "each position among equally good answers. Intervals: jackknife over items for pairs, sandwich "
     "standard error over items for N options."
@@ -177,8 +178,8 @@ def slots_heading(bias: Bias) -> Markup:
         keys.append(("tie", last))
     keys.append(("even", even))
     subtitle = (
-        f"% of {count(bias.whole('slot 0').n)} verdicts other than ties that choose each "
-        f"position, 95{NARROW_SPACE}% CI"
+        f"share of each position in the {count(bias.whole('slot 0').n)} verdicts that are not "
+        f"ties, in %; 95{NARROW_SPACE}% CI"
     )
     subtitle += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
     return panel_heading("Which position is chosen", subtitle, keys)
@@ -290,7 +291,8 @@ TESTS: Final = Panel(
     draw_tests,
     (Body("tests", "eh-order-tests"),),
     "Could this be chance?",
-    "p-values of the tests, Holm-adjusted over all rows, also those that the filter hides",
+    "p-values of tests for an effect of the order, Holm-adjusted over all rows, also those that "
+    "the filter hides",
     how=HOW_TESTS,
     json_keys=("position.*.*.tests.*.p",),
 )

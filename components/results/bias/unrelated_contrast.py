@@ -71,8 +71,8 @@ def show_unrelated_contrast(filtered_study: FilteredStudy) -> Markup:
 def _missing_study_text(study: Study) -> str:
     if study.unrelated == "add":
         return (
-            "An added option changes the number of options N, and grades at different N cannot be "
-            "compared."
+            "An added option changes the number of options N, and Grade Scores at different N "
+            "cannot be compared."
         )
     if study.unrelated == "replace":
         return (
@@ -125,7 +125,10 @@ def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEf
         )
     sizes = [set(frame["options"].unique()) for frame in sides.values()]
     if sizes[0] != sizes[1]:
-        return "The studies show different numbers of options N; compare grades at equal N only."
+        return (
+            "The studies show different numbers of options N; Grade Scores can be compared only at "
+            "equal N."
+        )
     both = stack_frames(sides, SIDE_COLUMN)
     cells = set(both.groupby(["judge", "prompt", SIDE_COLUMN], observed=True).size().index)
     rows = sorted(
@@ -157,7 +160,8 @@ def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> Markup:
     rows = [_effect_row(names[one.judge, one.prompt], one) for one in found]
     table = Table(["Row", *map(TableCell, heads)], rows, "eh-tbl dense eh-tests eh-unrel")
     note = (
-        f"The other study is {other}. Grades are compared on the items that both studies contain."
+        f"The other study is {other}. Grade Scores are compared on the items that both studies "
+        "contain."
     )
     return wrap(table.html(), fill('<p class="eh-small eh-under">{}</p>', note))
 

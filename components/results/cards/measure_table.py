@@ -214,7 +214,7 @@ def _excess_text(excess: Estimate) -> str:
         return ""
     size = number(100 * excess.value, 1, signed=True)
     return (
-        f"; minus the win rate that judges of other families give: {size} points "
+        f"; compared with the win rate that judges of other families give: {size} points "
         f"{interval(excess, 1, scale=100)}"
     )
 
@@ -235,7 +235,9 @@ def _consistency_description(card: ReportCard) -> str:
     chance = card.measures["chance"].value
     swapped = "% of comparisons with the same verdict in every order"
     if chance is not None:
-        swapped += f"; a random judge with the same position shares has {share(chance, 0)}"
+        swapped += (
+            f"; a judge that chooses at random with the same position shares has {share(chance, 0)}"
+        )
     repeats = f"{share(noise, 0)} of verdicts change on a repeat"
     floor = "verdicts were not repeated in the same order" if noise is None else repeats
     return f"{swapped}; {floor}"

@@ -113,7 +113,7 @@ class PointCard:
         bias = self.agreement.bias
         return (
             f"{start}; the mean distance of its scores to the labels is "
-            f"{number(self.agreement.mae.value, 2)} (mean of score − label "
+            f"{number(self.agreement.mae.value, 2)} (on average, score minus label is "
             f"{number(bias.value, 2, signed=True)} {interval(bias, 2)})."
         )
 
@@ -127,7 +127,10 @@ class PointCard:
                     f"different orders of the {what}"
                 )
         if not parts:
-            return "Options and criteria were listed in one order, so order effects are unknown."
+            return (
+                "Options and criteria were listed in one order only, so the effect of their order "
+                "is unknown."
+            )
         noise = self.order.noise_floor if self.order else None
         known = noise is not None and noise.value is not None
         floor = f" ({share(noise.value, 0)} of repeats differ)" if noise and known else ""
@@ -158,11 +161,17 @@ class PointCard:
             )
         bias = self.agreement.bias if self.agreement else None
         if bias is not None and _excludes_zero(bias) and abs(bias.value or 0.0) >= MIN_SHIFT:
-            return "Subtract the mean of score − label from all scores: see the view Remedies."
+            return (
+                "Subtract this judge's mean error (score minus label) from all its scores: see the "
+                "view Remedies."
+            )
         if self._labels < FEW_LABELS:
             return f"Label more answers: with {count(self._labels)} labels, intervals are wide."
         if self.passing is not None:
-            return "Report the true pass rate, not the observed one."
+            return (
+                "Report the true pass rate, which is corrected for the judge's errors, instead of "
+                "the observed one."
+            )
         return "For a first impression, one order of the options is enough."
 
     @property
@@ -199,7 +208,7 @@ class PointCard:
                  rates.kappa, SCORE),
                 ("Observed pass rate", "% of all verdicts that are a pass",
                  rates.observed_pass_rate, PERCENT),
-                ("True pass rate", "observed pass rate, corrected for the judge's errors",
+                ("True pass rate", "estimate: observed pass rate, corrected for the judge's errors",
                  self.passing.true_pass_rate, PERCENT),
             ]  # fmt: skip
         elif self.scores is not None:
@@ -224,7 +233,7 @@ class PointCard:
                 ),
                 (
                     "Mean of score − label",
-                    "mean difference in scale points; above 0: the judge scores too high",
+                    "mean of score minus label, scale points; above 0: the judge scores too high",
                     self.agreement.bias,
                     SHIFT,
                 ),

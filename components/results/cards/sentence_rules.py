@@ -74,7 +74,8 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
         "share of verdicts for the preferred label minus that for the preferred position", _points
     ),
     "own_kappa": CardFact(
-        "agreement beyond chance (κ) between the judge's two orders", lambda value: number(value, 2)
+        "agreement beyond chance (κ) between the judge's verdicts in the two orders",
+        lambda value: number(value, 2),
     ),
     "unreadable": CardFact("unusable replies", _whole_percent),
     "known": CardFact("accuracy where the better answer is known", _whole_percent),
@@ -87,14 +88,14 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     ),
     "people": CardFact("share of verdicts equal to the people's majority", _whole_percent),
     "stand_in_low": CardFact(
-        "judge's agreement with people minus another person's, lower end of CI", _points
+        "agreement with the other voters, judge minus replaced person, lower end of CI", _points
     ),
     "stand_in_high": CardFact(
-        "judge's agreement with people minus another person's, upper end of CI", _points
+        "agreement with the other voters, judge minus replaced person, upper end of CI", _points
     ),
     "stand_in_reach": CardFact(
-        f"judge's agreement with people minus another person's, end of the 90{NARROW_SPACE}% CI "
-        "that is farther from 0",
+        "agreement with the other voters, judge minus replaced person: end of the "
+        f"90{NARROW_SPACE}% CI that is farther from 0",
         _points,
     ),
     "longer": CardFact("share of verdicts for the longer answer", _whole_percent),
@@ -175,8 +176,9 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "noise",
-        "{differ} on **{flips}** of comparisons, {order_effect} [{order_low}, "
-        "{order_high}] more than between repeats: an order effect is neither shown nor excluded.",
+        "{differ} on **{flips}** of comparisons. The difference from the changes on a "
+        "repeat is {order_effect} [{order_low}, {order_high}]: an order effect is neither shown "
+        "nor excluded.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("order_low", "≤", 0),
@@ -185,8 +187,9 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "order",
-        "{differ} on **{flips}** of comparisons, {order_effect} [{order_low}, "
-        "{order_high}] more than between repeats: the order matters, without a preferred position.",
+        "{differ} on **{flips}** of comparisons. The difference from the changes on a "
+        "repeat is {order_effect} [{order_low}, {order_high}]: the order matters; no position is "
+        "significantly preferred.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("order_low", ">", 0),
@@ -228,8 +231,8 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "no side",
-        "{differ} on **{flips}** of comparisons ({chance_flips} by chance), without a significant "
-        "preference for a position{lean}.",
+        "{differ} on **{flips}** of comparisons ({chance_flips} if choices were random), without "
+        "a significant preference for a position{lean}.",
         _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
     SentenceRule(
@@ -285,8 +288,8 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "unclear to people",
-        "This judge agrees with people in **{people}** of verdicts; another person's agreement is "
-        "not significantly different (interval of judge − person: [{stand_in_low}, "
+        "This judge agrees with people in **{people}** of verdicts. This is not significantly "
+        "different from another person's agreement (judge minus person: [{stand_in_low}, "
         "{stand_in_high}]).",
         _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
     ),

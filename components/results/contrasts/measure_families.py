@@ -104,7 +104,7 @@ DECISIVE_AGREEMENT: Final = ComparedMeasure(
 )
 KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
     "κ with people, × 100",
-    "agreement with the people's majority beyond chance; 0 means agreement by chance",
+    "agreement with the people's majority, corrected for chance; 0 is the chance level",
     contrast_families.KAPPA,
     PEOPLE_SELECTION,
 )

@@ -171,5 +171,5 @@ def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
     seen, other = share(here, decimals), share(there, decimals)
     word = "With" if left_out else "Without"
     if seen == other:
-        return f"{word} injection suspects, no win rate changes."
+        return f"{word} injection suspects, all win rates are the same as here."
     return f"{word} injection suspects, the win rate of {shift.name} is {other} instead of {seen}."

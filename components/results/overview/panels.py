@@ -137,7 +137,8 @@ def order_chart(ranking: Ranking, by_position: PositionRates) -> Markup:
         kind = "" if places[0] == places[1] else "eh-moved"
         plot = _position_cell(name, by_position.get(name))
         rows.append(TableRow([TableCell(name, "nm"), plot, *map(TableCell, places)], kind=kind))
-    table = Table(heads, rows, "eh-tbl eh-orders", "Win rate by position, rank by order").wrapped()
+    label = "Models: win rate by position, rank by order"
+    table = Table(heads, rows, "eh-tbl eh-orders", label).wrapped()
     keys: list[tuple[LegendMark, str]] = [("first", "shown first"), ("second", "shown second")]
     text = (
         "win rate in %, by position of the answer; at the right: rank by the verdicts of the 1st "

@@ -77,8 +77,8 @@ def repetition_text(bias: Bias) -> str:
     repeats, effect = bias.whole("noise_floor"), bias.whole("order_effect")
     if repeats.value is None:
         return (
-            "No call was repeated in the same order, so the share of verdicts that change by "
-            "chance is unknown."
+            "No call was repeated in the same order, so it is unknown how many verdicts change "
+            "without a swap."
         )
     told = (
         f"On a repeat in the same order, {share(repeats.value)} "

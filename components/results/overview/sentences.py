@@ -18,11 +18,11 @@ def swap_sentence(bias: Bias) -> str:
     rate = share(sum(row.flips for row in rows) / sum(row.pairs for row in rows), 0)
     by_position = [row.name for row in rows if row.order_decides and row.flips_one_way]
     if not by_position:
-        return f"Swapping the answers changes {rate} of verdicts."
+        return f"Swapping the answers changes the verdict in {rate} of comparisons."
     verb = "decides" if len(by_position) == 1 else "decide"
     return (
-        f"Swapping the answers changes {rate} of verdicts; {join_names(by_position)} {verb} "
-        "mostly by position."
+        f"Swapping the answers changes the verdict in {rate} of comparisons; "
+        f"{join_names(by_position)} {verb} mostly by position."
     )
 
 

@@ -16,7 +16,10 @@ GAP_SCALE: Final = scales.ColourScale(
     "r",
     0,
     0.3,
-    ("−30 points or less: lower win rate by judges", "+30 points or more: higher; no colour: 0"),
+    (
+        "−30 points or less: lower win rate by judges than by people; no colour: 0",
+        "+30 points or more: higher win rate by judges than by people",
+    ),
     0,
     100,
     "points",

@@ -156,7 +156,7 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
     if persons is not None and persons.odds_ratio.value is not None:
         text += f", in people's votes by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
-    return f"{text}. This describes the verdicts; length need not be the cause."
+    return f"{text}. This describes the verdicts; length need not be the cause of winning."
 
 
 def show_length_sentence(filtered_study: FilteredStudy) -> Markup:

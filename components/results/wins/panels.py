@@ -88,7 +88,7 @@ def show_win_rates(filtered_study: FilteredStudy) -> Markup:
     if missing:
         heads.append(
             ColumnHead(
-                "Win rate if all missing verdicts were lost – if all were won, %",
+                "Range of the win rate, %: from all missing verdicts lost to all won",
                 tip="win rate if the model lost all missing verdicts, and if it won all",
             )
         )

@@ -100,7 +100,7 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
         combine, unreadable = filtered_study.rule
         lead = "Win rate: (wins + half the ties) / usable verdicts"
         if combine in MERGED_RULES:
-            lead = "Win rate: (wins + half the ties) / head-to-heads, both orders combined"
+            lead = "Win rate: (wins + half the ties) / comparisons, both orders combined"
         elif combine != "pooled":
             lead = f"Win rate: (wins + half the ties) / outcomes; {combine_text(combine)}"
         how = "are excluded" if unreadable == "exclude" else "count as ties"

@@ -192,7 +192,8 @@ CONTROLLED: Final = Panel(
     draw_controlled,
     (Body("controlled", "eh-controlled", clickable=True),),
     "Win rate with length held equal",
-    "win rate as observed, and as if both answers were equally long; length need not be the cause",
+    "win rate as observed, and as if both answers were equally long; length need not be the "
+    "cause of the difference",
     how=HOW_CONTROLLED,
     visibility="shown",
     json_keys=("length.controlled.*",),
@@ -232,7 +233,7 @@ JURY: Final = Panel(
     draw_jury,
     (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
     "Jury and tie models",
-    "win rates by the majority of judges, and ratings that treat a tie as an outcome",
+    "win rates by the majority of judges, and ratings with ties as a third outcome",
     how=HOW_JURY,
     visibility="shown",
     json_keys=(

@@ -246,7 +246,7 @@ def test_which_prompt_would_replace_a_person_best(store):
     assert {one.judge for one in data.prompt_replacements} == {"p", "hasty"}
     said = text(show_replacements(data))
     assert says(said, "Best replacement", "good")
-    assert says(said, "2", "pooled", "agrees most often")
+    assert says(said, "2", "pooled", "replaces a person")
     assert best_prompt_sentence([]) == ""
     six_items().save(store)
     alone = agreement(store, "voted")
