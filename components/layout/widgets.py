@@ -108,8 +108,8 @@ def MarkEvents() -> gr.HTML:
 
 
 def _receiver(marks: bool) -> str:
-    """JavaScript function to which a component sends its clicks: with `marks`, the one common to
-    all such components."""
+    """Name of the JavaScript function to which a component sends its clicks. With `marks` (clicks
+    open the replies behind a mark), all components use one function; otherwise each its own."""
     return "evenhand.sendMark" if marks else "trigger"
 
 

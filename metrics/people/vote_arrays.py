@@ -41,8 +41,8 @@ class PeerAgreement:
 
     `own` sums, over `n` comparisons, the share of the others who agree with the person. `rest`
     sums, over `m` comparisons, the share of pairs of others who agree with each other. `pairs`
-    counts pairs of others that are independent, because no voter is in two pairs of the same
-    comparison.
+    is the sample size of `rest`: the largest number of pairs of others such that no voter is in
+    two pairs of the same comparison.
     """
 
     own: Floats

@@ -67,8 +67,9 @@ def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
 
 
 def draw_unusable(filtered_study: FilteredStudy) -> Markup | None:
-    """HTML panel on replies without a usable verdict, with actions; None if a verdict is usable. A
-    reader who may not run the study, also on a read-only page, is offered only the replies."""
+    """HTML panel for a study in which no reply has a usable verdict, with actions; None if at least
+    one verdict is usable. Readers who may not run the study, and readers of a read-only page, get
+    only the button that shows the replies."""
     unusable = find_unusable(filtered_study)
     if unusable is None:
         return None

@@ -90,7 +90,8 @@ def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
 
 
 def models_by_grade() -> list[str]:
-    """Models of the published tables, the highest mean grade without unrelated option first."""
+    """Models of the published tables, sorted by mean grade, highest first. Only grades without an
+    added unrelated option count (an answer to another question)."""
     tables = published_grades()
     means: dict[str, list[float]] = {}
     for (model, _, added), cell in tables.items():

@@ -119,9 +119,9 @@ class RefusalWindow:
 
 
 def _unlikely_count(share: float) -> int:
-    """Return the number of refusals among the latest calls that means a rate limit: the smallest
-    for which so many or more have a probability below CHANCE, if each call is refused with
-    probability `share`; at least MANY_REFUSALS and at most MAX_MANY_REFUSALS."""
+    """Return how many refusals among the latest REFUSAL_WINDOW calls show that there is a rate
+    limit: the smallest k such that k or more refusals have a probability below CHANCE, if each call
+    is refused with probability `share`. At least MANY_REFUSALS, at most MAX_MANY_REFUSALS."""
     tail, count = 0.0, REFUSAL_WINDOW + 1
     while count > MANY_REFUSALS and tail < CHANCE:
         count -= 1

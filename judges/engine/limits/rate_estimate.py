@@ -148,7 +148,8 @@ class RateEstimate:
         return often and self.rate < self._unlimited_rate / 2
 
     def _start_trial(self) -> None:
-        """Try 70 % of the rate before the limit; the next trial needs twice as many refusals."""
+        """Try 70 % of the rate that was used before the first refusal. Double the number of
+        refusals after which the next trial starts."""
         self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
         self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
 
