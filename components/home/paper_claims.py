@@ -182,7 +182,7 @@ def _changed(store: Store, prompt: str) -> float | None:
 def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "VisIT-Bench (2023), appendix",
-        "How much does a win rate without ties hide?",
+        "How much does a win rate change if ties are left out?",
         "A model wins if the judge chooses it in both orders; otherwise the result is a "
         "tie. The paper's win rate against the reference answers leaves ties out.",
         f"{LARGER_JUDGE} chooses the same model in both orders in {share(larger.decided, 0)} of "

@@ -32,7 +32,7 @@ VERIFICATION_KINDS: Final = {
     FOLLOWS: "follows the instruction",
     FAILS: "does not follow the instruction",
     "answer": "does not follow the instruction: the answer's fault",
-    "caption": "does not follow the instruction: the image caption's fault",
+    "caption": "does not follow the instruction: the description of the image is wrong",
     NEITHER: "does not follow the instruction: another reason",
     HARMFUL: "offensive or harmful",
     ONE_FOLLOWS: "one answer follows the instruction, the other does not",

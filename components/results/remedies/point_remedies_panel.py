@@ -79,7 +79,7 @@ HOW_POINTS: Final = (
     "The headline's gain was measured on items that were not used to choose the rule. On a random "
     "half of the items, the best rule up to each number of calls is chosen; its gain is measured "
     "on the other half. Then the halves change roles; all this is repeated 20 times.\n\n"
-    "The Rogan–Gladen method corrects the pass rate, but no single verdict: see Pass or fail."
+    "The Rogan–Gladen method corrects the pass rate, not individual verdicts: see Pass or fail."
 )
 
 
@@ -233,7 +233,7 @@ def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
         text = f"The observed pass rate {share(observed.value, 0)} is not corrected: {true.note}."
     else:
         text = (
-            "Labels can correct the pass rate, but no single verdict: observed rate "
+            "Labels can correct the pass rate, but not individual verdicts: observed rate "
             f"{share(observed.value, 0)}, estimated true rate {share(true.value, 0)} "
             f"{interval(true, 0, scale=100)}."
         )

@@ -66,7 +66,7 @@ HOW_RULES: Final = (
     "price is chosen; its gain is measured on the other half. Then the halves change roles; all "
     "this is repeated 20 times.\n\n"
     "Ranking corrections (position term, length held equal, prediction-powered) change the "
-    "ranking, but no single verdict: see Ranking and Win rates."
+    "ranking, but not individual verdicts: see Ranking and Win rates."
 )
 
 
