@@ -138,7 +138,7 @@ def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:
     made = draw(store, "passes", "Remedies")
     assert made["remedies_of_pairs"] is False
     table = str(made["point_remedies"])
-    assert "All orders, combined" in table and says(table, "correct", "pass rate", "no single")
+    assert "All orders, combined" in table and says(table, "correct", "pass rate", "not individual")
     assert "Not computed" in table and "judged 3 times" in table
     unlabelled = draw(store, "scores", "Remedies")
     assert says(str(unlabelled["finding"]), "need labels")
