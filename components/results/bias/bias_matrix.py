@@ -326,9 +326,7 @@ def _entropy_notes(
     """(row, column) -> text below the entropy: whether the entropy lies within the chance band, or
     the consistency if the band was not computed."""
     notes = {
-        place: f"same {share(one.value, 0)}"
-        for place, one in consistency.items()
-        if one.value is not None
+        place: share(one.value, 0) for place, one in consistency.items() if one.value is not None
     }
     return notes | {place: one.text for place, one in even.items()}
 
