@@ -25,7 +25,8 @@ from starlette.middleware import Middleware
 
 from components.layout.loading_screen import Preview
 from components.layout.theme import appearance_settings
-from components.page_tab import create_page, read_ahead, show_preview
+from components.page.page_opening import read_ahead, show_preview
+from components.page.page_tab import create_page
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue

@@ -15,7 +15,7 @@ import gradio as gr
 import pytest
 
 import app
-from components.page_tab import create_page
+from components.page.page_tab import create_page
 from tests.waiting import free_port
 
 

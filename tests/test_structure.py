@@ -79,7 +79,7 @@ ORDER = {
         "share study",
         "home",
         "api_tab __main__",
-        "page_tab",
+        "page",
     ),
     "components/results": (
         "view injection",

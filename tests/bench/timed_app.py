@@ -11,7 +11,7 @@ from typing import Any
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 from components.layout.theme import appearance_settings
-from components.page_tab import create_page
+from components.page.page_tab import create_page
 from components.results import results_tab
 from judges.engine.engine import Engine
 from studies.store.store import Store

@@ -11,7 +11,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from components.page_tab import create_page
+from components.page.page_tab import create_page
 from judges.engine.engine import Engine
 from metrics.summary.summary import summarise_frame
 from studies.store.store import Store

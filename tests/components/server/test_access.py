@@ -22,7 +22,7 @@ from components.__main__ import main
 from components.api_tab import read_functions
 from components.inspect.comparison_index import PAGE_SIZE
 from components.layout.theme import appearance_settings
-from components.page_tab import create_page
+from components.page.page_tab import create_page
 from components.server.access import ACCESS_TABLE_ROWS, LOCAL, PUBLIC, access_table, current_access
 from components.server.fair_queue_tab import configure_queue
 from components.server.visitor_identity_tab import _hide_paths, storage_secret

@@ -13,7 +13,7 @@ import gradio as gr
 import pytest
 from gradio.state_holder import StateHolder
 
-from components.page_tab import create_page
+from components.page.page_tab import create_page
 from components.server.access import LOCAL, PUBLIC
 from components.server.fair_queue_tab import configure_queue
 from components.server.fair_turns import identify_client

@@ -9,7 +9,7 @@ import pytest
 
 from components.home.study_list import study_state
 from components.layout.header import show_study_size
-from components.page_tab import create_page
+from components.page.page_tab import create_page
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.jobs import prepare_run, stored_study_yaml

@@ -13,9 +13,10 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.html import scales
 from components.html.format import number
-from components.html.heatmap import StaticCell, scale_html, static_matrix
+from components.html.heatmap import scale_html
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import empty_state, no_difference_badge, wrap
+from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables.value_table import (
     ROUND_PERCENT,
     ColumnHead,

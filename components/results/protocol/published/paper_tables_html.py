@@ -6,9 +6,10 @@ from typing import Final
 
 from components.html import scales
 from components.html.format import count, number
-from components.html.heatmap import StaticCell, scale_html, static_matrix
+from components.html.heatmap import scale_html
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Axis, notice_html, wrap
+from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.level_stacks import LevelRow, level_legend, level_table
 from components.html.tables.value_table import (

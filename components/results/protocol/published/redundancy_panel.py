@@ -14,9 +14,10 @@ from components.charts.scatter import ScatterPlot, scatter_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html import scales
 from components.html.format import count, number
-from components.html.heatmap import StaticCell, scale_html, static_matrix
+from components.html.heatmap import scale_html
 from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import empty_state, notice_html, wrap
+from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables.value_table import NumberStyle
 from components.results.protocol.creation.levels_table import creation_rows
 from components.results.protocol.mt_bench.single_ratings import load_rating_rows

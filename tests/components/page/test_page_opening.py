@@ -1,4 +1,4 @@
-"""What is computed and sent when a page is opened: the drawn overview, and nothing not shown."""
+"""Opening a page: the drawn overview is sent at once, and only what is shown is computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import gradio as gr
 import pytest
 
 from components.inspect.url_selection import Selection
-from components.page_tab import create_page, read_ahead, show_preview
+from components.page.page_opening import read_ahead, show_preview
+from components.page.page_tab import create_page
 from judges.engine.engine import Engine
 from studies.store.store import Store
 from tests.judges.small_studies import run_text

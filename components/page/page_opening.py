@@ -1,0 +1,68 @@
+"""Work done when a browser requests the page, before the page sends its first event."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.markup import Markup
+from components.results import results_tab
+from components.results.overview import tab as overview_tab
+from components.results.overview.preview import opens_overview, preview_html
+from components.results.view_drawing import find_drawn, render_view
+from judges.engine.engine import Engine
+from studies.errors import EvenhandError
+from studies.sharing.visitor_store import VisitorStore
+from studies.store.store import Store
+
+
+def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
+    """Start computing the overview of a study's results if a page with these query parameters opens
+    with it.
+
+    This runs in two threads while the browser loads the page's code. In public mode nothing is
+    computed ahead, because the store needs the visitor of a request.
+    """
+    name = requested.get("study", "")
+    if not name or requested.get("tab") != "results" or isinstance(store, VisitorStore):
+        return
+    whole = FilteredStudy(store, name)
+
+    def opens_with_overview() -> bool:
+        return results_tab.first_view(whole, requested) == overview_tab.NAME
+
+    def draw() -> None:
+        if opens_with_overview():
+            render_view(store, name, overview_tab.NAME, whole.filter, {})
+
+    def draw_last_cards() -> None:
+        """Compute the ranking and the agreement while `draw` still computes the position bias."""
+        store.prepare_frame(name)
+        if opens_with_overview():
+            overview_tab.draw_ranking(whole)
+            overview_tab.draw_people(whole)
+
+    for work in (draw, draw_last_cards):
+        threading.Thread(target=_report_later, args=(work,), name="read ahead", daemon=True).start()
+
+
+def show_preview(
+    store: Store, engine: Engine | None, requested: Mapping[str, str]
+) -> Markup | None:
+    """Content of the loading screen: the overview of a study's results, if the page opens with it
+    and it is already drawn; else None. Also None during a run of the study and in public mode."""
+    if isinstance(store, VisitorStore) or not opens_overview(requested):
+        return None
+    name = requested["study"]
+    run = engine.latest_run(name) if engine else None
+    if run is not None and not run.finished.is_set():
+        return None
+    drawn = find_drawn(store, name, overview_tab.NAME)
+    return preview_html(drawn) if drawn else None
+
+
+def _report_later(work: Callable[[], object]) -> None:
+    with contextlib.suppress(EvenhandError):  # the event that needs the result reports it
+        work()
