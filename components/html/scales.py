@@ -74,7 +74,7 @@ ENTROPY_BAND_SCALE: Final = ColourScale(
     0.4,
     (
         "no colour: the difference from 1 (even) can be random variation",
-        "full colour: at least 10 times the difference that random variation explains",
+        "full colour: 10 times the largest difference expected from random variation, or more",
     ),
     2,
     1,

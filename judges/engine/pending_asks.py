@@ -24,9 +24,9 @@ from studies.domain import (
 from studies.errors import EvenhandError
 from studies.store.queries.plan_queries import (
     asks_to_repeat,
+    count_asks_by_status,
     mean_ask_cost,
     pending_counts,
-    repeated_by_status,
 )
 from studies.store.run_journal import RunJournal
 from studies.store.store import Store
@@ -108,7 +108,7 @@ def count_statuses(
     pending until its new outcome, with a sequence number above `start_seq`, is stored."""
     counts = Counter({"pending": 0} | store.counts(study))
     until = 2**62 if start_seq is None else start_seq
-    repeated = repeated_by_status(store, study, settings.retry_statuses, until)
+    repeated = count_asks_by_status(store, study, settings.retry_statuses, until)
     for status, count in repeated.items():
         counts[status] -= count
         counts["pending"] += count

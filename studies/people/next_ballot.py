@@ -53,7 +53,7 @@ class BallotPicker:
     """All comparisons that people can vote on in this voting mode; `pool` is a part of them."""
     ballots: Sequence[Ballot]
     """Ballots of all voters."""
-    voted_elsewhere: set[ComparisonKey]
+    voted_comparisons: set[ComparisonKey]
     """Comparisons on which this person has already voted, on the page or in the data file."""
     now: float
 
@@ -104,7 +104,7 @@ class BallotPicker:
 
     def _available(self) -> list[VotableComparison]:
         """List the comparisons that this voter has not seen and that need more votes."""
-        seen = {ballot_comparison(ballot) for ballot in self.own_ballots} | self.voted_elsewhere
+        seen = {ballot_comparison(ballot) for ballot in self.own_ballots} | self.voted_comparisons
         counts = self._vote_counts()
         needed = (unit for unit in self.pool if counts[unit.comparison] < self.rules.votes)
         return [unit for unit in needed if unit.comparison not in seen]

@@ -21,7 +21,7 @@ PNG = bytes.fromhex(
 
 def opened(visit, **options):
     page = visit("tab=study", **options)
-    page.locator("#eh-collect").get_by_text("Collect: add an item").click()
+    page.locator("#eh-collect").get_by_text("add an item, or a caption").click()
     page.wait_for_selector("#eh-new-instruction textarea")
     return page
 

@@ -75,8 +75,8 @@ def _missing_sentence(row: FlipLean) -> str:
     """Sentence on a preference that is significant only if missing verdicts are ignored."""
     return (
         f"More pairs flip **toward the answer shown {row.toward}**, but the "
-        f"{count(row.missing, 'pair')} without verdicts in both orders could reverse the "
-        "direction."
+        f"{count(row.missing, 'pair')} without verdicts in both orders could make this difference "
+        "not significant."
     )
 
 

@@ -102,7 +102,11 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "longer_low": CardFact(
         "share of verdicts for the longer answer, lower end of CI", _whole_percent
     ),
-    "others": CardFact("share of verdicts equal to those of the other judges", _whole_percent),
+    "others": CardFact(
+        "share of equal verdicts, over all pairs of this judge's verdict and another judge's on "
+        "the same answers in the same order",
+        _whole_percent,
+    ),
 }
 
 Operator = Literal["≥", "≤", "<", ">", "known"]
@@ -280,8 +284,8 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "as people",
-        "This judge agrees with people in **{people}** of verdicts, at most 10 points more or "
-        "less often than another person does.",
+        "This judge agrees with people in **{people}** of verdicts. This is within 10 percentage "
+        "points of how often people agree with each other.",
         _conditions(
             ("people", "known", 0), ("stand_in_low", "≤", 0), ("stand_in_reach", "≤", 0.10)
         ),

@@ -201,7 +201,8 @@ def _unread_trials_rule() -> ProtocolRule:
 
 CHOICE_SCORE_RULE: Final = ProtocolRule(
     "Choice score",
-    "share of calls that chose the most chosen option (authors' code)",
+    "share of an item's calls that chose the option chosen most often for this item (defined as in "
+    "the authors' code)",
     "The paper's formula (4) uses the most chosen option itself, not the number of times it was "
     "chosen.",
 )
@@ -212,8 +213,10 @@ POOLED_ORDERS_RULE: Final = ProtocolRule(
 )
 POOLED_ITEMS_RULE: Final = ProtocolRule(
     "“Consistency” over several models",
-    "the items of all models are pooled (this reproduces the values printed in the paper)",
-    "The mean of the models' values of “Consistency” is not the value that the paper prints.",
+    "comparisons of all models are pooled and “Consistency” is computed once (this gives the "
+    "values printed in the paper)",
+    "Computing “Consistency” for each model and taking the mean gives other values than the "
+    "paper's.",
 )
 NO_IMAGES_RULE: Final = ProtocolRule(
     "Input of the judge that scores visual factuality",

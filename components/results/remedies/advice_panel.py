@@ -44,22 +44,30 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
             else "no rule agrees with the known better answers significantly more often than one "
             "call"
         )
+        parts = (
+            f"For {view.judge}, {reason}.",
+            _usual_rule_text(view),
+            f"Instead, {once_text(view)}.",
+        )
         return (
             f"No remedy helps {view.judge} here.",
-            f"For {view.judge}, {reason}. A second call doubles the price and changes agreement "
-            f"little; instead, {once_text(view)}.",
+            " ".join(filter(None, parts)),
         )
-    agree = next(line for line in view.table if line.rule.id == "agree")
-    lead = ""
-    if advice.chosen.rule.id != "agree" and agree.difference is not None:
-        value = round(agree.difference.value or 0.0, 3)
-        verb, size = "loses" if value < 0 else "gains", points(abs(value)).lstrip("+")
-        gain = f"{verb} {size} points of agreement"
-        lead = (
-            "Compared with one call, the usual rule (both orders must agree) needs 2 calls and "
-            f"{gain if value else 'gains nothing'}."
-        )
-    return advice.sentence, lead
+    return advice.sentence, "" if advice.chosen.rule.id == "agree" else _usual_rule_text(view)
+
+
+def _usual_rule_text(view: RemedyView) -> str:
+    """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
+    call; empty if the two cannot be compared."""
+    change = next(line for line in view.table if line.rule.id == "agree").difference
+    if change is None:
+        return ""
+    value = round(change.value or 0.0, 3)
+    verb, size = "loses" if value < 0 else "gains", points(abs(value)).lstrip("+")
+    gain = f"{verb} {size} points of agreement" if value else "gains nothing"
+    return (
+        f"Compared with one call, the usual rule (both orders must agree) needs 2 calls and {gain}."
+    )
 
 
 def recommendation_panel(view: RemedyView) -> Markup:

@@ -45,7 +45,7 @@ def precision_sentence(plan: PrecisionPlan) -> str:
     """Sentence on the width of the interval with twice the items, judges, prompts or repeats."""
     gains = sorted(plan.narrowing.items(), key=lambda one: -one[1])
     parts = [f"twice the {FACET_WORDS[name]} by {share(gain, 0)}" for name, gain in gains]
-    unmeasured = " (for repeats this is an upper limit, because repeats were not measured)"
+    unmeasured = " (for repeats, at most this: the study has no repeats to measure it)"
     limit = "" if plan.repeat_known else unmeasured
     best, rest = (
         parts[0].replace(" by ", f" narrows the interval of the win rate of {plan.contestant} by "),
@@ -145,7 +145,7 @@ def show_tie_models(filtered_study: FilteredStudy) -> Markup:
     models = _tie_models(filtered_study)
     if models is None:
         return EMPTY
-    heads = [ColumnHead("Model (ratings with ties as a third outcome)", numeric=False)]
+    heads = [ColumnHead("Model (rated with ties as a third outcome)", numeric=False)]
     heads += [
         ColumnHead(
             f"Strength by {name}, logits",

@@ -20,7 +20,6 @@ from metrics.win_rates.length_effects import length_preference
 from metrics.win_rates.win_rates import win_rates_by_cell
 from studies.domain import Estimate
 
-MERGED_RULES: Final = ("strict", "majority", "graded")
 MIN_ITEMS: Final = 5
 """A model's win rate in a category is ignored if it comes from fewer items."""
 
@@ -99,10 +98,8 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
     if not known:
         combine, unreadable = filtered_study.rule
         lead = "Win rate: (wins + half the ties) / usable verdicts"
-        if combine in MERGED_RULES:
-            lead = "Win rate: (wins + half the ties) / comparisons, both orders combined"
-        elif combine != "pooled":
-            lead = f"Win rate: (wins + half the ties) / outcomes; {combine_text(combine)}"
+        if combine != "pooled":
+            lead = f"Win rate: (wins + half the ties) / comparisons; {combine_text(combine)}"
         how = "are excluded" if unreadable == "exclude" else "count as ties"
         return f"{lead}; unusable replies {how}."
     who, got = largest_gap(known)

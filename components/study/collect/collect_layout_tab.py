@@ -55,7 +55,9 @@ def build() -> CollectTab:
     parts: dict[str, Any] = {}
     with (
         gr.Column(elem_classes="eh-panel", elem_id="eh-collect"),
-        gr.Accordion("Collect: add an item, write a caption", open=False) as parts["fold"],
+        gr.Accordion("Write data: add an item, or a caption to an image", open=False) as parts[
+            "fold"
+        ],
     ):
         with gr.Row(elem_classes="eh-panel-head"):
             ClickableHTML(panel_heading("Add to the data", COLLECT_SUBTITLE))

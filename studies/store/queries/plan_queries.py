@@ -133,7 +133,7 @@ class PlanQueries(StoreFile):
         return sorted([*json.loads(text), count] for text, count in found.items() if text)
 
 
-def repeated_by_status(
+def count_asks_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
     """Count, by status, the live asks whose judgement has one of these statuses and a sequence

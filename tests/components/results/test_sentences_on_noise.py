@@ -158,7 +158,7 @@ def test_a_lean_that_missing_verdicts_could_reverse_is_no_preference():
         assert not row.is_significant
         raw += row.p < 0.05
         if row.may_be_missing:
-            assert "could reverse" in flip_sentence(row)
+            assert "could make" in flip_sentence(row)
     assert raw >= 6  # the test on the pairs read alone is wrong more often than not
 
 

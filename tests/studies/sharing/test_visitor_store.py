@@ -164,7 +164,7 @@ QUERIES = {
     "mean_ask_cost": lambda s, n: plan_queries.mean_ask_cost(s, n, "fair")[0],
     "owner_of": lambda s, n: visitor_queries.owner_of(s, n),
     "pending_counts": lambda s, n: plan_queries.pending_counts(s, n, ("ok",)),
-    "repeated_by_status": lambda s, n: plan_queries.repeated_by_status(s, n, ("ok",), 2**62),
+    "count_asks_by_status": lambda s, n: plan_queries.count_asks_by_status(s, n, ("ok",), 2**62),
     "reply_times": lambda s, n: any(cost_queries.reply_times(s, n)),
     "reported_models": lambda s, n: cost_queries.reported_models(s, n),
     "study_spending": lambda s, n: run_costs.study_spending(s, n),

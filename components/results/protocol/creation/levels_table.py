@@ -223,10 +223,10 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
     side = "is significantly ahead of" if (best.reward.low or 0) > 0 else side
     side = "is significantly behind" if (best.reward.high or 0) < 0 else side
     lead = (
-        f"The Reward of {best.model} (−100 to 100) is "
-        f"{number(best.reward.value, 1, signed=True)} {POINTS.bounds(best.reward)}; the model "
-        f"wins {share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; "
-        "unusable replies are left out."
+        f"The Reward of {best.model} is {number(best.reward.value, 1, signed=True)} "
+        f"{POINTS.bounds(best.reward)}: its mean verdict against {against}, from −100 (always much "
+        f"worse) to 100 (always much better). It wins {share(best.win_rate.value, 0)} of its "
+        "verdicts. Both orders are pooled; unusable replies are left out."
     )
     highest = f"Of {count(len(known), 'model')}, {best.model} has the highest Reward"
     return f"{highest}; this model {side} {against}.", lead

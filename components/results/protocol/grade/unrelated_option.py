@@ -183,7 +183,10 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
         cells = [by_cell.get((judge, prompt)) for prompt in prompts]
         lines.append([name_cell(judge, {"judge": judge}), *(_effect_cell(one) for one in cells)])
     return value_table(
-        heads, lines, label="Effect of the unrelated option at the same number of options N"
+        heads,
+        lines,
+        label="Grade Score if one of N options answers another item, minus Grade Score if all N "
+        "options answer this item",
     )
 
 

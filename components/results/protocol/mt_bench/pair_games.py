@@ -197,7 +197,7 @@ def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
         if found:
             best = max(found, key=lambda model: found[model].value or 0.0)
             title = f"{best} has the highest rating: {number(found[best].value, 2)} of 10."
-            return title, "The rating is the mean over items of a model's mean rating from 1 to 10."
+            return title, "Verdicts from 1 to 10 are averaged for each item, then over items."
         return "No verdicts yet.", "Results appear here while the study runs."
     best = next(iter(rates))
     conflicts = game_conflicts(filtered)

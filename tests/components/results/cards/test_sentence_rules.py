@@ -102,7 +102,7 @@ def test_as_good_as_a_person_needs_an_interval_that_says_so():
     # An interval of 65 points is no evidence of equality.
     assert "is not significant" in people_sentence(-0.45, 0.20, 0.40)
     assert "[−45 points, 20 points]" in people_sentence(-0.45, 0.20, 0.40)
-    assert "at most 10 points" in people_sentence(-0.08, 0.06, 0.07)
+    assert "within 10 percentage points" in people_sentence(-0.08, 0.06, 0.07)
 
 
 def test_a_judge_below_chance_is_not_called_little_better():
