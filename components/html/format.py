@@ -68,6 +68,15 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
     return f"[{', '.join(ends)}]"
 
 
+def sample_text(estimate: Estimate) -> str:
+    """Format the size of a sample, such as "40 items, n 80"; n is left out if it counts the items,
+    as in a mean over items."""
+    parts = [count(estimate.items, "item")] if estimate.items else []
+    if estimate.n and estimate.n != estimate.items:
+        parts.append(f"n {count(estimate.n)}")
+    return ", ".join(parts)
+
+
 def _bound_sign(estimate: Estimate) -> str:
     """Sign "≥ " if an estimate has only a lower bound, "≤ " if only an upper one; else empty."""
     if is_known(estimate.low) == is_known(estimate.high):

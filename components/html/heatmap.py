@@ -19,6 +19,7 @@ from components.html.format import (
     count,
     interval,
     is_known,
+    sample_text,
 )
 from components.html.markup import EMPTY, Markup, attributes, escape, fill
 from components.html.pieces import wrap
@@ -313,8 +314,7 @@ def _end_cell_html(row: str, end: EndColumn) -> Markup:
     if estimate is None or not is_known(estimate.value):
         why = attributes(_unknown_attributes(row, end.head.name, estimate))
         return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
-    where = count(estimate.items, "item") if estimate.items else ""
-    card = [f"{end.scale.name}: {row}", f"{where}, n {count(estimate.n)}".lstrip(", ")]
+    card = [f"{end.scale.name}: {row}", sample_text(estimate)]
     return fill(
         '<td class="plain"><span{}><b>{}</b><small>{}</small></span></td>',
         attributes({"data-tip": "\n".join(card)}),
@@ -324,7 +324,8 @@ def _end_cell_html(row: str, end: EndColumn) -> Markup:
 
 
 def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
-    why = estimate.note if estimate and estimate.note else "not measured"
+    unknown = "not measured" if row != column else "the same model, judge or prompt"
+    why = estimate.note if estimate and estimate.note else unknown
     return {"data-tip": f"{DASH} {why}\n{row}, {column}"}
 
 
@@ -334,10 +335,8 @@ def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions
     bounds = interval(estimate, view.scale.decimals, scale=view.scale.times)
     unit = f"\u202f{view.scale.unit}" if view.scale.unit == "%" else ""
     value = f"{view.scale.text(estimate.value)}{unit} {bounds}".strip()
-    where = f"n {count(estimate.n)}"
-    if estimate.items:
-        where = f"{count(estimate.items, 'item')}, {where}"
-    lines = [value, f"{view.scale.name}: {row}, {column}", where]
+    who = f"{row} against {column}" if view.keys[1] == "opponent" else f"{row}, {column}"
+    lines = [value, f"{view.scale.name}: {who}", sample_text(estimate)]
     lines += view.more.get((row, column), ())
     return [*lines, estimate.note, view.click] if estimate.note else [*lines, view.click]
 

@@ -274,6 +274,12 @@ def json_keys_html(keys: Sequence[str]) -> Markup:
     )
 
 
+def simulated_note(judges: Sequence[str]) -> str:
+    """Sentence that these judges are simulated."""
+    who = " and ".join(f"“{name}”" for name in judges) if len(judges) < 3 else ", ".join(judges)
+    return f"Simulated judges, with parameters set in the study file: {who}."
+
+
 def data_note(text: str) -> Markup:
     """HTML of the last line of a view, which states whether its data are real or simulated."""
     return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', inline_markup(text)))

@@ -71,10 +71,10 @@ def last_replies_html(rows: Sequence[ReplyRow]) -> Markup:
 def _reply_html(row: ReplyRow) -> Markup:
     read = row.status in ("ok", "extracted") and row.pick is not None
     mark = verdict_chip(row.pick) if read else status_badge(row.status)
-    then = Markup(' <span class="eh-mute">then</span> ')
+    then = Markup(', <span class="eh-mute">then</span> ')
     names = then.join(escape(name) for name in row.shown)
     if row.judge:
-        names = fill("<b>{}</b> {}", row.judge, names)
+        names = fill("<b>{}:</b> {}", row.judge, names)
     ending = _reply_ending(row.text)
     opens = link("Open", row.select) if row.select is not None else ""
     return fill(

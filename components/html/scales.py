@@ -148,7 +148,7 @@ WINS_SCALE: Final = ColourScale(
     "w",
     0.5,
     1,
-    ("no colour: 50 % or less", "full colour: the row's model wins 100 % of battles"),
+    ("no colour: 50 % or less", "full colour: the model wins 100 % of battles"),
 )
 
 

@@ -13,7 +13,7 @@ from components.filtering.filters import Filter, rule_text
 from components.filtering.raters import accuracy_label
 from components.filtering.related_studies import related_studies
 from components.html.markup import EMPTY, Markup
-from components.html.panel import data_note, finding_html
+from components.html.panel import data_note, finding_html, simulated_note
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import panels as bias_view
 from components.results.bias import tab as bias_tab
@@ -214,11 +214,13 @@ def show_data_note(filtered_study: FilteredStudy, json_keys: Sequence[str] = ())
     the JSON keys of the headline and the key figures."""
     simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]
-    parts = [f"{load_bias(filtered_study).calls:,} judgements of {filtered_study.name}."]
+    parts = [
+        f"{load_bias(filtered_study).calls:,} judgements of the study “{filtered_study.name}”."
+    ]
     if real:
         parts.append(f"Real replies: {', '.join(real)}.")
     if simulated:
-        parts.append(f"These judges are simulated, with known parameters: {', '.join(simulated)}.")
+        parts.append(simulated_note(simulated))
     if filtered_study.rule != ("pooled", "exclude"):
         parts.append(rule_text(*filtered_study.rule))
     if json_keys:

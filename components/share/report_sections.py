@@ -18,6 +18,7 @@ from components.html.panel import (
     notice_html,
     panel_heading,
     panel_html,
+    simulated_note,
     wrap,
 )
 from components.html.tables.table import plain_table
@@ -216,10 +217,8 @@ def _study_section(view: FilteredStudy, page: ReportFigures) -> Markup:
 
 def _data_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     simulated = [judge.name for judge in view.study.judges if judge.kind == "simulated"]
-    note = f"{len(view.frame):,} judgements of {view.name}."
-    if simulated:
-        note += f" These judges are simulated, with known parameters: {', '.join(simulated)}."
-    return data_note(note)
+    note = f"{len(view.frame):,} judgements of the study “{view.name}”."
+    return data_note(f"{note} {simulated_note(simulated)}" if simulated else note)
 
 
 POINT_VIEWS: Final = (

@@ -22,8 +22,8 @@ from studies.frames.frame import NO_PICK, TIE
 PRINTED_BY: Final[Mapping[str, str]] = {
     "average_of_orders": "LLMBar (average accuracy): each order alone; a tie or an unusable reply "
     "is wrong",
-    "right_in_both_orders": "LLMBar (correct in both), position-consistent accuracy: both orders "
-    "right; a tie or an unusable reply is wrong",
+    "right_in_both_orders": "LLMBar (“correct in both”; elsewhere: position-consistent accuracy): "
+    "right in both orders; a tie or an unusable reply is wrong",
     "orders_merged": "JudgeBench: the two orders are merged; right if more verdicts are right "
     "than wrong; ties and unusable replies count neither as right nor as wrong",
     "unusable_as_tie": "RewardBench (generative judges): each verdict alone; a tie or an unusable "

@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import CLICK_HINT, DASH, count, interval, is_known, number
+from components.html.format import (
+    CLICK_HINT,
+    DASH,
+    count,
+    interval,
+    is_known,
+    number,
+    sample_text,
+)
 from components.html.markup import Markup, attributes, escape, fill, link
 from components.html.panel import Axis, axis_html, forest_html
 from components.html.tables.table import Table, TableCell, name_of_row
@@ -149,11 +157,15 @@ def estimate_card(
 ) -> str:
     """Text of a hover card: value, interval; name; items, n; note; JSON key; effect of a click."""
     first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
-    where = f"n {count(estimate.n)}" if estimate.n else ""
-    if estimate.items:
-        where = ", ".join(part for part in (count(estimate.items, "item"), where) if part)
     path = f"JSON: {key}" if key else ""
-    lines = [first, who, where, note or estimate.note, path, CLICK_HINT if opens else ""]
+    lines = [
+        first,
+        who,
+        sample_text(estimate),
+        note or estimate.note,
+        path,
+        CLICK_HINT if opens else "",
+    ]
     return "\n".join(line for line in lines if line)
 
 

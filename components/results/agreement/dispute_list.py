@@ -88,9 +88,11 @@ def _reference_html(one: Dispute, kind: str) -> Markup:
 
 
 def _judge_counts_html(one: Dispute) -> Markup:
-    counts = [fill("{} {}", _winner_html(who), n) for who, n in one.judges.most_common()]
-    return join(counts, ", ") + fill(' <span class="eh-mute">of {}</span>', one.judge_count)
+    counts = [fill("{}× {}", n, _winner_html(who)) for who, n in one.judges.most_common()]
+    return join(counts, ", ") + fill(
+        ' <span class="eh-mute">({})</span>', count(one.judge_count, "judge")
+    )
 
 
 def _winner_html(who: str) -> Markup:
-    return Markup("tie or split") if who == TIE_NAME else fill("<b>{}</b>", who)
+    return Markup("tie, or no majority") if who == TIE_NAME else fill("<b>{}</b>", who)

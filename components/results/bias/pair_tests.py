@@ -144,7 +144,11 @@ def _p_html(test: OrderTest, adjusted: float | None) -> Markup:
     if adjusted is None:
         tip = attributes({"data-tip": f"{DASH} {test.note or 'nothing to test'}"})
         return fill('<span class="eh-mute"{}>{}</span>', tip, DASH)
-    statistic = "" if test.statistic is None else f"{test.name}: {number(test.statistic, 2)}"
+    statistic = (
+        ""
+        if test.statistic is None
+        else f"test statistic ({test.name}) {number(test.statistic, 2)}"
+    )
     df = f", {test.df} df" if test.df else ""
     lines = [f"p {format_p(adjusted)} adjusted", f"p {format_p(test.p)} unadjusted"]
     lines += [statistic + df] if statistic else []

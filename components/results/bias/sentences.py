@@ -31,9 +31,10 @@ PREFERENCE_RULE: Final = (
     f"are needed. Holm's adjustment is over all rows and categories. The 95{NARROW_SPACE}% "
     "interval of flips toward first minus flips toward second must exclude 0.\n\nIf models are "
     "selected in the filter, p is also multiplied by the number of possible selections. The tests "
-    "under all filters share one error rate of 5 %. Each p is divided by the test's part of this "
-    "rate: 0.79 for whole rows, 0.1 within a category or for selected models, 0.01 if both "
-    "apply.\n\n“Decides by position”: the judge prefers a position, the order decides most pairs, "
+    "under all filters share one error rate of 5 %: each p is divided by the test's part of this "
+    "rate, which is 0.79 over all categories and models, 0.1 within a category or for selected "
+    "models, 0.01 if both apply.\n\n“Decides by position”: the judge prefers a position, the "
+    "order decides most pairs, "
     "and at least three quarters of the flips go one way. “The order decides most pairs”: the "
     "whole interval of the order effect (disagreement between orders minus disagreement of "
     "repeats) is above 50 points. Without repeats, the whole interval of flips toward the "
@@ -166,25 +167,25 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
     which = "all" if most == len(rows) else number_word(most)
-    what = row_noun([(row.judge, row.prompt) for row in rows])
+    all_rows = f"{number_word(len(rows))} {row_noun([(row.judge, row.prompt) for row in rows])}s"
     effect = (
-        f"For {which} of these {what}s, the order decides the verdict on most pairs."
+        f"For {which} of the {all_rows}, the order decides the verdict on most pairs."
         if most
         else ""
     )
-    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows), what)
+    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows), all_rows)
     effect = effect or f"Verdicts differ between the orders on {rate} of pairs."
     return f"{_preference_sentence(rows)}. {effect}", lead
 
 
-def _noise_sentence(unclear: int, what: str) -> str:
+def _noise_sentence(unclear: int, all_rows: str) -> str:
     """Sentence that `unclear` judges flip most pairs, perhaps by noise, because there are no
-    repeats; empty for 0. `what`: noun for the judges and prompts counted, such as "judge"."""
+    repeats; empty for 0. `all_rows`: number and noun of all of them, such as "two judges"."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
     return (
-        f"{number_word(unclear).capitalize()} of these {what}s {verb} on most pairs when the "
+        f"{number_word(unclear).capitalize()} of the {all_rows} {verb} on most pairs when the "
         "answers are swapped; without repeats in the same order, this may be noise."
     )
 

@@ -9,8 +9,10 @@ HOW_COMPUTED: Final = {
         "After each battle of models a and b, in plan order, the rating of a changes by `4 (S − "
         "E)`. S is the result (win 1, tie ½, loss 0); `E = 1/(1 + 10^((Rb − Ra)/400))` is the "
         "result expected from the ratings Ra and Rb; all ratings start at 1000. Intervals: 200 "
-        "bootstrap draws of the items. “Elo over other orders”: 95\u202f% range over other orders "
-        "of the same items. Win rate against the reference: wins / head-to-heads other than ties, "
+        "bootstrap draws of the items. “Elo range if items are shuffled”: 95\u202f% range over "
+        "random "
+        "orders of the same items. Win rate against the reference: wins / head-to-heads other "
+        "than ties, "
         "Wilson interval at the effective n. Ranking shows Bradley–Terry ratings, which do not "
         "depend on the order of the items."
     ),

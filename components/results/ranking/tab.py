@@ -31,8 +31,9 @@ HOW_RANKING: Final = (
     "the interval of their difference, not the overlap of two bars. A rank is the range of "
     "places that the intervals of differences between models allow.\n\n"
     "Further battles needed to separate two models: `n·(h·(1 + 0.84/1.96)/gap)² − n`. The gap "
-    "is the difference of their ratings, n the number of battles so far, h the half-width of "
-    f"the gap's interval. After these battles the interval excludes 0 with 80{NARROW_SPACE}% "
+    "is the difference of their ratings, n the number of battles so far of one or both models, h "
+    "the half-width of the gap's interval. After these battles the interval excludes 0 with "
+    f"80{NARROW_SPACE}% "
     "probability (power). They are battles on further items, at as many battles an item as now."
 )
 HOW_ELO: Final = (

@@ -50,7 +50,7 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
             f"Instead, {once_text(view)}.",
         )
         return (
-            f"No remedy helps {view.judge} here.",
+            f"No remedy helps the judge {view.judge} here.",
             " ".join(filter(None, parts)),
         )
     return advice.sentence, "" if advice.chosen.rule.id == "agree" else _usual_rule_text(view)

@@ -21,8 +21,9 @@ CALLS: Final = 1000.0
 """If no price is known, the panel answers for a budget of this many calls instead of dollars."""
 HOW_BUDGET: Final = (
     "Candidates are (1) for each price, one call of the judge with the highest agreement among "
-    "judges of this price or less, and (2) for each judge with a recommended remedy, the other "
-    "rules of this judge, juries included. They are tried in order of price; at the same price, in "
+    "judges of this price or less, and (2) for each judge with a recommended remedy, all its "
+    "rules of more than one call, and juries with it. They are tried in order of price; at the "
+    "same price, in "
     "order of calls. The first is listed. After it, a candidate is listed only if it agrees with "
     "the known better answers significantly more often than the last one listed.\n\n"
     "The best rule up to each price is chosen on half of the items, and its agreement is measured "

@@ -109,7 +109,7 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
         if len(remedies.rules) == 1:
             return f"No remedy can be computed for {judge} yet.", f"{now}. The reasons are below."
         return (
-            f"No remedy helps {judge} here.",
+            f"No remedy helps the judge {judge} here.",
             f"{now}; no rule comes significantly closer to the labels.",
         )
     title, _ = RULE_WORDS[advice.rule]

@@ -105,7 +105,9 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
     for name, rate in result.win_rate.items():
         bound = result.bounds[name]
         ends = f"{number(100 * (bound.low or 0), 1)}–{number(100 * (bound.high or 0), 1)}"
-        cell = value_cell(rate, PERCENT, who=f"{name} by the jury", key=f"jury.win_rate.{name}")
+        cell = value_cell(
+            rate, PERCENT, who=f"win rate of {name} by the jury", key=f"jury.win_rate.{name}"
+        )
         lines.append([name_cell(name), cell, fill('<span class="eh-ci">{}</span>', ends)])
     worth = (
         ""

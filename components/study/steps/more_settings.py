@@ -58,6 +58,7 @@ def settings_text(study: LenientStudy) -> str:
     unreadable = {"exclude": "unusable replies left out", "tie": "unusable replies count as ties"}
     noise = study.share(*STUDY.noise_floor)
     budget: Any = study.value(*STUDY.budget_usd)
+    known = isinstance(budget, (int, float))
     parts = [
         study.preset.title if study.preset else "",
         orders.get(chosen, chosen),
@@ -67,7 +68,7 @@ def settings_text(study: LenientStudy) -> str:
         if study.text_value(*STUDY.repeats) not in ("", "1")
         else "",
         unreadable.get(study.text_value(*STUDY.unreadable), ""),
-        f"budget {dollars(float(budget))}" if isinstance(budget, (int, float)) else "no budget",
+        f"budget {dollars(float(budget))}" if known else "no budget limit",
         f"filter {truncate(slice_form.filter_text(study), 40)}"
         if isinstance(study.value(*DATA.where), Mapping) and study.value(*DATA.where) else "",
         _sample_text(study) if study.value(*DATA.count) else "",

@@ -236,7 +236,8 @@ def _sources_bar(planned: PlannedStudy) -> Markup:
 def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
     if best is None:
         text = (
-            f"No addition in this table is known to narrow the interval of the {planned.quantity}."
+            f"None of these additions is certain to narrow the interval of the {planned.quantity}; "
+            "the changes above are the best case."
         )
         return fill("{}", text)
     noun = {ITEM: "questions", JUDGE: "another judge", PROMPT: "another prompt", REPEAT: "repeats"}

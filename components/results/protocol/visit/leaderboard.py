@@ -92,8 +92,8 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
         ColumnHead("Elo"),
         ColumnHead("", axis=axis),
         ColumnHead(
-            "Elo over other orders",
-            tip="range that contains 95 % of the Elo ratings over other orders of the items; "
+            "Elo range if items are shuffled",
+            tip="range that contains 95 % of the Elo ratings if the items come in another order; "
             "not a confidence interval",
         ),
         ColumnHead(
