@@ -121,7 +121,7 @@ def test_the_finding_counts_what_the_rows_are(judged):
     title, _ = bias_finding(bias_from_frame(judged.frame(NAME)))
     assert (
         title == "One of two judges prefers a position. "
-        "For one of these judges, the order decides the verdict on most pairs."
+        "For one of the two judges, the order decides the verdict on most pairs."
     )
 
 
