@@ -32,8 +32,8 @@ if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_MEMORY:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # before the first temporary folder
 BROWSER_TESTS = "tests/ui/"
 GARBAGE_COLLECTION = (20_000, 20, 20)
-"""Thresholds of the garbage collector. With Python's own, a test that parses all modules takes a third
-longer."""
+"""Thresholds of the garbage collector. With Python's own, parsing all modules takes half as long
+again."""
 _NUMBER = count()
 
 
