@@ -37,7 +37,9 @@ def frame():
 
 
 @pytest.mark.parametrize("block", sample([40, 100], 40))
-@pytest.mark.parametrize("by", [(), ("judge",), ("judge", "category")])
+@pytest.mark.parametrize(
+    "by", [(), pytest.param(("judge",), marks=pytest.mark.extra), ("judge", "category")]
+)
 def test_every_measure_counted_some_items_at_a_time_is_the_same(frame, by, block, monkeypatch):
     measures = [*POSITION_MEASURES.values(), LONGER_SHARE]
     whole = estimate_all(measures, frame, by)
