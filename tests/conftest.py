@@ -31,7 +31,7 @@ ENOUGH_MEMORY = 2 << 30
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_MEMORY:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # before the first temporary folder
 BROWSER_TESTS = "tests/ui/"
-GARBAGE_COLLECTION = (20_000, 20, 20)
+GARBAGE_COLLECTION = (10_000, 10, 20)
 """Thresholds of the garbage collector. With Python's own, parsing all modules takes half as long
 again."""
 _NUMBER = count()

@@ -121,7 +121,7 @@ def test_wins_counted_some_rows_at_a_time_are_the_same(frame, combine, part, mon
 
 
 @pytest.mark.parametrize("weighting", ["sign", "arena-hard"])
-@pytest.mark.parametrize("cells", [1, 100, 400, 1500])
+@pytest.mark.parametrize("cells", sample([1, 100, 400, 1500], 1, 400))
 def test_elo_in_orders_laid_out_a_little_at_a_time_is_the_same(
     frame, weighting, cells, monkeypatch
 ):
