@@ -82,7 +82,7 @@ def test_pause_holds_within_100_ms_of_the_click_reaching_the_server(store, tmp_p
         JudgeServer(latency=0.05) as server,
         served(store, engine, lambda: clicks.append(server.app.now())) as (url, blocks),
     ):
-        run = start_small(engine, store, tmp_path, server, items=800, concurrency=16)
+        run = start_small(engine, store, tmp_path, server, items=2000, concurrency=16)
         until(lambda: server.bill.totals.calls > 60)
         click(url, blocks, "eh-pause", "small", "All")
         assert run.state == "paused"
