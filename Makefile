@@ -45,9 +45,9 @@ lint: $(VENV)/.dev
 browser: $(VENV)/.dev
 	@sh tests/ui/find_browser.sh $(BIN)
 
-# One more than cores: many tests wait, for a timer, a process or a browser. With a thread per worker
+# Twice as many as cores: many tests wait, for a timer, a process or a browser. With one thread each
 # in linear algebra: threads that wait for each other take more of a core than small matrices do.
-WORKERS ?= 3
+WORKERS ?= 4
 test test-all: export OPENBLAS_NUM_THREADS := 1
 test: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not long and not extra"

@@ -13,6 +13,7 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -106,6 +107,7 @@ def _called_methods(module: ModuleType) -> dict[str, set[str]]:
     return found
 
 
+@cache
 def inline_patterns() -> tuple[list[Use], list[str]]:
     """Patterns given to `re` inside functions, and the places whose pattern is no constant."""
     uses, unread = [], []

@@ -15,9 +15,9 @@ ALL: Final = bool(os.environ.get("TEST_ALL"))
 """Set by `make test-all`."""
 
 
-def examples(number: int) -> settings:
-    """Settings of a property: so many examples, in `make test` a fifth of them."""
-    return settings(max_examples=number if ALL else max(8, number // 5), deadline=None)
+def examples(number: int, share: int = 5) -> settings:
+    """Settings of a property: so many examples, in `make test` a fifth (or `share`-th) of them."""
+    return settings(max_examples=number if ALL else max(8, number // share), deadline=None)
 
 
 def sample(values: Iterable[Any], *kept: Any) -> list[Any]:

@@ -32,6 +32,11 @@ ALLOWED_CACHES = {
     "components/study/plan/study_preview.py:_load_cached",
 }
 """Caches of the Study tab for files that are in no store yet."""
+EMPTY_TABLE = re.compile(
+    r"^[\w\])][^\n]*=\s*(\(\s*)?(\{\s*\}|([\w.]+\.)?(dict|defaultdict|OrderedDict|Weak\w+)\s*\()",
+    re.M,
+)
+"""In every source with a dictionary that starts empty, at the left margin."""
 
 
 def modules() -> list[Path]:
@@ -174,6 +179,8 @@ def key_types(function: ast.FunctionDef) -> set[str]:
 
 def cache_tables(source: str) -> list[str]:
     """Module-level names of dictionaries that start empty: caches, or registries."""
+    if not EMPTY_TABLE.search(source):
+        return []  # parsing takes most of the time
     found = []
     for node in tree_of(source).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)

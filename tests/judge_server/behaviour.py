@@ -1,4 +1,4 @@
-"""What the judge says: a choice among the answers it was shown, rendered in a verdict format.
+"""Replies of the judge: a choice among the answers it was shown, rendered in a verdict format.
 
 A behaviour is any callable from `Asked` to a text or a `Reply`. `judge(choice, form)` builds the
 usual ones.

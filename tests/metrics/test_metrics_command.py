@@ -95,7 +95,7 @@ def test_the_store_says_what_its_frame_says(store_path, capsys):
     assert got["bradley_terry"] == json.loads(json.dumps(wanted["bradley_terry"]))
 
 
-@pytest.mark.parametrize("by", sample(["prompt", "category", "judge,prompt"], "prompt"))
+@pytest.mark.parametrize("by", sample(["judge", "prompt", "category", "judge,prompt"], "judge"))
 def test_every_split_holds_the_whole_object_again(store_path, capsys, by):
     got = printed(capsys, str(store_path), "--by", by, "--quick")
     depth = by.count(",") + 1
@@ -134,12 +134,12 @@ def test_quick_keeps_every_field_and_says_what_is_missing(store_path, capsys):
         assert "200 rounds" in whole["elo"][name]["method"]
 
 
-def test_a_studys_own_rules_have_their_own_numbers(two_studies, capsys):
+def test_a_studys_own_rules_have_their_own_numbers(store_path, two_studies, capsys):
     got = printed(capsys, str(two_studies), "--study", "merged", "--quick")
     assert (got["protocol"]["combine"], got["protocol"]["unreadable"]) == ("strict", "tie")
     # Strict 2-0: always first is a tie on every pair, the fair judge a win: (1 + ½)/2.
     assert got["protocol"]["win_rate"]["precise"]["value"] == pytest.approx(0.75)
-    assert "protocol" not in printed(capsys, str(two_studies), "--study", "plain", "--quick")
+    assert "protocol" not in printed(capsys, str(store_path), "--quick")
 
 
 def test_several_studies_want_a_name_and_a_wrong_name_lists_them(two_studies, capsys):
@@ -157,8 +157,11 @@ def test_an_empty_store_is_an_answer_or_one_clear_line(tmp_path, capsys):
     assert (code == 2 and got.err.startswith("error: ")) or json.loads(got.out)["elo"] == {}
 
 
-def test_tables_for_people_say_judge_interval_and_n(store_path, capsys):
-    assert main([str(store_path), "--by", "judge", "--quick"]) == 0
+def test_tables_for_people_say_judge_interval_and_n(store_path, capsys, monkeypatch):
+    options = (str(store_path), "--by", "judge", "--quick")
+    numbers = printed(capsys, *options)
+    monkeypatch.setattr("metrics.__main__._measure_file", lambda *_: numbers)
+    assert main([*options]) == 0
     out = capsys.readouterr().out
     for part in ("## elo", "## position", "## contrasts", "## fair · win_rate", "consistency"):
         assert part in out
@@ -173,6 +176,7 @@ def test_something_that_is_neither_store_nor_table_is_named(tmp_path, capsys):
     assert "picture.png" in capsys.readouterr().err
 
 
+@pytest.mark.extra
 def test_it_runs_as_a_command(store_path):
     done = subprocess.run(
         [sys.executable, "-m", "metrics", str(store_path), "--json", "--quick"],

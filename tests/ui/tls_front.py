@@ -1,4 +1,4 @@
-"""What stands before an app on a Space: it speaks https with browsers and http with the app, and
+"""The proxy before an app on a Space: it speaks https with browsers and http with the app, and
 says so in the headers."""
 
 from __future__ import annotations

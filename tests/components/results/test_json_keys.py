@@ -131,13 +131,15 @@ def summarise(store: Store, name: str, by: str = "") -> Any:
 
 class Summaries(dict[str, Any]):
     """Summaries of a study by the value of --by, each computed when it is first read; of other
-    values than `splits` there is none."""
+    values than `splits` there is none. A split summary has the numbers of the whole too."""
 
     def __init__(self, store: Store, name: str, splits: tuple[str, ...]) -> None:
         super().__init__()
         self._study, self._splits = (store, name), splits
 
     def get(self, by: str, default: Any = None) -> Any:
+        if not by and len(self._splits) > 1:
+            by = self._splits[1]
         if by in self._splits and by not in self:
             self[by] = summarise(*self._study, by)
         return super().get(by, default)

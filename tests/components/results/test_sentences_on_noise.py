@@ -32,6 +32,7 @@ from studies.domain import Estimate
 from studies.store.store import Store
 from tests.metrics.frames import build, pair
 from tests.page_words import says
+from tests.samples import ALL
 from tests.voted_studies import save
 
 COIN_WITH_TIES = ("tie", 0, 1)
@@ -152,14 +153,14 @@ def missing_second_choices(seed: int, items: int = 120):
 
 
 def test_a_lean_that_missing_verdicts_could_reverse_is_no_preference():
-    raw = 0
-    for seed in range(12):
+    raw, studies = 0, 12 if ALL else 6
+    for seed in range(studies):
         (row,) = flip_leans(bias_from_frame(missing_second_choices(seed)))
         assert not row.is_significant
         raw += row.p < 0.05
         if row.may_be_missing:
             assert "could make" in flip_sentence(row)
-    assert raw >= 6  # the test on the pairs read alone is wrong more often than not
+    assert raw >= studies / 2  # the test on the pairs read alone is wrong more often than not
 
 
 def test_a_strong_lean_stands_despite_a_few_missing_verdicts():
@@ -190,8 +191,8 @@ def test_the_table_of_tests_is_adjusted_over_all_rows_whatever_the_filter():
 def test_repeats_without_an_order_effect_are_not_laid_to_the_order():
     # A judge that is unsure of half the pairs, asked three times in each order.
     draw = np.random.default_rng(5)
-    decided = 0
-    for _ in range(10):
+    decided, studies = 0, 10 if ALL else 5
+    for _ in range(studies):
         rows = []
         for k in range(40):
             p = draw.choice([0.5, 0.95])
@@ -202,7 +203,7 @@ def test_repeats_without_an_order_effect_are_not_laid_to_the_order():
                                  "repeat": repeat})  # fmt: skip
         (row,) = flip_leans(bias_from_frame(build(rows)))
         decided += row.order_decides or row.order_effect.low > 0
-    assert decided <= 2
+    assert decided <= studies / 5
 
 
 def test_all_filters_together_have_one_error_rate():

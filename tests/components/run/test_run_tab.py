@@ -1,4 +1,4 @@
-"""What the Run tab says about a study, its runs and its failures, without a browser."""
+"""Texts of the Run tab on a study, its runs and its failures, without a browser."""
 
 from __future__ import annotations
 

@@ -46,6 +46,14 @@ def each_app(request: pytest.FixtureRequest) -> tuple[Served, Mode]:
     return request.getfixturevalue("app" if request.param == PUBLIC else "own_app"), request.param
 
 
+@pytest.fixture(scope="module")
+def visitor(each_app: tuple[Served, Mode]) -> Visitor:
+    """A visitor who has loaded the page."""
+    made = Visitor(each_app[0].url)
+    made.open()
+    return made
+
+
 def served(folder: Path, *, public: bool) -> Iterator[Served]:
     """`make test-all` starts a process: only there /proc shows the secret of the environment."""
     (folder / "store").mkdir()
@@ -184,10 +192,9 @@ def test_an_upload_lands_in_the_temporary_folder_whatever_it_is_called(name, eac
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "secret.txt", "uploads/0a0a0a0a-theirs.csv"])
-def test_a_path_that_was_never_uploaded_is_not_taken_for_an_upload(path, each_app):
+def test_a_path_that_was_never_uploaded_is_not_taken_for_an_upload(path, each_app, visitor):
     """The browser says where its upload lies: a stranger may say anything."""
     app, mode = each_app
-    visitor = Visitor(app.url)
     target = path if path.startswith("/") else str(app.store.parent / path)
     sent = [{"path": target, "meta": {"_type": "gradio.FileData"}, "orig_name": "a.csv"}]
     with attempt(FILES, mode, f"an upload at {path}"):
@@ -261,10 +268,8 @@ def test_an_event_of_a_gigabyte_is_not_read_into_memory(app):
     "path", ["deep_link?session_hash={}", "vibe-code", "run-history/records", "runs",
              "stream/{}/0/1/playlist.m3u8", "component_server", "process_recording"],
 )  # fmt: skip
-def test_routes_of_gradio_that_nobody_needs_are_closed(path, each_app):
+def test_routes_of_gradio_that_nobody_needs_are_closed(path, each_app, visitor):
     app, mode = each_app
-    visitor = Visitor(app.url)
-    visitor.open()
     for method in ("GET", "POST"):
         answer, _ = asked(app, f"/gradio_api/{path.format(visitor.session)}", method)
         with attempt(FILES, mode, f"{method} {path}"):

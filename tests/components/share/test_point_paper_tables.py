@@ -27,6 +27,7 @@ JUDGES = """judges:
   - {name: lenient, model: simulated, seed: 4, sensitivity: 0.95, specificity: 0.6, first_bias: 0.3,
      score_noise: 0.6}
 """
+ITEMS = 12
 STUDIES = {
     "checked": ("items_pass.jsonl", "pass-fail", "options: rotations\nnoise_floor: 0.5\n"),
     "scored": ("items_score.jsonl", "score-scale", "options: rotations\n"),
@@ -41,7 +42,7 @@ def item_lines(values: list[Any]) -> list[dict[str, Any]]:
          "responses": {"m": f"answer {k}", "n": f"other {k}"},
          "labels": [{"contestant": who, "value": values[(k + shift) % len(values)]}
                     for shift, who in enumerate("mn")]}
-        for k in range(24)
+        for k in range(ITEMS)
     ]  # fmt: skip
 
 
@@ -141,7 +142,7 @@ def test_single_answers_get_no_table_of_comparisons(store: Store) -> None:
 
 def test_the_methods_paragraph_is_on_single_answers(store: Store) -> None:
     text = paper_text.methods_paragraph(FilteredStudy(store, "checked"))
-    assert says(text, "2 judges", "lenient", "strict", "single answers", "24 items")
+    assert says(text, "2 judges", "lenient", "strict", "single answers", f"{ITEMS} items")
     assert "Rogan and Gladen" in text and "pair" not in text
     scores = paper_text.methods_paragraph(FilteredStudy(store, "scored"))
     assert "Arrangements" in scores and "Rogan" not in scores

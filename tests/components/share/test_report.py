@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import sqlite3
@@ -26,8 +28,17 @@ NAME = "two judges"
 
 
 @pytest.fixture(scope="module")
-def html(judged: Store) -> str:
-    return report.report_html(judged, NAME)
+def written(judged: Store, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The file that the command writes, and what it prints."""
+    path, printed = tmp_path_factory.mktemp("report") / "report.html", io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert main(["report", NAME, str(path), "--store", str(judged.path)]) == 0
+    return path, printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def html(written: tuple[Path, str]) -> str:
+    return written[0].read_text(encoding="utf-8")
 
 
 def sections(store: Store, study: str) -> str:
@@ -98,13 +109,10 @@ def test_an_empty_study_makes_a_report_that_says_so(store: Store) -> None:
     assert says(report.report_html(store, "none"), "no verdicts yet")
 
 
-def test_the_command_writes_the_file_and_says_its_size(
-    judged: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "report.html"
-    assert main(["report", NAME, str(out), "--store", str(judged.path)]) == 0
-    assert re.search(r"report\.html: \d\.\d MB", capsys.readouterr().out)
-    assert out.stat().st_size > 4_000_000
+def test_the_command_writes_the_file_and_says_its_size(written: tuple[Path, str]) -> None:
+    path, printed = written
+    assert re.search(r"report\.html: \d\.\d MB", printed)
+    assert path.stat().st_size > 4_000_000
 
 
 def test_a_study_that_is_not_there_is_an_error_in_words(

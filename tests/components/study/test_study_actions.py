@@ -1,4 +1,4 @@
-"""What a reader does in the form, as numbered changes: none is lost, none is done twice."""
+"""Changes in the form, numbered: none is lost, none is done twice."""
 
 from __future__ import annotations
 

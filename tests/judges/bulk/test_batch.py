@@ -30,7 +30,7 @@ from tests.judges.small_studies import PRICE, QUICK, endpoint, engine, study_pla
 from tests.page_words import pattern
 from tests.samples import ALL
 
-ASKS = 2_000 if ALL else 200
+ASKS = 2_000 if ALL else 100
 
 
 @pytest.fixture(scope="module")

@@ -291,6 +291,7 @@ def test_killed_with_faults_nothing_is_lost_and_no_key_is_stored(kill_at, tmp_pa
     check_kills_under_faults(tmp_path, asks=120, kill_at=kill_at)
 
 
+@pytest.mark.extra
 def test_two_processes_with_one_study_pay_once(tmp_path):
     path = tmp_path / "store.db"
     with JudgeServer(latency=0.05) as server:

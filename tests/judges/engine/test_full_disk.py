@@ -20,11 +20,13 @@ from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.engine.test_endpoint_failures import asking, judged, study_file
 from tests.judges.small_studies import endpoint, study_plan
-from tests.samples import sample
 from tests.small_disk import filled, mounted
 from tests.waiting import until
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no prlimit, no tmpfs")
+pytestmark = [
+    pytest.mark.extra,
+    pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no prlimit, no tmpfs"),
+]
 ASKS = 200
 IN_FLIGHT = 8
 REFUSED = "writing to the disk failed"
@@ -73,7 +75,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 Trouble = Callable[[subprocess.Popen[bytes], Path], AbstractContextManager[None]]
 
 
-@pytest.fixture(params=sample(["file sizes", "file system"], "file sizes"))
+@pytest.fixture(params=["file sizes", "file system"])
 def trouble(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Trouble, Path, str]:
     """How the disk gets full, where the store is, and what the run should say."""
     if request.param == "file sizes":
@@ -101,7 +103,6 @@ def test_a_full_disk_pauses_the_run_which_goes_on_when_there_is_room(trouble, tm
     check(path, stored)
 
 
-@pytest.mark.extra
 def test_a_run_that_is_stopped_on_a_full_disk_says_why_and_the_next_one_completes_it(tmp_path):
     make, path, words = limited_files, tmp_path / "store.db", REFUSED
     with JudgeServer(latency=0.02) as server:

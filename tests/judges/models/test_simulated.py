@@ -21,8 +21,12 @@ from metrics.position.position_measures import accuracy, first_share
 from studies.domain import Item, Preference
 from studies.spec.study import study_from_mapping
 from studies.store.store import Store
+from tests.samples import ALL
 
 Outcome = tuple[tuple[str, ...], ReplyOutcome]
+MANY = 600 if ALL else 250
+"""Items of a study whose shares are compared with those of the design."""
+ASKS = 2 * MANY
 
 
 def items(count: int, names: str = "xy", best: str = "x") -> tuple[Item, ...]:
@@ -108,7 +112,7 @@ def test_the_first_slot_comes_before_everything_else() -> None:
 
 
 def test_first_bias_and_accuracy_have_the_marginals_of_the_design() -> None:
-    made = plan(items(600), first_bias=0.5, accuracy=0.9, seed=3)
+    made = plan(items(MANY), first_bias=0.5, accuracy=0.9, seed=3)
     found = answers(made)
     n = len(found)
     first = sum(read.verdict is not None and read.verdict.pick == 0 for _, read in found)
@@ -118,15 +122,17 @@ def test_first_bias_and_accuracy_have_the_marginals_of_the_design() -> None:
 
 
 def test_a_tie_rate_is_a_share_of_what_is_not_biased() -> None:
-    made = plan(items(600), "mt-bench-pair", first_bias=0.2, tie_rate=0.25)
+    made = plan(items(MANY), "mt-bench-pair", first_bias=0.2, tie_rate=0.25)
     # .8 x .25 = .20
-    assert near(slots(made)["tie"], 1200, 0.20)
+    assert near(slots(made)["tie"], ASKS, 0.20)
 
 
 def test_slot_weights_say_where_the_bias_goes() -> None:
-    made = plan(items(300, "wxyz", ""), "brief-options", first_bias=1, slot_weights=[1, 2, 3, 4])
+    made = plan(
+        items(MANY // 2, "wxyz", ""), "brief-options", first_bias=1, slot_weights=[1, 2, 3, 4]
+    )
     counts = slots(made)
-    assert all(near(counts[slot], 1200, weight / 10) for slot, weight in enumerate([1, 2, 3, 4]))
+    assert all(near(counts[slot], ASKS, weight / 10) for slot, weight in enumerate([1, 2, 3, 4]))
 
 
 def test_a_slot_without_a_weight_is_never_drawn_and_spare_weights_do_not_matter() -> None:
@@ -141,9 +147,9 @@ def test_a_length_preference_is_for_the_longer_or_if_negative_the_shorter(
     taste: float, liked: str
 ) -> None:
     # Nobody knows which is better: seeded strengths, which the accuracy 0.5 washes out.
-    made = plan(items(600, best=""), length_preference=taste, accuracy=0.5)
+    made = plan(items(MANY, best=""), length_preference=taste, accuracy=0.5)
     # .4 + .6 x 1/2 = .70
-    assert near(sum(pick == liked for pick in picks(made)), 1200, 0.70)
+    assert near(sum(pick == liked for pick in picks(made)), ASKS, 0.70)
 
 
 def test_answers_of_one_length_leave_a_length_preference_nothing_to_like() -> None:
@@ -155,27 +161,27 @@ def test_answers_of_one_length_leave_a_length_preference_nothing_to_like() -> No
 
 def test_a_self_preference_is_for_the_one_answer_of_its_own_family() -> None:
     made = plan(
-        items(600), family="ours", self_preference=0.3, accuracy=0.8, families={"y": "ours"}
+        items(MANY), family="ours", self_preference=0.3, accuracy=0.8, families={"y": "ours"}
     )
     # x is better. y: .3 + .7 x .2 = .44
-    assert near(sum(pick == "y" for pick in picks(made)), 1200, 0.44)
+    assert near(sum(pick == "y" for pick in picks(made)), ASKS, 0.44)
     both = plan(items(50), family="ours", self_preference=1, families={"x": "ours", "y": "ours"})
     assert set(picks(both)) == {"x"}
 
 
 def test_an_unreadable_rate_is_read_as_unreadable_and_as_nothing_else() -> None:
-    found = Counter(read.status for _, read in answers(plan(items(600), unreadable_rate=0.15)))
-    assert near(found["unreadable"], 1200, 0.15)
+    found = Counter(read.status for _, read in answers(plan(items(MANY), unreadable_rate=0.15)))
+    assert near(found["unreadable"], ASKS, 0.15)
     assert set(found) == {"ok", "unreadable"}
 
 
 def test_truly_equal_answers_are_picked_evenly_and_never_by_place() -> None:
     equal = tuple(
-        replace(item, human=(Preference("by-design", ("x", "y"), "tie"),)) for item in items(600)
+        replace(item, human=(Preference("by-design", ("x", "y"), "tie"),)) for item in items(MANY)
     )
     found = list(picks(plan(equal)))
-    assert near(found.count("x"), 1200, 0.5) and "tie" not in found
-    assert near(slots(plan(equal))[0], 1200, 0.5)
+    assert near(found.count("x"), ASKS, 0.5) and "tie" not in found
+    assert near(slots(plan(equal))[0], ASKS, 0.5)
 
 
 def test_where_nobody_knows_the_truth_seeded_strengths_decide_alike_everywhere() -> None:
@@ -190,10 +196,10 @@ def test_an_unrelated_answer_is_never_the_better_one() -> None:
 
 
 def test_a_wrong_pick_among_several_is_any_of_the_others() -> None:
-    found = Counter(picks(plan(items(300, "wxyz", "w"), "brief-options", accuracy=0.4)))
-    # 1200 asks: right .4, each of the three others .2
-    assert near(found["w"], 1200, 0.4)
-    assert all(near(found[name], 1200, 0.2) for name in "xyz")
+    found = Counter(picks(plan(items(MANY // 2, "wxyz", "w"), "brief-options", accuracy=0.4)))
+    # Right .4, each of the three others .2
+    assert near(found["w"], ASKS, 0.4)
+    assert all(near(found[name], ASKS, 0.2) for name in "xyz")
 
 
 # ---- seeds, labels, formats --------------------------------------------------------------------

@@ -74,7 +74,7 @@ def mirrored(verdict: Verdict | None) -> Verdict | None:
     return Verdict(pick, verdict.margin, verdict.scores[::-1])
 
 
-@examples(500)
+@examples(500, share=10)
 @given(formats, replies, st.integers(-1, 30), st.sampled_from(READING_RULES))
 def test_no_reply_makes_reading_raise(format: str, reply: str, n: int, rule: str) -> None:
     reading = parse_verdict(format, reply, n, rule)

@@ -11,6 +11,7 @@ import pytest
 from metrics.drift.baseline_contrast import LOOKS, SHARE, contrast_p, item_weights
 from metrics.drift.night_history import StreamHistory
 from tests.metrics.drift.simulated_nights import ALPHA, STREAMS, first_alarm
+from tests.samples import ALL
 
 
 def test_p_values_are_valid_for_every_baseline_that_could_have_been() -> None:
@@ -77,5 +78,6 @@ def test_a_drop_right_after_a_single_night_is_found_and_quiet_weeks_are_quiet() 
     week = {"items": 100, "noise": 0.1, "nights": 7}
     found = [first_alarm(rng, **week, drop_at=1, drop=0.1) for _ in range(20)]
     assert sum(alarm is not None for alarm in found) >= 18
-    quiet = [first_alarm(rng, **week) for _ in range(100)]
-    assert sum(alarm is not None for alarm in quiet) <= 4
+    weeks = 100 if ALL else 50
+    quiet = [first_alarm(rng, **week) for _ in range(weeks)]
+    assert sum(alarm is not None for alarm in quiet) <= 0.04 * weeks

@@ -76,6 +76,12 @@ def test_prd_opens_in_seconds_with_the_published_counts(records: Path, store: St
         assert (lean["toward_first"], lean["toward_second"]) == (first, second), judge
         said = picks(j for j in found.judgements if j.ask.judge == judge)
         assert (said[0], said["tie"], said[1]) == slots, judge
+
+
+@pytest.mark.extra
+def test_gpt_4_agrees_with_people_as_published(records: Path, store: Store) -> None:
+    import_verdicts(store, "prd", folder=records)
+    frame = store.frame("prd")
     agreed = summarise_frame(frame[frame["judge"].isin(["gpt-4", "human:vote1", "human:vote2",
                                                 "human:vote3"])], quick=True)  # fmt: skip
     assert agreed["agreement"]["people"]["gpt-4"]["agreement"]["value"] == 0.643125
@@ -127,9 +133,13 @@ def test_llmbar_gives_the_authors_own_numbers(records: Path) -> None:
             assert published[key].startswith(f"{count} / {n} ="), (path, key)
 
 
-def test_evalica_s_battles_come_in_file_order(records: Path) -> None:
+def test_evalica_s_small_files_have_their_battles(records: Path) -> None:
     for name, rows in (("simple", 16), ("food", 30)):
         assert len(real(records, f"evalica/{name}.csv").judgements) == rows
+
+
+@pytest.mark.extra
+def test_evalica_s_battles_come_in_file_order(records: Path) -> None:
     found = real(records, "evalica/llmfao.csv")
     assert len(found.judgements) == 8931
     assert found.judgements[0].ask.shown == ("Airoboros L2 70B", "Weaver 12k")

@@ -55,13 +55,20 @@ COMMANDS = {
 }
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole") / "evenhand.db"
+    fill_store(path).close()
+    return path
+
+
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a whole store; the pauses before an alarm are left out."""
+def place(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a copy of a whole store; the pauses before an alarm are left out."""
     monkeypatch.setattr(damage, "_RETRY_SECONDS", (0.01,))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.yaml").write_text(STUDY)
-    fill_store(tmp_path / "evenhand.db").close()
+    shutil.copyfile(whole, tmp_path / "evenhand.db")
     return tmp_path
 
 

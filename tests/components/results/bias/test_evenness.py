@@ -24,8 +24,8 @@ def frame() -> pd.DataFrame:
     rng = np.random.default_rng(5)
     rows = []
     for prompt in ("simple", "debias"):
-        for item in range(30):
-            first = [0 if rng.random() < 0.8 else int(rng.integers(4)) for _ in range(4)]
+        for item in range(18):
+            first = [0 if rng.random() < 0.9 else int(rng.integers(4)) for _ in range(4)]
             even = [int(rng.integers(4)) for _ in range(4)]
             rows += rotated(f"q{item}", first, judge="first", prompt=prompt)
             rows += rotated(f"q{item}", even, judge="random", prompt=prompt)

@@ -51,6 +51,7 @@ def test_the_authors_number_stands_beside_ours_where_a_trial_was_not_read(graded
     assert says(draw_heatmap(scene, "Grade").bodies["sizes"], "unusable reply")
 
 
+@pytest.mark.extra
 def test_the_command_prints_the_same(graded: Store) -> None:
     got = summarise_frame(graded.frame("four"), quick=True)["grade"]
     mumbler = got["mumbler"]["grade-simple"]

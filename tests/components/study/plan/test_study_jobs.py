@@ -1,4 +1,4 @@
-"""What leaves the form: tests of judges, uploads, recorded verdicts, descriptions, runs."""
+"""Jobs of the form: tests of judges, uploads, recorded verdicts, descriptions, runs."""
 
 from __future__ import annotations
 
