@@ -218,7 +218,7 @@ def show_data_note(filtered_study: FilteredStudy, json_keys: Sequence[str] = ())
         f"{load_bias(filtered_study).calls:,} judgements of the study “{filtered_study.name}”."
     ]
     if real:
-        parts.append(f"Real replies: {', '.join(real)}.")
+        parts.append(f"Judges with real (not simulated) replies: {', '.join(real)}.")
     if simulated:
         parts.append(simulated_note(simulated))
     if filtered_study.rule != ("pooled", "exclude"):

@@ -43,7 +43,7 @@ def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
     if item.ground_truth.strip() and "ground_truth" not in prompt.variables:
         for other in prompts:
             if other.protocol == prompt.protocol and "ground_truth" in other.variables:
-                return f"its ground truth is used by {other.name}"
+                return f"with a ground truth, the prompt {other.name} is used instead"
     return ""
 
 

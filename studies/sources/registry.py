@@ -84,13 +84,13 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
         ),
         SourceFormat(
             "evenhand-votes",
-            "Evenhand's votes by people, as exported",
+            "people's votes, exported from Evenhand",
             own_votes.matches_table,
             own_votes.read,
         ),
         SourceFormat(
             "evenhand-shards",
-            "a folder of Evenhand's judgements as Parquet",
+            "a folder of Parquet files with judgements, exported from Evenhand",
             own_shards.matches_table,
             own_shards.read,
             own_shards.matches_folder,

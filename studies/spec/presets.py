@@ -121,8 +121,8 @@ CREATION_MMBENCH: Final = Preset(
     probe_values={"data": {"categories": ["visual"]}, "baseline": "precise"},
     panels=("creation-table", "factuality", "alignment"),
     notes=(
-        "The baseline is A in the first run and B in the second. Both runs are pooled, not "
-        "averaged per item, as in paper and code.",
+        "The baseline is A in the first order and B in the second. As in the paper and the "
+        "authors' code, both orders are pooled, not averaged per item.",
         "Judges with vision: true are shown the images, others their descriptions. With "
         "judge_sees: context, all judges get the descriptions.",
         "Visual factuality is scored without images, as by the authors, and with the ground truth "

@@ -170,7 +170,7 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
     other = visit(address(page).split("?", 1)[1].replace("__theme=light&", ""))
     other.wait_for_selector("#eh-matrix td button")
     assert other.locator("#eh-study input").input_value() == "From the form"
-    assert "judges are simulated" in other.locator(".eh-src").last.inner_text()
+    assert "Simulated judges" in other.locator(".eh-src").last.inner_text()
     assert_cells_open_judgements(other)
     other.set_viewport_size({"width": 390, "height": 900})
     assert_tabs_fit(other)

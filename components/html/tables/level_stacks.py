@@ -94,7 +94,12 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
         name_cell(row.model, row.select, row.note),
         level_stack(row, low, high),
         value_cell(row.reward, POINTS, who=f"Reward of {row.model}", select=row.select),
-        value_cell(row.win_rate, PERCENT, who=f"Win rate of {row.model}", select=row.select),
+        value_cell(
+            row.win_rate,
+            PERCENT,
+            who=f"Wins of {row.model}: better or much better, without ties",
+            select=row.select,
+        ),
     ]
     if scored:
         cells.append(

@@ -21,10 +21,7 @@ from components.results.agreement.disputes import (
 MAX_DISPUTES: Final = 8
 KIND_TITLES: Final = {
     AGAINST_PEOPLE: ("People prefer", "most judges prefer a different answer than people do"),
-    AGAINST_KNOWN: (
-        "Answer known to be better",
-        "most judges do not prefer the answer known to be better",
-    ),
+    AGAINST_KNOWN: ("Answer known to be better", "most judges prefer a worse answer"),
     JUDGES_SPLIT: ("People prefer", "judges disagree with each other"),
     PEOPLE_SPLIT: ("People's votes", "people disagree with each other"),
 }

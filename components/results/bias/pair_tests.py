@@ -24,6 +24,11 @@ PAIR_TEST_NAMES: Final = {
     "stuart_maxwell": "Stuart–Maxwell",
     "permutation": "Permutation",
 }
+STATISTIC_NAMES: Final = {
+    "items": "flips toward first minus flips toward second",
+    "sign": "flips toward first",
+}
+NOTE_TEXTS: Final = {"exact": "exact test", "normal": "test with a normal approximation"}
 OPTION_TEST_NAMES: Final = {
     "permutation": "Permutation",
     "place": "Position effects, LR test",
@@ -144,15 +149,12 @@ def _p_html(test: OrderTest, adjusted: float | None) -> Markup:
     if adjusted is None:
         tip = attributes({"data-tip": f"{DASH} {test.note or 'nothing to test'}"})
         return fill('<span class="eh-mute"{}>{}</span>', tip, DASH)
-    statistic = (
-        ""
-        if test.statistic is None
-        else f"test statistic ({test.name}) {number(test.statistic, 2)}"
-    )
+    name = STATISTIC_NAMES.get(test.name, "test statistic")
+    statistic = "" if test.statistic is None else f"{name}: {number(test.statistic, 2)}"
     df = f", {test.df} df" if test.df else ""
     lines = [f"p {format_p(adjusted)} adjusted", f"p {format_p(test.p)} unadjusted"]
     lines += [statistic + df] if statistic else []
-    lines += [test.note] if test.note else []
+    lines += [NOTE_TEXTS.get(test.note, test.note)] if test.note else []
     tip = attributes({"data-tip": "\n".join(lines), "tabindex": "0"})
     text = (
         fill("<b>{}</b>", format_p(adjusted))

@@ -88,10 +88,9 @@ HOW_TESTS: Final = (
     "Permutation: the choices of a comparison are exchanged over its orders, which has no "
     "effect if only content counts; exact for pairs, 999 draws among N options. LR: "
     "likelihood-ratio test of positions (or labels) in the choice model. Among N options the "
-    "entropy is shown with the middle 95 % of its permutation values.\n\nHolm's step-down "
-    "controls the family-wise error of each column over its rows; the 5 % error rate is shared "
-    "among all filters, so p is divided by the present filter's part of it (0.79 without a "
-    "filter)."
+    "entropy is shown with the middle 95 % of its permutation values.\n\nEach p is adjusted "
+    "by Holm's method over the rows of its column. All filters share the 5 % error rate: p is "
+    "also divided by the share that the present filter gets (0.79 without a filter)."
 )
 HOW_UNRELATED: Final = (
     "The unrelated option is an answer to another item. Adding it increases the number of "

@@ -247,8 +247,8 @@ def _position_term_measure(card: ReportCard, even: float) -> CardMeasure:
     term, equal, p, position = card.position_term
     among = "two" if card.pairs else str(card.options)
     wins = (
-        f"the {position} of {among} equally good answers would win {share(equal.value, 0)} of "
-        "verdicts"
+        f"of {among} equally good answers, the one shown {position} would win "
+        f"{share(equal.value, 0)} of verdicts"
     )
     text = f"{wins}; {_test_text(p)}"
     return CardMeasure(

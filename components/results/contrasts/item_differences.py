@@ -126,7 +126,7 @@ def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> 
     each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:
         values = [round(one.left - one.right) for one in items]
-        unit, scale = f"out of {count(each)} for each", 1
+        unit, scale = f"comparisons of {count(each)} per item", 1
     else:
         values = [round(10 * one.gap) for one in items]
         unit, scale = "in points", 10
@@ -147,7 +147,10 @@ def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> 
         fill("<span>{}</span>", number(scale * value) if value % step == 0 else "")
         for value in range(low, high + 1)
     )
-    words = f"{pair.left.name} minus {pair.right.name}, {unit}; {count(len(items), 'item')}"
+    words = (
+        f"{pair.left.name} minus {pair.right.name}, {unit}; bars: number of items, "
+        f"{count(len(items))} in all"
+    )
     summary = json.dumps(dict(zip(range(low, high + 1), counts.tolist(), strict=True)))
     style = f"--bars: {high - low + 1}"
     return fill(

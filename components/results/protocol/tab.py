@@ -115,7 +115,7 @@ VISIT: Final = PanelGroup(
             "skills",
             protocol_visit.show_skills,
             "Win rate by skill",
-            f"% of head-to-heads (pairs of answers in both orders) won, ties count half; {CI_TEXT}",
+            f"% of outcomes won, ties count half; the counting rule combines the orders; {CI_TEXT}",
             json_keys=("--by category: by.*.win_rate.*",),
         ),
     ),

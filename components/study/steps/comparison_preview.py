@@ -57,7 +57,7 @@ def _heading(preview: StudyPreview, first: int) -> Markup:
         '<div class="eh-sub eh-pvhead"><b>{} as they will be read</b><span>{}{} '
         '<span class="eh-steps">{}{}</span></span></div>',
         title,
-        f"{count(first + 1)} to {count(first + many)} of {count(n)}",
+        f"of items {count(first + 1)} to {count(first + many)} of {count(n)}",
         f" · {order}" if order else "",
         before,
         after,

@@ -137,7 +137,10 @@ def test_factuality_goes_by_what_an_item_has(tmp_path: Path) -> None:
     }
     told = {(s.prompt, s.why): s.items for s in count_skipped(plan.prompts, plan.items)}
     assert told == {
-        ("creation-factuality", "its ground truth is used by creation-factuality-truth"): 1,
+        (
+            "creation-factuality",
+            "with a ground truth, the prompt creation-factuality-truth is used instead",
+        ): 1,
         ("creation-factuality", "no factuality criteria"): 1,
         ("creation-factuality-truth", "no factuality criteria"): 1,
         ("creation-factuality-truth", "no ground truth"): 1,

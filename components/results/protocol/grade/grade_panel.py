@@ -94,9 +94,10 @@ def chance_score(measure: str, options: int) -> float | None:
 
 
 def chance_sentence(measure: str, options: Sequence[int]) -> str:
-    """Sentence such as "Random choices score, at N = 3: 0.58.", for each N in `options`."""
+    """Sentence on the score of random choices, such as "N = 3: 0.58", for each N in `options`."""
     scores = _chance_by_size(measure, options)
-    return f"Random choices score, at {', at '.join(scores)}." if scores else ""
+    who = "A judge that chooses at random among N options has this score:"
+    return f"{who} {', '.join(scores)}." if scores else ""
 
 
 def chance_note(measure: str, options: Sequence[int]) -> str:

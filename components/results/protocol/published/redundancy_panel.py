@@ -104,8 +104,9 @@ def show_correlations(
     if not scores:
         return empty_state(
             "No other benchmarks yet.",
-            "Upload a CSV with the columns `model, benchmark, score` and this study's model "
-            "names. A high correlation means that the study and the benchmark rank the models "
+            "Upload a CSV with the columns `model`, `benchmark` and `score`; the models must have "
+            "the names they have in this study. A high correlation means that the study and the "
+            "benchmark rank the models "
             "alike.",
         )
     found = study_redundancy(filtered, scores)

@@ -319,7 +319,7 @@ def _skipped_notice(preview: StudyPreview) -> Markup:
         f"{one.prompt} is not used on {count(one.items, 'item')}: {one.why}."
         for one in count_skipped(preview.plan.prompts, preview.plan.items)
     ]
-    return notice_html("calm", "Some items are skipped.", " ".join(lines[:4])) if lines else EMPTY
+    return notice_html("calm", "Some prompts skip items.", " ".join(lines[:4])) if lines else EMPTY
 
 
 # ----------------------------------------------------------------------------- one item
