@@ -50,13 +50,13 @@ browser: $(VENV)/.dev
 WORKERS ?= 4
 test test-all: export OPENBLAS_NUM_THREADS := 1
 test: $(VENV)/.dev $(VENV)/.weights lint browser
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not long and not extra"
+	@$(BIN)/python -m pytest --workers $(WORKERS) -m "not long and not extra"
 
 # All browser tests, whole grids, simulations and more examples (docs/testing.md); what takes
 # minutes each is in `make soak`.
 test-all: export TEST_ALL := 1
 test-all: $(VENV)/.dev $(VENV)/.weights lint browser
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not long"
+	@$(BIN)/python -m pytest --workers $(WORKERS) -m "not long"
 
 # The attack list in both modes, with its counts: inputs tried, repelled, found (docs/security.md).
 attacks: $(VENV)/.dev $(VENV)/.weights browser

@@ -30,7 +30,6 @@ MEMORY = Path("/dev/shm")
 ENOUGH_MEMORY = 2 << 30
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_MEMORY:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # before the first temporary folder
-BROWSER_TESTS = "tests/ui/"
 GARBAGE_COLLECTION = (10_000, 10, 20)
 """Thresholds of the garbage collector. With Python's own, parsing all modules takes half as long
 again."""
@@ -67,33 +66,18 @@ def records() -> Path:
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Import Gradio, with the first test that uses it, as app.py does: without its type stubs.
     Modules and collected tests stay for the whole session: no garbage collection looks at them.
-    A worker also imports openai, which the product imports at the first call of an endpoint."""
+    Before the process is forked it imports openai, which the product imports at the first call."""
     gc.disable()
     with skip_stub_files():
         yield
-    if os.environ.get("PYTEST_XDIST_WORKER"):
+    if session.config.getoption("workers") > 1:
         import openai  # noqa: F401
     gc.freeze()
     gc.set_threshold(*GARBAGE_COLLECTION)
     gc.enable()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Give each file to one worker; in `make test` all browser tests to one, with one app."""
-    if config.getvalue("dist") != "loadfile":
-        return None
-    from xdist.scheduler import LoadFileScheduling
-
-    class BrowserTestsTogether(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = super()._split_scope(nodeid)
-            return BROWSER_TESTS if file.startswith(BROWSER_TESTS) and not ALL else file
-
-    return BrowserTestsTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

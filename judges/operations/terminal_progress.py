@@ -19,9 +19,10 @@ GIVE_UP_SECONDS: Final = 60.0
 """Seconds for which a run paused by failed writes is resumed repeatedly; then it is stopped."""
 
 
-def follow_run(run: Run, out: TextIO = sys.stderr) -> RunSnapshot:
-    """Print a run's progress until it ends. Ctrl-C stops the run; replies in flight are still
-    stored."""
+def follow_run(run: Run, out: TextIO | None = None) -> RunSnapshot:
+    """Print a run's progress until it ends, by default to the standard error output. Ctrl-C stops
+    the run; replies in flight are still stored."""
+    out = out or sys.stderr
     interactive = out.isatty()
     printed_at = time.monotonic()
     retrier = _PauseRetrier(run, out)
