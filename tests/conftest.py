@@ -18,6 +18,7 @@ from studies.store.store import Store
 from tests.attacks.attack_log import each_mode  # noqa: F401 - a fixture of several folders
 from tests.samples import ALL, examples
 
+pytest_plugins = ("tests.forked_workers",)
 settings.register_profile("evenhand", examples(40), derandomize=True)
 settings.load_profile("evenhand")
 if not ALL:  # constants of all our modules, read from their source, take 3 s in each worker

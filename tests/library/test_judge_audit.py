@@ -52,6 +52,7 @@ def hostile_study() -> eh.JudgedStudy:
     return eh.study(pd.DataFrame(rows, columns=columns), name=ATTACK)
 
 
+@pytest.mark.extra
 def test_the_demo_prints_the_cards_of_the_page(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +85,7 @@ def test_names_with_html_are_text() -> None:
     assert ATTACK in str(audit)
 
 
+@pytest.mark.extra
 def test_the_core_needs_no_optional_package() -> None:
     """Imports and the demo work where every optional package is missing; the commands of measuring,
     where they are installed, do not import pydantic."""

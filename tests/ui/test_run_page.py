@@ -49,7 +49,6 @@ def text(page, selector: str) -> str:
     return " ".join(page.locator(selector).inner_text().split())
 
 
-@pytest.mark.core
 def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study, judge):
     page = visit(f"tab=run&study={quote(NAME)}")
     start = page.locator("#eh-start")

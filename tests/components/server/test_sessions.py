@@ -75,6 +75,7 @@ def test_nothing_that_takes_long_is_called_past_the_queue(small):
     assert refused.value.code == 404
 
 
+@pytest.mark.extra
 def test_a_session_of_the_whole_page_costs_little(tmp_path):
     """Gradio's own takes a tenth of a second of everybody's event loop, and a megabyte."""
     store, engine = Store(tmp_path / "evenhand.db"), Engine()

@@ -20,6 +20,7 @@ from studies.store.store import Store
 from tests.components.written_replies import write_items
 from tests.judges.small_studies import run_text
 from tests.page_words import says
+from tests.samples import sample
 
 JUDGES = """judges:
   - {name: strict, model: simulated, seed: 3, sensitivity: 0.8, specificity: 0.9, first_bias: 0.2,
@@ -111,7 +112,10 @@ def test_pass_or_fail_has_the_numbers_of_the_json(store: Store) -> None:
             assert_cells(tables["Pass/fail order"], judge, column, order[key], percent=True)
 
 
-@pytest.mark.parametrize(("name", "prompt"), [("scored", "score-scale"), ("rubrics", "rubric")])
+@pytest.mark.parametrize(
+    ("name", "prompt"),
+    sample([("scored", "score-scale"), ("rubrics", "rubric")], ("rubrics", "rubric")),
+)
 def test_scores_have_the_numbers_of_the_json(store: Store, name: str, prompt: str) -> None:
     tables, found = tables_of(store, name), json_of(store, name)
     for judge in ("strict", "lenient"):

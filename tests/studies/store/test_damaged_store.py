@@ -130,6 +130,7 @@ def test_damage_in_a_large_store_is_found_by_the_query_that_reads_it(
     assert "python -m studies repair evenhand.db" in capsys.readouterr().err
 
 
+@pytest.mark.extra
 def test_opening_a_large_store_reads_a_few_pages_only(place: Path) -> None:
     """The checks of a store above the limit cost the header, not the pages."""
     path = place / "evenhand.db"

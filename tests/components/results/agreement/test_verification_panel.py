@@ -197,6 +197,7 @@ def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(stor
     assert says(text, "No answer", "verified", "people") and says(text, "No judge", "compared")
 
 
+@pytest.mark.extra
 def test_the_report_has_the_panel_and_the_numbers(store: Store) -> None:
     scene = study_of(store)
     html = report_html(scene.store, "s")

@@ -47,6 +47,7 @@ def test_both_numbers_stand_side_by_side(scene):
     assert numbers["First-position share", "j"].without_suspects == first_share(left.machines)
 
 
+@pytest.mark.extra
 def test_the_report_has_the_section_and_its_numbers_have_both(scene):
     html = report_html(scene.store, "small")
     told = words(html[html.index("<h2>Injection suspects</h2>") :][:6000])
