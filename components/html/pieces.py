@@ -262,11 +262,18 @@ def how_computed_details(text: str, json_keys: Sequence[str] = ()) -> Markup:
     )
 
 
+def _json_key_html(key: str) -> Markup:
+    """HTML of one path; an option of the command before the path is set apart from it."""
+    option, colon, path = key.rpartition(": ")
+    code = fill("<code>{}</code>", path)
+    return fill("with <code>{}</code>: {}", option, code) if colon else code
+
+
 def json_keys_html(keys: Sequence[str]) -> Markup:
     """HTML of the paths of numbers in the output of `python -m metrics --json`."""
     if not keys:
         return EMPTY
-    listed = Markup(", ").join(fill("<code>{}</code>", key) for key in keys)
+    listed = Markup(", ").join(_json_key_html(key) for key in keys)
     return fill(
         '<p class="eh-json">In the output of <code>python -m metrics --json</code>: {} '
         "(* stands for any name).</p>",

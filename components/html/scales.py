@@ -144,7 +144,7 @@ ACCURACY_SCALE: Final = ColourScale(
     "Accuracy", "b", 1, 0.28, ("no colour: 100 % right", "full colour: 28 % or less")
 )
 WINS_SCALE: Final = ColourScale(
-    "Wins",
+    "Win rate",
     "w",
     0.5,
     1,

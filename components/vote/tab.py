@@ -107,7 +107,7 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
         )
     with gr.Row(elem_classes="eh-vote-rules"):
         choose = Switch(list(SAMPLING_CHOICES), "What to vote on", elem_id="eh-vote-choose")
-        timed = gr.Checkbox(True, label="Record the time of each vote", interactive=True)
+        timed = gr.Checkbox(True, label="Record how long each vote takes", interactive=True)
         reveal = gr.Checkbox(False, label="Reveal the models after each vote", interactive=True)
         save = gr.Button("Save rules", elem_classes="eh-fit", elem_id="eh-vote-save")
     return [mode, choose, votes, repeats, each, whom, timed, reveal], save

@@ -34,8 +34,8 @@ ENTROPY_BAND_SUBTITLE: Final = (
     f"than random variation explains; 95{NARROW_SPACE}% CI"
 )
 EVENNESS_RULE: Final = (
-    "The band holds the entropies expected if positions had no effect. It is computed for the N "
-    "options of a prompt: the choices of each item are permuted over its orders, and the band "
+    "Measure “Entropy” among N options: the band holds the entropies expected if positions had no "
+    "effect. The choices of each item are permuted over its orders, and the band "
     "reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: the entropy "
     "lies in the band. “≠ even”: the entropy lies below the band, and the permutation "
     "test has p < .05 after Holm's adjustment over all rows, also those that the filter hides. "

@@ -190,7 +190,7 @@ def draw_labels(filtered_study: FilteredStudy) -> Drawn:
     if bias.options == 2:
         subtitle = (
             f"% of verdicts for the first position and for the first label, ties left out, "
-            f"95{NARROW_SPACE}% CI; each label was used in both positions"
+            f"95{NARROW_SPACE}% CI; needs crossed labels (each label in both positions)"
         )
         heading = panel_heading("Position or label?", subtitle)
         return Drawn({"labels": show_slot_or_label(bias)}, heading)

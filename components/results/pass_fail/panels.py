@@ -33,7 +33,7 @@ AREAS: Final = (
 )
 """Cells of the confusion matrix: field name, label of the area, whether its verdicts are wrong."""
 NO_LABELS: Final = (
-    "No verdict has a label. To measure the judge, add a column named label to the table, or "
+    "No answer has a label. To measure the judge, add a column named label to the data file, or "
     "labels to the items."
 )
 

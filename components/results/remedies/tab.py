@@ -151,8 +151,8 @@ def _left_out(view: RemedyView) -> str:
         )
     left = f"; left out: {', '.join(parts)}" if parts else ""
     return (
-        "calls and tokens per comparison, dollars per 1,000 comparisons; intervals of the "
-        f"gains are widened to hold for all rules together{left}"
+        "calls per comparison; tokens and dollars if known; intervals of the gains are widened to "
+        f"hold for all rules together{left}"
     )
 
 

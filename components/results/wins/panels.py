@@ -217,7 +217,7 @@ def wins_scale(even: float) -> scales.ColourScale:
         f"no colour: {number(100 * even)} % (an even share) or less",
         "full colour: the model is chosen in 100 % of verdicts",
     )
-    return scales.ColourScale("Wins", "w", even, 1, ends)
+    return scales.ColourScale("Win rate", "w", even, 1, ends)
 
 
 def _draw_matrix(

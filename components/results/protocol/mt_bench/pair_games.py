@@ -175,7 +175,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
 def _flips_hint(side: str, one: GameConflicts) -> str:
     """Hover text for the number `both_first` or `both_second`; `side`: "first" or "second"."""
     leaning = one.toward_first if side == "first" else one.toward_second
-    won = f"the answer shown {side} won both games"
+    won = f"the {side} position won both games"
     return f"{won}\nClick to open all {leaning} flips toward the {side} position"
 
 
