@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
+from warnings import WarningMessage
 
 import pytest
 
@@ -93,6 +94,13 @@ def _report_all(session: pytest.Session, running: dict[Connection, _Worker]) -> 
                 if report.when == "teardown":
                     place = {"nodeid": report.nodeid, "location": report.location}
                     hook.pytest_runtest_logfinish(**place)
+            elif kind == "warning":
+                text, place, when, nodeid, location = data
+                found = WarningMessage(UserWarning(text), UserWarning, *place)
+                facts = {"when": when, "nodeid": nodeid, "location": location}
+                hook.pytest_warning_recorded.call_historic(
+                    kwargs={"warning_message": found, **facts}
+                )
             else:
                 worker = running.pop(pipe)
                 worker.process.join()
@@ -126,6 +134,13 @@ class _ReportSender:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
         self._pipe.send(("report", data))
+
+    def pytest_warning_recorded(
+        self, warning_message: WarningMessage, when: str, nodeid: str, location: Any
+    ) -> None:
+        text = f"{warning_message.category.__name__}: {warning_message.message}"
+        place = warning_message.filename, warning_message.lineno
+        self._pipe.send(("warning", (text, place, when, nodeid, location)))
 
 
 def _run_groups(

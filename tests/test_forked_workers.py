@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FILES = {
     "test_good.py": "import os\nPID = os.getpid()\n"
-    "def test_one(): assert os.getpid() != PID\ndef test_two(capsys): print('x')\n",
+    "def test_one(): assert os.getpid() != PID\ndef test_two(capsys):\n"
+    "    import warnings\n    warnings.warn('worth reading')\n",
     "test_bad.py": "def test_three(tmp_path):\n    print('seen before')\n    assert 1 == 2\n",
     "test_dead.py": "import os\ndef test_four(): os._exit(3)\n",
 }
@@ -28,5 +29,6 @@ def test_outcomes_of_all_workers_arrive_and_a_death_is_a_failure(tmp_path: Path)
     )  # fmt: skip
     assert done.returncode == 1, done.stdout
     assert "1 failed, 2 passed" in done.stdout
+    assert "worth reading" in done.stdout
     assert "seen before" in done.stdout
     assert "died in test_dead.py::test_four" in done.stdout
