@@ -324,7 +324,7 @@ def _end_cell_html(row: str, end: EndColumn) -> Markup:
 
 
 def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
-    unknown = "not measured" if row != column else "the same model, judge or prompt"
+    unknown = "not measured" if row != column else "not compared with itself"
     why = estimate.note if estimate and estimate.note else unknown
     return {"data-tip": f"{DASH} {why}\n{row}, {column}"}
 

@@ -30,8 +30,8 @@ from studies.domain import Estimate
 PASS, FAIL, UNKNOWN = 1, 0, -1
 """Codes of verdicts and labels; UNKNOWN: no usable verdict, or no label."""
 MOVER_METHOD: Final = "sum of two shares, from their Wilson limits"
-NO_GOOD_NOTE: Final = "no answer is labelled good"
-NO_BAD_NOTE: Final = "no answer is labelled bad"
+NO_GOOD_NOTE: Final = "no answer has the label pass"
+NO_BAD_NOTE: Final = "no answer has the label fail"
 NO_LABEL_NOTE: Final = "no verdict has a label"
 NO_SIDE_NOTE: Final = "needs answers labelled good and answers labelled bad"
 

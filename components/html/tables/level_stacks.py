@@ -93,11 +93,13 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
     cells = [
         name_cell(row.model, row.select, row.note),
         level_stack(row, low, high),
-        value_cell(row.reward, POINTS, who=f"Reward of {row.model}", select=row.select),
+        value_cell(
+            row.reward, POINTS, who=f"Reward of {row.model}, −100 to 100", select=row.select
+        ),
         value_cell(
             row.win_rate,
             PERCENT,
-            who=f"Wins of {row.model}: better or much better, without ties",
+            who=f"Wins of {row.model}: better or much better; ties are no wins",
             select=row.select,
         ),
     ]

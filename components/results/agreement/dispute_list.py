@@ -92,4 +92,4 @@ def _judge_counts_html(one: Dispute) -> Markup:
 
 
 def _winner_html(who: str) -> Markup:
-    return Markup("tie, or no majority") if who == TIE_NAME else fill("<b>{}</b>", who)
+    return Markup("undecided") if who == TIE_NAME else fill("<b>{}</b>", who)

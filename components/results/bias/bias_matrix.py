@@ -314,7 +314,7 @@ def _grade_line(parts: Mapping[str, Estimate | None]) -> str:
     if grade is None or grade.value is None or entropy is None or choice is None:
         return ""
     return (
-        f"Grade {number(grade.value, 2)}: items' entropy {number(entropy.value, 2)}, "
+        f"Grade {number(grade.value, 2)}; mean of an item's entropy {number(entropy.value, 2)}, "
         f"choice {number(choice.value, 2)}"
     )
 

@@ -256,7 +256,9 @@ def convergence_badge(ranking: Ranking) -> Markup:
         if not rated.order_low <= limit <= rated.order_high:
             away[name] = limit - (rated.estimate.value or 0.0)
     if not away:
-        badge = Markup('<span class="eh-badge">Bradley–Terry within the Elo band</span>')
+        badge = Markup(
+            '<span class="eh-badge">All Bradley–Terry ratings lie in their Elo bands</span>'
+        )
         return wrap(fill('{} <span class="eh-small">{}</span>', badge, _outside_band_text(curve)))
     most = max(away, key=lambda name: abs(away[name]))
     text = (

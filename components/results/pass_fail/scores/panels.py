@@ -60,7 +60,7 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
             "This view is for judges that give a score to a single answer.",
         )
     order, agreement = view.order.get(cell), view.agreement.get(cell)
-    title = f"The judge's mean score is {number(found.mean.value, 2)}."
+    title = f"The mean score of {cell[0]} is {number(found.mean.value, 2)}."
     if order is not None and order.changed.value is not None:
         changed = share(order.changed.value, 0)
         title = f"{changed} of answers get different scores in different orders of the options."

@@ -121,7 +121,9 @@ def test_a_short_run_has_not_converged_and_a_long_one_has():
 
     assert "not converged" in panels.convergence_badge(compute_ranking(played(20)))
     assert says(
-        panels.convergence_badge(compute_ranking(played(2000))), "Bradley–Terry within", "Elo band"
+        panels.convergence_badge(compute_ranking(played(2000))),
+        "Bradley–Terry",
+        "in their Elo bands",
     )
 
 
@@ -132,7 +134,7 @@ def test_a_curve_that_ends_outside_its_band_is_named():
         first = 0 if n < 1200 else 1
         rows += pair(f"q{n:04}", first, 1 - first, x="a", y="b")
     html = panels.convergence_badge(compute_ranking(build(rows)))
-    assert says(html, "Bradley–Terry within", "Elo band")
+    assert says(html, "Bradley–Terry", "in their Elo bands")
     assert says(html, "drawn", "outside", "band")
 
 
