@@ -51,7 +51,7 @@ def test_the_matrix_shows_grades_with_the_coin_beside_them(frame):
     assert "chance at N = 4: 0.57" in html
     assert html.index("steady") < html.index("first")
     assert "Grade 0.00; mean of an item&#x27;s entropy 0.00, choice 0.25" in html
-    assert "Grade 1.00: items&#x27; entropy 1.00, choice 1.00" in html
+    assert "Grade 1.00; mean of an item&#x27;s entropy 1.00, choice 1.00" in html
 
 
 def test_the_colours_of_a_matrix_among_n_options_begin_at_their_chance_level(frame):
