@@ -291,14 +291,6 @@ def test_the_app_does_not_start_in_public_on_a_gradio_that_keeps_typed_values(
         make(self, *values, **named)
         self.state_holder = gr.state_holder.StateHolder()
 
-    def small_page(*_: Any) -> gr.Blocks:
-        """The check is the same for the whole page, which takes a second to build."""
-        with gr.Blocks(analytics_enabled=False) as page:
-            box = gr.Textbox()
-            box.change(lambda text: text, box, box)
-        return page
-
-    monkeypatch.setattr("app.create_page", small_page)
     monkeypatch.setattr(gr.routes.App, "__init__", make_otherwise)
     monkeypatch.setenv("EVENHAND_PUBLIC", "1")
     with app_main() as main:
