@@ -29,7 +29,7 @@ DATA_FILES: Final = (
 )  # fmt: skip
 LEFT_OUT: Final = ("assets/screenshots/", "assets/demo/record.sh")
 """Files that are left out of the wheel, because no code reads them at run time."""
-CODE_SUFFIXES: Final = (".py", ".yaml", ".sql", ".typed")
+CODE_SUFFIXES: Final = (".py", ".html", ".yaml", ".sql", ".typed")
 
 CORE: Final = ("numpy>=2.0", "pandas>=3.0", "scipy>=1.14")
 RUN: Final = (
@@ -39,7 +39,7 @@ RUN: Final = (
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "run": RUN,
     "page": (
-        *RUN, "gradio>=6.31,<7", "plotly>=7.0", "markupsafe>=3.0", "authlib>=1.6",
+        *RUN, "gradio>=6.31,<7", "plotly>=7.0", "markupsafe>=3.0", "jinja2>=3.1", "authlib>=1.6",
         "itsdangerous>=2.2",
     ),
     "embedded": (*RUN, "xllamacpp>=2026.10", "gguf>=0.19"),

@@ -1,0 +1,61 @@
+"""Templates of the page: HTML of more than one element is a Jinja template beside the module that
+fills it.
+
+A template file contains macros; `macros` returns them as functions. Values are escaped where they
+go in, an unknown name is an error, and no template may switch the escaping off (a test reads all
+templates). Number formats of the page are filters: `{{ value|percent }}`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import jinja2
+
+from components.html import format as formats
+from components.html.markup import attributes, inline_markup
+from studies.domain import Estimate
+
+TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
+"""Folder that template names are relative to: `components`."""
+
+
+def percent_number(value: float | None, decimals: int = 1, signed: bool = False) -> str:
+    """A share as a percentage without its sign; a dash if it is unknown."""
+    return formats.number(None if value is None else 100 * value, decimals, signed=signed)
+
+
+def percent_bounds(estimate: Estimate | None, decimals: int = 1) -> str:
+    """The interval of a share in percent; empty if it is unknown."""
+    return "" if estimate is None else formats.interval(estimate, decimals, scale=100)
+
+
+ENVIRONMENT: Final = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(TEMPLATE_FOLDER),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=jinja2.StrictUndefined,
+    auto_reload=False,
+)
+ENVIRONMENT.filters |= {
+    "number": formats.number,
+    "count": formats.count,
+    "share": formats.share,
+    "dollars": formats.dollars,
+    "duration": formats.duration,
+    "interval": formats.interval,
+    "percent": percent_number,
+    "percent_bounds": percent_bounds,
+    "json": json.dumps,
+    "rich": inline_markup,
+    "attributes": attributes,
+}
+
+
+def macros(template: str) -> Any:
+    """The macros of a template, as attributes: functions that return Markup. `template` is its path
+    inside `components`, such as "results/remedies/remedies.html"."""
+    return ENVIRONMENT.get_template(template).module

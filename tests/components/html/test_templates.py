@@ -1,0 +1,44 @@
+"""Templates: escaping, unknown names, and rules that hold for every template file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import jinja2
+import pytest
+
+from components.html.markup import Markup
+from components.html.templates import ENVIRONMENT, TEMPLATE_FOLDER, macros
+
+TEMPLATES = sorted(
+    path.relative_to(TEMPLATE_FOLDER).as_posix() for path in TEMPLATE_FOLDER.rglob("*.html")
+)
+SOURCE = "\n".join(
+    path.read_text(encoding="utf-8")
+    for ending in ("*.py", "*.html")
+    for path in Path(TEMPLATE_FOLDER).rglob(ending)
+)
+
+
+def test_values_are_escaped_and_markup_is_kept() -> None:
+    made = ENVIRONMENT.from_string("{% macro cell(x) %}<td>{{ x }}</td>{% endmacro %}").module
+    assert made.cell("<script>") == "<td>&lt;script&gt;</td>"
+    assert made.cell(Markup("<b>1</b>")) == "<td><b>1</b></td>"
+    assert isinstance(made.cell("x"), Markup)
+
+
+def test_an_unknown_name_is_an_error() -> None:
+    with pytest.raises(jinja2.UndefinedError):
+        ENVIRONMENT.from_string("{{ missing }}").render()
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_escapes_everything_and_each_macro_is_used(name: str) -> None:
+    text = (TEMPLATE_FOLDER / name).read_text(encoding="utf-8")
+    assert not re.search(r"\|\s*safe\b|autoescape|Markup", text), "values must be escaped"
+    made = macros(name)
+    for macro in re.findall(r"{%-? macro (\w+)", text):
+        assert callable(getattr(made, macro))
+        calls = re.findall(rf"\b{macro}\(", SOURCE)
+        assert len(calls) > 1, f"{name}: the macro {macro} is never called"

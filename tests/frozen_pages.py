@@ -1,0 +1,253 @@
+"""A frozen snapshot of all that the page, the report, the tables and the JSON say about a set of
+studies, to compare before and after a change that must not alter them.
+
+    python -m tests.frozen_pages build FOLDER           make the studies once
+    python -m tests.frozen_pages write FOLDER FILE      draw everything with this checkout's code
+    python -m tests.frozen_pages compare FILE FILE      list what differs
+
+HTML is compared as parsed tags, attributes and text, so that white space between tags is free.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.home import study_list
+from components.inspect import tab as inspect_tab
+from components.inspect.url_selection import Selection
+from components.results.view_drawing import VIEWS, offered_views, render_panels
+from components.share.paper_text import latex_table, paper_tables
+from components.share.report import ReportFigures, report_metrics, report_sections
+from components.study import form_html
+from components.study.file.lenient_study import FormState
+from components.study.plan.demo_studies import open_demo
+from components.study.plan.study_preview import build_preview
+from studies.exchange.recorded_studies import import_verdicts
+from studies.store.store import Store
+from tests.example_studies import EXAMPLES_FOLDER
+from tests.judges.small_studies import run_text
+
+RECORDS = Path(__file__).resolve().parents[2] / "shared" / "data"
+JUDGES = (
+    "{name: keen, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.5, sensitivity: 0.9, "
+    "specificity: 0.8}, {name: dull, model: simulated, seed: 4, score_noise: 1.5, "
+    "sensitivity: 0.6, specificity: 0.6}"
+)
+SIMULATED = (
+    "grade-score-probe",
+    "creation-mmbench-probe",
+    "visit-bench-probe",
+    "mt-bench-probe",
+    "arena-hard-probe",
+    "label-probability-probe",
+)
+
+
+class Parsed(HTMLParser):
+    """HTML as a list of tags with sorted attributes, and texts with single spaces."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[list[str]] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        pairs = sorted((name, " ".join((value or "").split())) for name, value in attributes)
+        self.parts.append([tag, *(f"{name}={value}" for name, value in pairs)])
+
+    def handle_endtag(self, tag: str) -> None:
+        self.parts.append(["/" + tag])
+
+    def handle_data(self, data: str) -> None:
+        text = re.sub(r"\s+", " ", data).strip()
+        if text and self.parts and self.parts[-1][0] == "text":
+            self.parts[-1][1] += text
+        elif text:
+            self.parts.append(["text", text])
+
+
+def plain(content: Any) -> Any:
+    """Content as JSON: HTML parsed, charts and other values as they are."""
+    if isinstance(content, str) and "<" in content:
+        parsed = Parsed()
+        parsed.feed(str(content))
+        return parsed.parts
+    if isinstance(content, dict):
+        return {str(key): plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [plain(value) for value in content]
+    return str(content) if not isinstance(content, int | float | bool | None) else content
+
+
+def build(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    store = Store(folder / "frozen.db")
+    open_demo(store)
+    lines = []
+    for k in range(30):
+        good = {"okapi": k % 3 > 0, "tapir": k % 3 == 0}
+        labels = [
+            {"contestant": who, "value": "pass" if one else "fail"}
+            for who, one in good.items()
+            if k < 20
+        ]
+        lines.append(
+            {
+                "id": f"q{k}",
+                "instruction": f"question {k}",
+                "responses": {"okapi": f"answer {k}", "tapir": f"other {k}"},
+                "labels": labels,
+                "category": "even" if k % 2 else "odd",
+                "human": [
+                    {
+                        "judge": "by-design",
+                        "shown": ["okapi", "tapir"],
+                        "picked": "okapi" if good["okapi"] else "tapir",
+                    }
+                ],
+            }
+        )
+    text = "\n".join(json.dumps(line) for line in lines)
+    (folder / "items.jsonl").write_text(text, encoding="utf-8")
+    scored = [
+        {
+            "id": f"q{k}",
+            "instruction": f"question {k}",
+            "responses": {"m": f"answer {k}", "n": f"other {k}"},
+            "labels": [
+                {"contestant": who, "value": 1 + (k + shift) % 3} for shift, who in enumerate("mn")
+            ],
+        }
+        for k in range(12)
+    ]
+    text = "\n".join(json.dumps(line) for line in scored)
+    (folder / "scored.jsonl").write_text(text, encoding="utf-8")
+    head = f"judges: [{JUDGES}]\noptions: rotations\n"
+    for name, more in {
+        "passes": "data: {source: items.jsonl}\nprompts: [pass-fail]\n",
+        "both": "data: {source: items.jsonl}\nprompts: [pass-fail, score-scale, brief-letters]\n",
+        "rubrics": "data: {source: scored.jsonl}\nprompts: [rubric]\ncriteria_order: rotations\n",
+        "scores": "data: {source: scored.jsonl}\nprompts: [score-scale]\nrepeats: 3\n",
+    }.items():
+        run_text(store, f"name: {name}\n{head}{more}", folder)
+    for name in SIMULATED:
+        run_text(store, (EXAMPLES_FOLDER / f"{name}.yaml").read_text(), EXAMPLES_FOLDER)
+    if (RECORDS / "prd").is_dir():
+        import_verdicts(store, RECORDS / "prd", "PRD")
+    store.close()
+
+
+def filters(whole: FilteredStudy) -> Iterator[Filter]:
+    """No filter, the first judge, and the last category."""
+    yield Filter()
+    frame = whole.frame
+    judges = sorted({str(name) for name in frame["judge"] if not str(name).startswith("human:")})
+    categories = sorted({str(name) for name in frame["category"] if str(name)})
+    if len(judges) > 1:
+        yield Filter(judge=judges[0])
+    if len(categories) > 1:
+        yield Filter(category=categories[-1])
+
+
+def draw(store: Store) -> Iterator[tuple[str, Callable[[], Any]]]:
+    for name in sorted(one.name for one in store.studies()):
+        whole = FilteredStudy(store, name)
+        for number, chosen in enumerate(filters(whole)):
+            filtered = FilteredStudy(store, name, chosen)
+            for view in offered_views(whole):
+                controls = VIEWS[view].initial_values(filtered)
+                yield (
+                    f"{name}/{number}/{view}",
+                    lambda f=filtered, v=view, c=controls: render_panels(f, v, c),
+                )
+            yield (
+                f"{name}/{number}/paper",
+                lambda f=filtered: {
+                    key: latex_table(table) for key, table in paper_tables(f).items()
+                },
+            )
+        yield f"{name}/json", lambda w=whole: report_metrics(w)
+        yield f"{name}/report", lambda w=whole: report_sections(w, ReportFigures())
+        yield f"{name}/inspect", lambda n=name: inspect_tab.render(store, Selection(study=n))[1:]
+    yield "examples", study_list.examples_html
+    for path in sorted(EXAMPLES_FOLDER.glob("*.yaml")):
+        if "vicuna80" in path.name or "oasst" in path.name or "visit-bench" in path.name:
+            continue
+        preview = build_preview(path.read_text(encoding="utf-8"), path.parent)
+        for panel in ("", "judge", "prompts"):
+            yield (
+                f"form/{path.stem}/{panel}",
+                lambda p=preview, s=panel: form_html.render_form(
+                    p, FormState(panel=s, judge="0" if s == "judge" else ""), {}
+                ),
+            )
+
+
+def write(folder: Path, target: Path) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place) / "frozen.db"
+        shutil.copy(folder / "frozen.db", copy)
+        store = Store(copy)
+        found = {}
+        for name, make in draw(store):
+            try:
+                found[name] = plain(make())
+            except Exception as error:
+                found[name] = f"error: {type(error).__name__}: {error}"
+        store.close()
+    with gzip.open(target, "wt", encoding="utf-8") as file:
+        json.dump(found, file, ensure_ascii=False, default=str)
+
+
+def differences(one: Any, other: Any, path: str) -> Iterator[str]:
+    if one == other:
+        return
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            yield from differences(one.get(key), other.get(key), f"{path}/{key}")
+    elif isinstance(one, list) and isinstance(other, list):
+        for place, (left, right) in enumerate(zip(one, other, strict=False)):
+            if left != right:
+                if isinstance(left, dict | list) and path.count("/") < 12:
+                    yield from differences(left, right, f"{path}[{place}]")
+                else:
+                    yield f"{path}[{place}]: {str(left)[:300]} -> {str(right)[:300]}"
+                if len(one) != len(other):
+                    break  # the rest is shifted
+        if len(one) != len(other):
+            yield f"{path}: {len(one)} -> {len(other)} parts"
+    else:
+        yield f"{path}: {str(one)[:300]} -> {str(other)[:300]}"
+
+
+def compare(one: Path, other: Path) -> int:
+    with gzip.open(one, "rt", encoding="utf-8") as file:
+        before = json.load(file)
+    with gzip.open(other, "rt", encoding="utf-8") as file:
+        after = json.load(file)
+    count = 0
+    for line in differences(before, after, ""):
+        print(line)
+        count += 1
+    print(f"{len(before)} before, {len(after)} after, {count} differences")
+    return int(bool(count))
+
+
+if __name__ == "__main__":
+    command, first, *rest = sys.argv[1:]
+    if command == "build":
+        build(Path(first))
+    elif command == "write":
+        write(Path(first), Path(rest[0]))
+    else:
+        sys.exit(compare(Path(first), Path(rest[0])))
