@@ -15,22 +15,11 @@ from components.html.format import NARROW_SPACE
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from evenhand.study_table import JudgedStudy
+from metrics.catalogue import records
+from metrics.catalogue.answer_records import AGREEMENT, UNUSABLE
 from studies.domain import Estimate
 from studies.store.store import Store
 
-CARD_MEASURES: Final = {
-    "consistency": "Consistency (same verdict in all orders)",
-    "conflict": "Changes when swapped",
-    "noise_floor": "Noise floor (changes when asked again)",
-    "order_effect": "Order effect beyond repeats",
-    "first_share": "First-slot share",
-    "tie_rate": "Ties",
-    "accuracy": "Correct where the better answer is known",
-    "people": "Agreement with people",
-    "unreadable": "Unusable replies",
-}
-"""Key of a measure -> its label, in the order of the card; measures without a value are left
-out."""
 MAJORITY_LABEL: Final = "Agrees with most people, where they prefer one"
 
 
@@ -97,11 +86,11 @@ def _measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estim
     further = {
         "order_effect": card.order_effect,
         "tie_rate": card.ties,
-        "people": card.people,
-        "unreadable": card.unreadable,
+        AGREEMENT.key: card.people,
+        UNUSABLE.key: card.unreadable,
     }
     known = {**card.measures, **further}
-    for name, label in CARD_MEASURES.items():
-        if name in known and known[name].value is not None:
-            by_people = name == "accuracy" and truth == "people"
-            yield MAJORITY_LABEL if by_people else label, known[name]
+    for record in records.listed("library"):
+        if record.key in known and known[record.key].value is not None:
+            by_people = record.key == "accuracy" and truth == "people"
+            yield MAJORITY_LABEL if by_people else record.name, known[record.key]

@@ -55,11 +55,12 @@ ORDER = {
     ),
     "metrics": (
         "estimation",
-        "agreement ratings drift",
+        "agreement ratings",
         "position remedies",
         "win_rates",
         "labels people protocols",
-        "summary",
+        "catalogue",
+        "drift summary",
         "__main__",
     ),
     "evenhand": (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from components.html.format import DASH, interval, is_known, number
+from metrics.catalogue.record import MeasureRecord
 from studies.domain import Estimate
 
 COLOUR_BINS: Final = 20
@@ -166,3 +167,29 @@ def chance_scale(pairs: ColourScale, chance: float) -> ColourScale:
     full = pairs.full * chance / 0.5
     percent = number(100 * full, 0 if full >= 0.1 else 1)
     return replace(pairs, full=full, ends=(pairs.ends[0], f"full colour: {percent} % or less"))
+
+
+_SCALES: Final = {
+    "consistency": CONSISTENCY_SCALE,
+    "entropy": ENTROPY_SCALE,
+    "grade": GRADE_SCALE,
+    "grade:choice": CHOICE_SCALE,
+    "lean": LEAN_SCALE,
+    "first_share": FIRST_SHARE_SCALE,
+    "position_term": POSITION_TERM_SCALE,
+    "accuracy": ACCURACY_SCALE,
+}
+"""Key of a measure -> its colours, where they are not those that follow from the record."""
+
+
+def scale_of(record: MeasureRecord) -> ColourScale:
+    """Colour scale of a measure. By default a share has no colour at its best value (100 %, or 0 %
+    if low is good) and full colour at the other end."""
+    if record.key in _SCALES:
+        return replace(_SCALES[record.key], name=record.name)
+    blank, full = (0.0, 1.0) if record.better != "high" else (1.0, 0.0)
+    ends = (f"no colour: {100 * blank:.0f} %", f"full colour: {100 * full:.0f} %")
+    if record.style == "percent":
+        return ColourScale(record.name, "b", blank, full, ends)
+    plain = (f"no colour: {blank:.0f}", f"full colour: {full:.0f}")
+    return ColourScale(record.name, "b", blank, full, plain, 2, 1, "")

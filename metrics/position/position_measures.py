@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import join_notes, proportion
-from metrics.estimation.measures import CellKey, GroupedFrame, Measure
+from metrics.estimation.measures import GroupedFrame, Measure
 from metrics.position import position_tallies as tallies
 from metrics.position.position_tallies import two_order_sets
 from studies.domain import Estimate
@@ -106,36 +105,6 @@ FAIRNESS: Final = Measure(
 STABILITY: Final = Measure(
     "stability", SHARE, tallies.stability_tally, empty=NO_REPEATS_NOTE, needs_order=True
 )
-
-POSITION_MEASURES: Final = {
-    measure.name: measure
-    for measure in (
-        FIRST_SHARE,
-        SLOT_ENTROPY,
-        TIE_RATE,
-        CONSISTENCY,
-        CONFLICT,
-        HARD_FLIPS,
-        SOFT_FLIPS,
-        EXPECTED_CONSISTENCY,
-        CONSISTENCY_KAPPA,
-        NOISE_FLOOR,
-        ACCURACY,
-        PRIMACY,
-        RECENCY,
-        FAIRNESS,
-        STABILITY,
-    )
-}
-
-
-def position_profile(
-    frame: pd.DataFrame, by: Sequence[str] = ()
-) -> dict[CellKey, dict[str, Estimate]]:
-    """Estimate every position measure in every cell; the rows are grouped once for all measures."""
-    columns = estimate_all(POSITION_MEASURES.values(), frame, by)
-    cells = columns[CONSISTENCY.name]
-    return {cell: {name: columns[name][cell] for name in columns} for cell in cells}
 
 
 def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:

@@ -13,13 +13,11 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.agreement.majority_agreement import people_agreement_measure, people_kappa_measure
+from metrics.catalogue import records
+from metrics.catalogue.label_records import SINGLE_ANSWERS
 from metrics.estimation import row_selection
 from metrics.estimation.contrasts import Contrast, paired_contrasts
-from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
-from metrics.position import position_measures, position_tallies
-from metrics.position.position_term_measure import FIRST_IF_EQUAL
-from metrics.win_rates.length_effects import LONGER_SHARE
+from metrics.estimation.measures import Measure
 from metrics.win_rates.win_rates import win_rate_measure
 
 SEED: Final = 20_24
@@ -30,48 +28,12 @@ MAX_ROWS: Final = 500_000
 WIN_RATES: Final = "Win rates"
 
 
-def _tally_lean(evidence: GroupedFrame) -> MeasureTally:
-    made = position_tallies.fairness_tally(evidence)
-    return build_tally(made.rows, -made.sums[:, 0], made.sums[:, -1])
-
-
-LEAN: Final = Measure(
-    "lean", "share", _tally_lean, "mean", (-1, 1), position_measures.NO_PAIRS_NOTE
-)
-"""Measure: share of pairs that flip toward the first slot minus share that flip toward the second.
-This is preference fairness times −1."""
-AGREEMENT: Final = people_agreement_measure()
-DECISIVE_AGREEMENT: Final = people_agreement_measure("drop")
-KAPPA: Final = people_kappa_measure()
-
 FAMILIES: Final[dict[str, tuple[Measure, ...]]] = {
-    "Behaviour": (
-        position_measures.CONSISTENCY,
-        position_measures.FIRST_SHARE,
-        LEAN,
-        position_measures.HARD_FLIPS,
-        position_measures.TIE_RATE,
-        AGREEMENT,
-        position_measures.ACCURACY,
-        LONGER_SHARE,
-    ),
-    "Position": (
-        position_measures.CONSISTENCY,
-        position_measures.FIRST_SHARE,
-        FIRST_IF_EQUAL,
-        LEAN,
-        position_measures.HARD_FLIPS,
-        position_measures.SOFT_FLIPS,
-        position_measures.SLOT_ENTROPY,
-        position_measures.NOISE_FLOOR,
-    ),
-    "Quality": (
-        AGREEMENT,
-        DECISIVE_AGREEMENT,
-        KAPPA,
-        position_measures.ACCURACY,
-        position_measures.CONSISTENCY,
-    ),
+    **{
+        name: tuple(one.measure for one in records.family(name) if one.measure is not None)
+        for name in records.family_names()
+        if name != SINGLE_ANSWERS
+    },
     WIN_RATES: (),
 }
 """Name of a family -> its measures. "Win rates" is empty here: it has one measure for each

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from metrics.catalogue.records import rater_profile
 from metrics.estimation import row_selection
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.entropy import split_entropy_by_order
@@ -19,7 +20,6 @@ from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.people.verification import verification_summary
 from metrics.position import label_effect, order_tests, position_measures
 from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
-from metrics.position.order_effect import ORDER_EFFECT, order_effect
 from metrics.protocols.visit_leaderboard import visit_leaderboard_rows
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
@@ -216,12 +216,11 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
     """Return judge -> prompt -> all position measures, the position term and the tests. Pass/fail
     verdicts have no position and are left out."""
     frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
-    cells = position_measures.position_profile(frame, ["judge", "prompt"]) if len(frame) else {}
+    cells = rater_profile(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = GroupedFrame(frame, ["judge", "prompt"])
     cell = evidence.frame["cell"].to_numpy()
     nested: Json = {}
     by = ["judge", "prompt"]
-    effects = ORDER_EFFECT.by_cell(evidence) if cells else {}
     bounds = {
         "consistency_bounds": consistency_bounds(frame, by) if cells else {},
         "first_share_bounds": first_share_bounds(frame, by) if cells else {},
@@ -229,7 +228,6 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
     for k, key in enumerate(cells):
         rows = frame.loc[cell == k]
         values = to_plain_data(cells[key])
-        values["order_effect"] = to_plain_data(effects[key])
         values |= {name: to_plain_data(got[key]) for name, got in bounds.items()}
         values["position_term"] = to_plain_data(position_term(rows))
         values["flips"] = position_measures.flip_counts(rows)
@@ -247,8 +245,7 @@ def _pooled_position(judged: pd.DataFrame) -> Json:
     rows = row_selection.select_rows(judged, ~pass_fail_rows(judged))
     if not len(rows):
         return {}
-    pooled = {**position_measures.position_profile(rows)[()], "order_effect": order_effect(rows)}
-    return to_plain_data(pooled)  # type: ignore[no-any-return]
+    return to_plain_data(rater_profile(rows)[()])  # type: ignore[no-any-return]
 
 
 def _option_counts(rows: pd.DataFrame) -> list[int]:

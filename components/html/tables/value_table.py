@@ -23,6 +23,7 @@ from components.html.format import (
 from components.html.markup import Markup, attributes, escape, fill, link
 from components.html.panel import Axis, axis_html, forest_html
 from components.html.tables.table import Table, TableCell, name_of_row
+from metrics.catalogue.record import Style
 from studies.domain import Estimate
 
 
@@ -66,6 +67,15 @@ ROUND_PERCENT: Final = NumberStyle(0, 100, "\u202f%")
 SCORE: Final = NumberStyle(2)
 POINTS: Final = NumberStyle(1, signed=True)
 ELO: Final = NumberStyle(0)
+STYLES: Final[dict[Style, NumberStyle]] = {
+    "percent": PERCENT,
+    "points": NumberStyle(1, 100, signed=True),
+    "decimal": SCORE,
+    "logit": NumberStyle(2, signed=True),
+    "rating": ELO,
+    "dollars": NumberStyle(2),
+}
+"""Style of a measure's record -> number format."""
 
 
 def value_table(

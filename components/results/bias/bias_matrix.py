@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 import pandas as pd
 
@@ -15,8 +16,10 @@ from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from components.results.bias.evenness import Evenness
+from metrics.catalogue import records
+from metrics.catalogue.position_records import CONSISTENCY, ENTROPY, FIRST_SHARE
+from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.measures import CellKey
-from metrics.protocols.grade_score import RANDOM_GRADE
 from metrics.ratings.position_term import first_share_if_equal, position_term
 from studies.domain import Estimate
 
@@ -26,80 +29,21 @@ LAYOUTS: Final = (BY_CATEGORY, BY_PROMPT)
 _CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixMeasure:
-    """A measure that the matrix can show: key, colour scale, subtitle, and whether it applies to
-    pairs, to more than two options, or to both (`of`)."""
-
-    key: str
-    scale: scales.ColourScale
-    subtitle: str
-    of: Literal["pairs", "options", "both"] = "both"
-    verdicts: bool = False
-    """Whether the n of an estimate counts verdicts. If so, matrix cells with n below 4 × (number of
-    options) are hatched."""
+_SUBTITLE_ADDITIONS: Final = {"entropy": "; in small print: consistency in %"}
+MEASURES: Final = {one.name: one for options in (2, 3) for one in records.listed("matrix", options)}
+"""Name -> record, for the measures that the matrix can show."""
 
 
-MEASURES: Final = {
-    "Grade": MatrixMeasure(
-        "grade",
-        scales.GRADE_SCALE,
-        f"harmonic mean of an item's position entropy and the share of its choices for the most "
-        f"chosen answer, mean over items; {_CI_TEXT}",
-        "options",
-    ),
-    "Consistency": MatrixMeasure(
-        "consistency",
-        scales.CONSISTENCY_SCALE,
-        f"% of comparisons with the same verdict in every order; {_CI_TEXT}",
-    ),
-    "Entropy": MatrixMeasure(
-        "entropy",
-        scales.ENTROPY_SCALE,
-        "entropy of the chosen position, 1 = no preferred position; in small print: consistency "
-        f"in %; {_CI_TEXT}",
-        verdicts=True,
-    ),
-    "Choice": MatrixMeasure(
-        "grade:choice",
-        scales.CHOICE_SCALE,
-        f"share of an item's choices that go to its most chosen answer; {_CI_TEXT}",
-        "options",
-    ),
-    "Lean": MatrixMeasure(
-        "lean",
-        scales.LEAN_SCALE,
-        f"flips toward the answer shown first minus flips toward the second, in % of pairs; "
-        f"{_CI_TEXT}",
-        "pairs",
-    ),
-    "First-position share": MatrixMeasure(
-        "first_share",
-        scales.FIRST_SHARE_SCALE,
-        f"% of verdicts for the answer shown first, ties left out; {_CI_TEXT}",
-        verdicts=True,
-    ),
-    "Position term": MatrixMeasure(
-        "position_term",
-        scales.POSITION_TERM_SCALE,
-        f"log-odds advantage of being shown first, for equally good answers; {_CI_TEXT}",
-        "pairs",
-    ),
-    "Accuracy": MatrixMeasure(
-        "accuracy",
-        scales.ACCURACY_SCALE,
-        f"% of verdicts that are correct, where the better answer is known by design or by "
-        f"majority vote; {_CI_TEXT}",
-    ),
-}
-SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}
+def subtitle(name: str) -> str:
+    """Definition of a measure of the matrix, below the panel's title."""
+    record = MEASURES[name]
+    return f"{record.description}{_SUBTITLE_ADDITIONS.get(record.key, '')}; {_CI_TEXT}"
 
 
 def measures_for(options: int) -> list[str]:
     """Names of the measures that apply to comparisons with this number of options."""
-    kind = "pairs" if options == 2 else "options"
-    names = [name for name, shown in MEASURES.items() if shown.of in (kind, "both")]
-    return names if options == 2 else sorted(names, key=lambda name: name != "Entropy")
+    names = [one.name for one in records.listed("matrix", options)]
+    return names if options == 2 else sorted(names, key=lambda name: name != ENTROPY.name)
 
 
 def bias_matrix_html(
@@ -140,8 +84,8 @@ def bias_matrix_html(
         more=_hover_lines(grid, shown.key, cells),
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
         strengths={place: one.strength for place, one in even.items()},
-        least=4 * bias.options if shown.verdicts else 0,
-        aside=_chance_note(shown.key, bias.options),
+        least=4 * bias.options if shown.counts_verdicts else 0,
+        aside=_chance_note(shown, bias.options),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
         end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
     )
@@ -150,14 +94,12 @@ def bias_matrix_html(
 def _consistency_column(
     grid: _MatrixLayout, consistency: Mapping[tuple[str, str], Estimate]
 ) -> heat.EndColumn | None:
-    """The consistency of each row, named as in the key figures; None if no comparison was judged in
-    every order. An even judge may still choose at random: only the consistency shows that."""
+    """The consistency of each row; None if no comparison was judged in every order. An even judge may still choose at random: only the consistency shows that."""
     values = {row: consistency[row, "All"] for row in grid.rows if (row, "All") in consistency}
     if all(one.value is None for one in values.values()):
         return None
-    name = "Same verdict" if grid.bias.options == 2 else "Same choice"
     return heat.EndColumn(
-        heat.MatrixColumn(name, "in every order, %"), values, scales.CONSISTENCY_SCALE
+        heat.MatrixColumn(CONSISTENCY.name, "%"), values, scales.CONSISTENCY_SCALE
     )
 
 
@@ -331,29 +273,22 @@ def _entropy_notes(
     return notes | {place: one.text for place, one in even.items()}
 
 
-def _chance(key: str, options: int) -> float | None:
-    """Value of a measure that random choices would give; None if it is not fixed."""
-    if key == "consistency":
-        return (1 / options) ** (options - 1)
-    return 1 / options if key in ("accuracy", "first_share") else None
-
-
-def _scale_for(shown: MatrixMeasure, options: int) -> scales.ColourScale:
+def _scale_for(shown: MeasureRecord, options: int) -> scales.ColourScale:
     """Colour scale of a measure, adapted to the chance level of the number of options."""
-    chance = _chance(shown.key, options)
-    if options == 2 or chance is None:
-        return shown.scale
-    if shown.key == "first_share":
-        return replace(scales.even_share_scale(options), name=shown.scale.name)
-    return scales.chance_scale(shown.scale, chance)
+    scale, chance = scales.scale_of(shown), shown.chance(options)
+    if options == 2 or chance is None or shown.style != "percent":
+        return scale
+    if shown.key == FIRST_SHARE.key:
+        return replace(scales.even_share_scale(options), name=shown.name)
+    return scales.chance_scale(scale, chance)
 
 
-def _chance_note(key: str, options: int) -> str:
+def _chance_note(shown: MeasureRecord, options: int) -> str:
     """Text at the end of the colour scale: value of the measure for random choices, if known."""
-    if key == "grade" and options in RANDOM_GRADE:
-        return f"chance at N = {options}: {RANDOM_GRADE[options]:.2f}"
-    chance = _chance(key, options)
-    if chance is None or key == "first_share":
+    chance = shown.chance(options)
+    if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return ""
     where = "" if options == 2 else f" at N = {options}:"
+    if shown.style == "decimal":
+        return f"chance{where} {chance:.2f}"
     return f"chance{where} {share(chance, 0 if chance >= 0.1 else 1)}"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import row_names
-from components.html.format import count
-from components.results.view.paper_table import (
-    PaperTable,
-    decimal_cell,
-    percent_cells,
-    slice_text,
-)
-from metrics.position.position_measures import position_profile
+from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
+from components.html.tables.value_table import STYLES
+from components.results.view.paper_table import PaperTable, slice_text
+from metrics.catalogue import records
+from metrics.catalogue.records import rater_profile
 
 
 def position_table(view: FilteredStudy) -> PaperTable | None:
@@ -19,29 +18,20 @@ def position_table(view: FilteredStudy) -> PaperTable | None:
     frame = view.machines
     if frame.empty or view.has_only_people:
         return None
-    found = position_profile(frame, ["judge", "prompt"])
-    rows = []
-    for key, name in row_names(frame).items():
-        cell = found[key]
-        rows.append(
-            (
-                name,
-                *percent_cells(cell["consistency"]),
-                *percent_cells(cell["first_share"]),
-                decimal_cell(cell["entropy"]),
-                *percent_cells(cell["noise_floor"]),
-                count(cell["consistency"].n),
-            )
+    found = rater_profile(frame, ["judge", "prompt"])
+    shown = records.listed("paper")
+    columns = [
+        TypedColumn(
+            "", itemgetter(one.key), STYLES[one.style], one.head, interval=one.style == "percent"
         )
+        for one in shown
+    ]
+    columns.append(TypedColumn("", lambda cell: cell["consistency"].n, paper="n", interval=False))
+    rows = [ValueRow(name, found[key]) for key, name in row_names(frame).items()]
+    definitions = " ".join(f"{one.head}: {one.description}." for one in shown)
     caption = (
-        f"Position bias on {view.name}. Consistency: % of comparisons with the same verdict "
-        "in every order. First: % of decisive verdicts for the answer shown first. Entropy: "
-        "entropy of the chosen position (1 is even). Noise (noise floor): % of verdicts that "
-        f"change when a call is repeated in the same order. {slice_text(view)} 95 % intervals "
-        "over items; n: comparisons with a verdict in every order."
+        f"Position bias on {view.name}. {definitions} {slice_text(view)} 95 % intervals over "
+        "items; n: comparisons with a verdict in every order."
     )
-    head = (
-        *("Judge", "Consistency", "95 % CI", "First", "95 % CI"),
-        *("Entropy", "Noise", "95 % CI", "n"),
-    )
-    return PaperTable("Position bias", caption, head, tuple(rows))
+    head = paper_head("Judge", columns)
+    return PaperTable("Position bias", caption, head, paper_rows(columns, rows))

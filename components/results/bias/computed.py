@@ -17,15 +17,16 @@ from components.filtering.filters import (
     machine_rows,
     short_names,
 )
+from metrics.catalogue import records
+from metrics.catalogue.answer_records import UNUSABLE
+from metrics.catalogue.option_records import GRADE_ENTROPY
+from metrics.catalogue.position_records import LABEL, SLOT, TERM
 from metrics.estimation import row_selection
 from metrics.estimation.measure_cube import MeasureCube
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.position import position_measures
-from metrics.position.label_effect import LABEL_EFFECT, SLOT_EFFECT
-from metrics.position.order_effect import ORDER_EFFECT
 from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
-from metrics.protocols.grade_score import grade_measure
-from studies.domain import USABLE_STATUSES, Estimate
+from studies.domain import Estimate
 from studies.frames.frame import RIGHT_OPTIONS_COLUMN
 
 Memoised = TypeVar("Memoised")
@@ -43,15 +44,6 @@ ERROR_SHARES: Final = {
 preference, at most 5 % have a significant one under any of the filters that a reader may try."""
 
 
-def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
-    failed = ~evidence.frame["status"].isin(list(USABLE_STATUSES))
-    return build_tally(evidence.frame, failed, 1)
-
-
-UNUSABLE_SHARE: Final = Measure("unusable", "share", _tally_unusable)
-"""Share of unusable replies among all calls; its n is the number of calls."""
-
-
 def slot_share_measure(slot: int, options: int) -> Measure:
     """Measure: share of decisive verdicts for one position, in comparisons judged in all orders."""
 
@@ -65,22 +57,12 @@ def slot_share_measure(slot: int, options: int) -> Measure:
 
 
 def _bias_measures(options: int) -> list[Measure]:
-    found = [
-        UNUSABLE_SHARE,
-        position_measures.CONSISTENCY,
-        position_measures.CONFLICT,
-        position_measures.SLOT_ENTROPY,
-        position_measures.FIRST_SHARE,
-        position_measures.TIE_RATE,
-        position_measures.NOISE_FLOOR,
-        ORDER_EFFECT,
-        position_measures.ACCURACY,
-        position_measures.EXPECTED_CONSISTENCY,
-        *(slot_share_measure(slot, options) for slot in range(options)),
-    ]
-    if options == 2:
-        return [*found, position_measures.FAIRNESS, SLOT_EFFECT, LABEL_EFFECT]
-    return [*found, grade_measure(), grade_measure("entropy"), grade_measure("choice")]
+    """Measures counted for the view: those of a rater and those that the matrix shows (the position
+    term is fitted when it is shown), and the share of each position."""
+    shown = [*records.profile_records(), *records.listed("matrix", options), UNUSABLE]
+    shown += [SLOT, LABEL] if options == 2 else [GRADE_ENTROPY]
+    found = {one.key: one.estimator for one in shown if one.key != TERM.key}
+    return [*found.values(), *(slot_share_measure(slot, options) for slot in range(options))]
 
 
 def _right_chance(rows: pd.DataFrame, options: int) -> float:

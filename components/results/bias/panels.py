@@ -17,9 +17,9 @@ from components.html.pieces import share_kpi, unusable_replies_kpi
 from components.results.bias.computed import ROW_COLUMNS, Bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.sentences import flip_sentence, random_consistency, row_noun
+from metrics.catalogue.records import rater_profile
 from metrics.estimation.measures import CellKey
 from metrics.position.label_effect import slot_and_label_effects
-from metrics.position.position_measures import position_profile
 from metrics.protocols.grade_score import RANDOM_GRADE
 from studies.domain import Estimate
 from studies.frames.frame import SEP
@@ -229,7 +229,7 @@ def first_visit_rows(frame: pd.DataFrame) -> list[FirstVisitRow]:
     """Rows of the demo table on the Home tab by judge and prompt, the least consistent first.
     People's votes are left out."""
     frame, rows = machine_rows(frame), []
-    for (judge, prompt), measures in position_profile(frame, ["judge", "prompt"]).items():
+    for (judge, prompt), measures in rater_profile(frame, ["judge", "prompt"]).items():
         part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
         select = {"judge": str(judge), "prompt": str(prompt), "flipped": True}
         rows.append(

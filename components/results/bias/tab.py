@@ -17,6 +17,7 @@ from components.results.bias.bias_matrix import (
     MEASURES,
     bias_matrix_html,
     measures_for,
+    subtitle,
 )
 from components.results.bias.bias_report import position_table
 from components.results.bias.computed import Bias, load_bias
@@ -45,23 +46,16 @@ from components.results.view.result_view import (
     PanelGroup,
     View,
 )
+from metrics.catalogue.position_records import CONSISTENCY
 
 NAME: Final = "Position bias"
-DEFAULT_MEASURE: Final = "Consistency"
+DEFAULT_MEASURE: Final = CONSISTENCY.name
 
 
 HOW_MATRIX: Final = (
-    "Each comparison is judged in every planned order. It is consistent if its verdict is the same "
-    "in all orders: always the same answer, or always a tie. `Consistency = consistent comparisons "
-    "/ comparisons judged in all orders`. Entropy: the entropy of the chosen position, divided by "
-    "log2 N. The entropy varies little and shows no direction, so read it together with the "
-    "consistency. Unusable replies are left out and lower n.\n\n"
-    "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
-    "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first does not count "
-    "as bias. Grade: the harmonic mean of an item's position entropy and the share of its choices "
-    "for the most chosen answer. Intervals treat items as clusters: for "
-    "shares Wilson at the effective sample size, for means Student's t, for the position term a "
-    "sandwich standard error.\n\n" + EVENNESS_RULE
+    "\n\n".join(f"{name}: {record.how}" for name, record in MEASURES.items())
+    + "\n\nUnusable replies are left out and lower n.\n\n"
+    + EVENNESS_RULE
 )
 HOW_SLOTS: Final = (
     "Only comparisons judged in all orders count, and ties are left out. Content then cancels "
@@ -139,9 +133,9 @@ def draw_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> Dr
         if bias.options > 2 and MEASURES[measure].key == "entropy" and columns == BY_PROMPT
         else None
     )
-    subtitle = MEASURES[measure].subtitle if evenness is None else ENTROPY_BAND_SUBTITLE
+    below = subtitle(measure) if evenness is None else ENTROPY_BAND_SUBTITLE
     matrix = bias_matrix_html(bias, measure, columns, frame, evenness)
-    return Drawn({"matrix": matrix}, panel_heading(title, subtitle))
+    return Drawn({"matrix": matrix}, panel_heading(title, below))
 
 
 def has_judges(filtered_study: FilteredStudy) -> bool:
@@ -222,7 +216,7 @@ MATRIX: Final = Panel(
     draw_matrix,
     (Body("matrix", "eh-matrix", clickable=True),),
     DEFAULT_MEASURE,
-    MEASURES[DEFAULT_MEASURE].subtitle,
+    subtitle(DEFAULT_MEASURE),
     heading_changes=True,
     controls=(
         Control(

@@ -19,6 +19,7 @@ from metrics.agreement.pairwise_agreement import (
     agreement_among_people,
     build_verdict_grid,
 )
+from metrics.catalogue.records import rater_profile
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
@@ -28,7 +29,6 @@ from metrics.position.order_effect import order_effect
 from metrics.position.position_measures import (
     CONSISTENCY,
     flip_counts,
-    position_profile,
     slot_shares,
     tie_rate,
 )
@@ -81,12 +81,12 @@ class CardMeasures:
     def measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
         """Rater -> its position-bias measures; those of other raters are drawn as grey ticks."""
         return {
-            cell[0]: got for cell, got in position_profile(self.raters.machines, ["judge"]).items()
+            cell[0]: got for cell, got in rater_profile(self.raters.machines, ["judge"]).items()
         }
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
-        return self.measures_by_rater.get(self.rater) or position_profile(self.rows)[()]
+        return self.measures_by_rater.get(self.rater) or rater_profile(self.rows)[()]
 
     def others(self, measure: str) -> list[float]:
         found = (

@@ -12,7 +12,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
-from components.results.contrasts.measure_families import ComparedMeasure, family_measures
+from components.results.contrasts.measure_families import family_measures
 from components.results.contrasts.sides import (
     SIDE_CELLS,
     Side,
@@ -20,6 +20,7 @@ from components.results.contrasts.sides import (
     stack_rivals,
     stack_sides,
 )
+from metrics.catalogue.record import MeasureRecord
 from metrics.estimation import row_selection
 from metrics.estimation.contrasts import Contrast, max_t_of_all_pairs, paired_contrasts
 from metrics.estimation.measures import CellKey as Group
@@ -28,7 +29,7 @@ from studies.domain import Estimate
 SEED: Final = 20_24
 MIN_ITEMS: Final = 5
 
-MeasureContrast = tuple[ComparedMeasure, Contrast]
+MeasureContrast = tuple[MeasureRecord, Contrast]
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class PairedSides:
         every pair of these sides."""
         return rival_sides(self.filtered_study, self.left, self.right)
 
-    def _selection_quantile(self, compared: Sequence[ComparedMeasure]) -> float:
+    def _selection_quantile(self, compared: Sequence[MeasureRecord]) -> float:
         """Smallest critical value that the intervals may use: 95 % quantile of the largest |z| over
         all pairs of `rivals`, because the two sides may have been chosen for their difference. 0 if
         there are only two rivals, and so nothing was chosen."""
@@ -117,11 +118,11 @@ class PairedSides:
             return 0.0
         frame = stack_rivals(self.filtered_study, self.rivals)
         cells = [(name,) for name in frame["side"].cat.categories if name != "people"]
-        measures = [one.measure for one in compared]
+        measures = [one.estimator for one in compared]
         return max_t_of_all_pairs(frame, ["side"], measures, np.random.default_rng(SEED), cells)
 
     def by_category(
-        self, compared: ComparedMeasure
+        self, compared: MeasureRecord
     ) -> tuple[list[MeasureContrast], list[MeasureContrast]]:
         """Two lists of contrasts by category: categories with at least MIN_ITEMS common items, with
         intervals adjusted as one family; and smaller categories, without intervals."""
@@ -137,7 +138,7 @@ class PairedSides:
 
     def _compare(
         self,
-        compared: Sequence[ComparedMeasure],
+        compared: Sequence[MeasureRecord],
         by: list[str],
         pairs: Sequence[tuple[Group, Group]],
         critical: float = 0.0,
@@ -145,7 +146,7 @@ class PairedSides:
         if not pairs or not compared:
             return []
         rng = np.random.default_rng(SEED)
-        measures = [one.measure for one in compared]
+        measures = [one.estimator for one in compared]
         made = paired_contrasts(self.frame, by, measures, rng, pairs, critical=critical)
         labels = [one for one in compared for _ in pairs]
         return [(one, limit_interval(line)) for one, line in zip(labels, made, strict=True)]

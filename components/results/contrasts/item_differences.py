@@ -13,8 +13,8 @@ from components.html.format import count, number, share
 from components.html.markup import Markup, fill, join
 from components.html.panel import Action, button_html, empty_state, wrap
 from components.results.contrasts.computed import PairedSides
-from components.results.contrasts.measure_families import ComparedMeasure
 from components.results.contrasts.sides import LEFT, RIGHT
+from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.measures import GroupedFrame, sum_by_cell_item
 
 MAX_ITEMS: Final = 8
@@ -42,10 +42,10 @@ class ItemDifference:
         return counts and self.left_n == self.right_n
 
 
-def item_differences(pair: PairedSides, compared: ComparedMeasure) -> list[ItemDifference]:
+def item_differences(pair: PairedSides, compared: MeasureRecord) -> list[ItemDifference]:
     """The items that both sides judged, the largest difference first."""
     evidence = GroupedFrame(pair.frame, ["side"])
-    tally = compared.measure.tally(evidence)
+    tally = compared.estimator.tally(evidence)
     cell, item, sums = sum_by_cell_item(tally)
     names = tally.rows["item"].cat.categories
     known = sums[:, -1] > 0
@@ -61,13 +61,13 @@ def item_differences(pair: PairedSides, compared: ComparedMeasure) -> list[ItemD
     return sorted(both, key=lambda one: (-abs(one.gap), -min(one.left_n, one.right_n), one.item))
 
 
-def show_items(pair: PairedSides, compared: ComparedMeasure) -> Markup:
+def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
     """HTML of the histogram, then of the items that differ most, each with a link to Inspect."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     items = item_differences(pair, compared)
     if not items:
-        return empty_state("No item to compare.", f"{compared.label}: {compared.measure.empty}.")
+        return empty_state("No item to compare.", f"{compared.name}: {compared.estimator.empty}.")
     top = [one for one in items[:MAX_ITEMS] if one.gap]
     questions = pair.filtered_study.store.questions(
         pair.filtered_study.name, [one.item for one in top]
@@ -76,7 +76,7 @@ def show_items(pair: PairedSides, compared: ComparedMeasure) -> Markup:
         pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
     )
     whole = all(one.whole for one in top)  # one number format for the whole list
-    rows = join(_item_row(one, pair, questions, categories, whole, compared.label) for one in top)
+    rows = join(_item_row(one, pair, questions, categories, whole, compared.name) for one in top)
     none = "" if top else Markup('<p class="eh-small">A and B have equal values on every item.</p>')
     return wrap(
         difference_histogram(items, pair), fill('<div class="eh-dl-box">{}{}</div>', rows, none)

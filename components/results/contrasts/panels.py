@@ -17,13 +17,10 @@ from components.results.contrasts.computed import (
     is_significant,
     known_differences,
 )
-from components.results.contrasts.measure_families import (
-    CATEGORY_MEASURES,
-    CONSISTENCY,
-    FLIP_LEAN,
-    ComparedMeasure,
-)
+from components.results.contrasts.measure_families import CATEGORY_MEASURES
 from components.results.contrasts.sides import Side
+from metrics.catalogue.position_records import CONSISTENCY, LEAN
+from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 
@@ -51,10 +48,10 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
             f" The intervals are widened because A and B were chosen from {len(pair.rivals)} "
             "judges or prompts."
         )
-    consistency = next((line for one, line in lines if one is CONSISTENCY), None)
+    consistency = next((line for one, line in lines if one.key == CONSISTENCY.key), None)
     if consistency is not None and family != "Win rates":
-        by_label = {one.label: line for one, line in lines}
-        return _consistency_sentence(pair, consistency, by_label), lead
+        by_name = {one.name: line for one, line in lines}
+        return _consistency_sentence(pair, consistency, by_name), lead
     return _largest_difference(pair, significant), lead
 
 
@@ -79,7 +76,7 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Co
     else:
         more, less = (left, right) if gap > 0 else (right, left)
         head = f"{more} is {number(abs(gap))} points more consistent than {less}"
-    lean = lines.get(FLIP_LEAN.label)
+    lean = lines.get(LEAN.name)
     return (
         f"{head}; their flips go toward opposite positions."
         if lean and _lean_opposite(lean)
@@ -102,12 +99,11 @@ def _largest_difference(pair: PairedSides, significant: Sequence[MeasureContrast
     one, line = max(significant, key=lambda line: abs(line[1].raw.value or 0.0))
     gap = 100 * (line.raw.value or 0.0)
     more, less = (pair.left.name, pair.right.name) if gap > 0 else (pair.right.name, pair.left.name)
-    if one.description.startswith("win rate"):
+    if one.key == "win_rate":
         return (
-            f"{more} gives {one.label} a win rate {number(abs(gap))} points higher than {less} "
-            "does."
+            f"{more} gives {one.name} a win rate {number(abs(gap))} points higher than {less} does."
         )
-    return f"{one.label}: {more} is {number(abs(gap))} points above {less}."
+    return f"{one.name}: {more} is {number(abs(gap))} points above {less}."
 
 
 # ------------------------------------------------------------------------------- table
@@ -133,7 +129,7 @@ def show_family(pair: PairedSides, family: str) -> Markup:
     rows = [
         TableRow(
             [
-                TableCell(escape(one.label) + _small_text(one.description), "nm"),
+                TableCell(escape(one.name) + _small_text(one.description), "nm"),
                 TableCell(_side_value(pair.left, one, line.left_value), "num a"),
                 TableCell(_side_value(pair.right, one, line.right_value), "num b"),
                 TableCell(difference_track(axis, line.raw, line.adjusted), "trk"),
@@ -161,7 +157,7 @@ def _small_text(text: str) -> Markup:
     return fill('<span class="eh-small eh-mute">{}</span>', text)
 
 
-def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> Markup:
+def _side_value(side: Side, one: MeasureRecord, value: float | None) -> Markup:
     """HTML of one side's value; with a link to the side's judgements in Inspect, unless they are in
     another study."""
     own = {"judge": side.judge, "prompt": side.prompt}
@@ -191,16 +187,16 @@ def significance_badge(line: Contrast) -> Markup:
     return no_difference_badge()
 
 
-def _hover_text(one: ComparedMeasure, line: Contrast) -> str:
+def _hover_text(one: MeasureRecord, line: Contrast) -> str:
     raw = f"CI {interval(line.raw, 1, scale=100)}, adjusted "
     raw += interval(line.adjusted, 1, scale=100)
-    head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {one.label.lower()}"
+    head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {one.name.lower()}"
     where = f"{count(line.raw.items, 'item')}, n {count(line.raw.n)}"
     return "\n".join(part for part in (head, raw, where, line.raw.note) if part)
 
 
 def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
-    reasons = [f"{one.label} ({one.measure.empty})" for one, _ in lines]
+    reasons = [f"{one.name} ({one.estimator.empty})" for one, _ in lines]
     return (
         f"Not compared: {'; '.join(reasons)}."
         if reasons
@@ -252,7 +248,7 @@ def _points_text(line: Contrast) -> str:
 
 
 def _why_no_categories(lines: Sequence[MeasureContrast]) -> str:
-    notes = {f"{one.label}: {one.measure.empty}." for one, _ in lines}
+    notes = {f"{one.name}: {one.estimator.empty}." for one, _ in lines}
     return " ".join(sorted(notes)) or "The items that both A and B judged have no category."
 
 

@@ -14,8 +14,7 @@ from components.results.contrasts.item_differences import show_items
 from components.results.contrasts.measure_families import (
     CATEGORY_MEASURES,
     FAMILIES,
-    POINT_LABELS,
-    SINGLE_ANSWERS,
+    POINT_NAMES,
 )
 from components.results.contrasts.panels import (
     contrast_finding,
@@ -40,6 +39,7 @@ from components.results.view.result_view import (
     PanelGroup,
     View,
 )
+from metrics.catalogue.label_records import SINGLE_ANSWERS
 
 NAME: Final = "Compare two"
 ITEMS_TITLE: Final = "Items that differ most"
@@ -92,7 +92,7 @@ def family_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 def within_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu of measures by category: those that apply to the study's verdicts."""
-    return _kinds_state(filtered, wanted, tuple(CATEGORY_MEASURES), POINT_LABELS)
+    return _kinds_state(filtered, wanted, tuple(CATEGORY_MEASURES), POINT_NAMES)
 
 
 def _kinds_state(
@@ -144,7 +144,7 @@ def draw_family(filtered: FilteredStudy, left: str, right: str, family: str) -> 
 
 
 def draw_categories(filtered: FilteredStudy, left: str, right: str, within: str) -> Drawn:
-    within = applied_choice(filtered, within, POINT_LABELS)
+    within = applied_choice(filtered, within, POINT_NAMES)
     pair = find_pair(filtered, left, right)
     points = (
         f"difference in points, {_difference_label(pair)}; 95{NARROW_SPACE}% CI, widened for the "
@@ -155,7 +155,7 @@ def draw_categories(filtered: FilteredStudy, left: str, right: str, within: str)
 
 
 def draw_items(filtered: FilteredStudy, left: str, right: str, within: str) -> Drawn:
-    within = applied_choice(filtered, within, POINT_LABELS)
+    within = applied_choice(filtered, within, POINT_NAMES)
     compared = CATEGORY_MEASURES[within]
     heading = panel_heading(ITEMS_TITLE, f"{within.lower()}: {compared.description}")
     items = show_items(find_pair(filtered, left, right), compared)

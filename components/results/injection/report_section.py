@@ -17,8 +17,8 @@ from components.html.markup import Markup
 from components.html.panel import notice_html, panel_html
 from components.html.tables.table import plain_table
 from components.results.injection.effect_on_numbers import suspect_texts, suspects_text
+from metrics.catalogue.position_records import CONSISTENCY, FIRST_SHARE
 from metrics.estimation.measures import GroupedFrame
-from metrics.position.position_measures import CONSISTENCY, FIRST_SHARE
 from metrics.win_rates.win_rates import win_rates_by_cell
 from studies.domain import Estimate
 from studies.frames.frame import SUSPECT_COLUMN
@@ -27,7 +27,7 @@ from studies.texts.injection import RULE_DESCRIPTIONS, find_suspects
 MAX_ROWS: Final = 20
 """Maximum number of models, or of judges with a prompt, per measure; further ones are left out."""
 SECTION_TITLE: Final = "Injection suspects"
-COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First-position share", FIRST_SHARE))
+COMPARED_MEASURES: Final = tuple((one.name, one.estimator) for one in (CONSISTENCY, FIRST_SHARE))
 
 
 @dataclass(frozen=True, slots=True)

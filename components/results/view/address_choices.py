@@ -29,13 +29,19 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "Picks the longer": "Share of verdicts for the longer answer",
     "Same as the label": "Agreement with labels",
     "Within one step of the label": "Scores within one step of the label",
+    "Accuracy where the better answer is known": "Accuracy",
+    "Agreement with people": "Agreement with people, ties included",
+    "Entropy": "Position entropy",
+    "Entropy of positions": "Position entropy",
 }
-"""Former text of a choice -> its present text, so that older addresses still work."""
+"""Former text of a choice -> its next or present text, so that older addresses still work."""
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
     """The choice named in the page address if it exists, else the default, else the first one."""
-    if wanted not in known:
+    for _ in RENAMED_CHOICES:  # a choice may have been renamed several times
+        if wanted in known:
+            break
         wanted = RENAMED_CHOICES.get(wanted or "", wanted)
     if wanted in known:
         return wanted

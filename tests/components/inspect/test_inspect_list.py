@@ -19,7 +19,7 @@ from components.inspect.word_diff import MAX_WORDS, common_words, word_differenc
 from judges.engine.outcome import read_outcome
 from judges.models.simulation.simulated import SimulatedModel
 from judges.planning.plan import Plan, asks_of, make_plan, save_plan
-from metrics.position.position_measures import POSITION_MEASURES
+from metrics.position.position_measures import CONFLICT
 from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.spec.study import parse_study
 from studies.store.rows import put_judgement
@@ -187,7 +187,7 @@ def test_a_key_that_is_not_in_view_gives_way_to_the_first_of_the_page(store):
 def test_flips_in_view_are_the_flips_that_metrics_count(store):
     name = ask_all(store, FIRSTISH)
     view = load_view(store, Selection(study=name, flipped=True))
-    estimate = POSITION_MEASURES["conflict"].of(store.frame(name))
+    estimate = CONFLICT.of(store.frame(name))
     assert view.total == round(estimate.value * estimate.n) > 0
     assert all(opened_kind(store, name, line.seqs[0]) == "Flipped." for line in view.lines[:5])
 

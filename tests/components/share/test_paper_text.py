@@ -9,7 +9,7 @@ from components.filtering.filters import Filter
 from components.results.ranking.computed import load_ranking
 from components.share import paper_text
 from components.share.citations import bibtex
-from metrics.position.position_measures import position_profile
+from metrics.catalogue.records import rater_profile
 from studies.spec.study import Study
 from studies.store.store import Store
 from tests.page_words import says
@@ -23,7 +23,7 @@ def scene(store: Store, **chosen: object) -> FilteredStudy:
 
 def test_a_table_has_the_numbers_of_the_metrics(judged: Store) -> None:
     table = paper_text.paper_tables(scene(judged))["Position bias"]
-    found = position_profile(judged.frame("two judges"), ["judge", "prompt"])
+    found = rater_profile(judged.frame("two judges"), ["judge", "prompt"])
     by_judge = {row[0]: row for row in table.rows}
     assert set(by_judge) == {"always first", "fair"}
     first = found["always first", "brief-letters"]

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.catalogue.records import profile_records, rater_profile
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.measure_cube import MeasureCube
-from metrics.position.position_measures import POSITION_MEASURES, position_profile, tie_rate
+from metrics.position.position_measures import tie_rate
 from metrics.ratings import elo_last_battles, elo_orders
 from metrics.ratings.battles import extract_battles
 from metrics.ratings.online_elo import EloSettings, compute_elo
@@ -17,6 +18,8 @@ from metrics.win_rates.length_effects import LONGER_SHARE, length_preference
 from studies.frames.battle_frame import frame_from_battles
 from tests.metrics.frames import build, pair
 from tests.samples import sample
+
+MEASURES = {one.key: one.estimator for one in profile_records()}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +44,7 @@ def frame():
     "by", [(), pytest.param(("judge",), marks=pytest.mark.extra), ("judge", "category")]
 )
 def test_every_measure_counted_some_items_at_a_time_is_the_same(frame, by, block, monkeypatch):
-    measures = [*POSITION_MEASURES.values(), LONGER_SHARE]
+    measures = [*MEASURES.values(), LONGER_SHARE]
     whole = estimate_all(measures, frame, by)
     assert whole["noise_floor"] and whole["longer"]
     monkeypatch.setattr("metrics.estimation.measure_cube.BLOCK_ROWS", block)
@@ -49,8 +52,8 @@ def test_every_measure_counted_some_items_at_a_time_is_the_same(frame, by, block
     assert parts == whole
     for name in whole:
         assert list(parts[name]) == list(whole[name]), "cells keep their order"
-    assert position_profile(frame, by) == {
-        cell: {name: whole[name][cell] for name in POSITION_MEASURES} for cell in whole["kappa"]
+    assert rater_profile(frame, by) == {
+        cell: {name: whole[name][cell] for name in MEASURES} for cell in whole["kappa"]
     }
 
 
@@ -67,7 +70,7 @@ def numbers(cube: MeasureCube, name: str) -> dict[object, object]:
 @pytest.mark.parametrize("mixed", [False, True])
 def test_a_coarser_cube_of_a_large_frame_is_that_of_counting_again(frame, mixed, monkeypatch):
     """Pooled from the finer cells, unless their orders differ: then it is counted again."""
-    measures = [*POSITION_MEASURES.values(), LONGER_SHARE]
+    measures = [*MEASURES.values(), LONGER_SHARE]
     if mixed:
         frame = frame.assign(orders=frame["orders"].where(frame["category"] != "c", 1))
     whole = MeasureCube(frame, ("judge",), measures)
@@ -91,7 +94,7 @@ def test_flags_of_a_cell_are_decided_by_all_its_items(by, monkeypatch):
         else:
             rows += [{**row, "orders": 0} for row in one_order] if n < 20 else both
     mixed = build(rows)
-    measures = [*POSITION_MEASURES.values(), LONGER_SHARE]
+    measures = [*MEASURES.values(), LONGER_SHARE]
     whole = estimate_all(measures, mixed, by)
     monkeypatch.setattr("metrics.estimation.measure_cube.BLOCK_ROWS", 8)
     assert estimate_all(measures, mixed, by) == whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from metrics.catalogue.records import rater_profile
 from metrics.estimation.measure_cube import MeasureCube
 from metrics.position.label_effect import LABEL_EFFECT, SLOT_EFFECT
 from metrics.position.position_measures import (
@@ -20,7 +21,6 @@ from metrics.position.position_measures import (
     RECENCY,
     SLOT_ENTROPY,
     TIE_RATE,
-    position_profile,
 )
 from metrics.protocols.grade_score import grade_estimates, grade_measure
 from tests.metrics.frames import build, pair, rotated
@@ -63,7 +63,7 @@ def same(one, two):
 
 
 def test_every_cell_is_what_the_measure_says_of_its_rows(frame):
-    cube, plain = MeasureCube(frame, BY, MEASURES), position_profile(frame, BY)
+    cube, plain = MeasureCube(frame, BY, MEASURES), rater_profile(frame, BY)
     for measure in MEASURES:
         found = cube.by_cell(measure.name, BY)
         assert found.keys() == plain.keys()

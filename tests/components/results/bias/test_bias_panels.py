@@ -148,7 +148,7 @@ def test_every_cell_has_entropy_first_share_and_flips_together(judged):
 
 
 def test_entropy_never_stands_without_what_survives(judged):
-    html = bias_matrix_html(bias_from_frame(judged.frame(NAME)), "Entropy")
+    html = bias_matrix_html(bias_from_frame(judged.frame(NAME)), "Position entropy")
     assert '<small class="also">100\u202f%</small>' in html
     assert 'class="also"' not in bias_matrix_html(
         bias_from_frame(judged.frame(NAME)), "Consistency"
@@ -199,7 +199,7 @@ def test_a_filter_picks_cells_and_says_what_the_filtered_frame_says(judged):
 
 def test_every_measure_knows_for_what_it_is():
     assert measures_for(2)[0] == "Consistency"
-    assert measures_for(4)[0] == "Entropy"
+    assert measures_for(4)[0] == "Position entropy"
     assert "Grade" not in measures_for(2)
     assert "Position term" not in measures_for(4)
     assert set(MEASURES) == set(measures_for(2)) | set(measures_for(4))

@@ -51,10 +51,10 @@ def test_a_judge_of_one_position_is_marked_and_a_random_one_is_not(found):
 
 
 def test_the_matrix_says_it_in_words_and_colours_by_the_band(frame, found):
-    html = bias_matrix_html(bias_from_frame(frame), "Entropy", BY_PROMPT, evenness=found)
+    html = bias_matrix_html(bias_from_frame(frame), "Position entropy", BY_PROMPT, evenness=found)
     assert html.count("≠ even, 1st") >= 3 and "within chance" in html
     assert says(html, "10 times", "random") and 'class="b20"' in html
-    plain = bias_matrix_html(bias_from_frame(frame), "Entropy", BY_PROMPT)
+    plain = bias_matrix_html(bias_from_frame(frame), "Position entropy", BY_PROMPT)
     assert "≠ even" not in plain and "10 times" not in plain
 
 
@@ -73,7 +73,7 @@ def test_the_mark_needs_the_band_and_the_adjusted_test(entropy, p, text, strengt
 
 
 def test_entropy_is_the_first_measure_among_several_options():
-    assert measures_for(OPTIONS)[0] == "Entropy"
+    assert measures_for(OPTIONS)[0] == "Position entropy"
     assert measures_for(2)[0] == "Consistency"
 
 

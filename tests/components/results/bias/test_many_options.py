@@ -77,23 +77,23 @@ def test_a_scale_for_n_options_keeps_its_multiple_of_chance():
 
 def test_the_consistency_of_each_row_stands_beside_its_entropy(frame):
     for layout in LAYOUTS:
-        html = bias_matrix_html(bias_from_frame(frame), "Entropy", layout)
+        html = bias_matrix_html(bias_from_frame(frame), "Position entropy", layout)
         wide = html.split("</table>")[0]
-        assert says(wide, "Same choice", "in every order, %")
+        assert says(wide, "Consistency", "%")
         for judge in ("first", "steady"):
             one = consistency(frame[frame["judge"] == judge])
             shown = f"<b>{100 * one.value:.0f}</b><small>{100 * one.low:.0f}–{100 * one.high:.0f}<"
             row = next(part for part in wide.split("<tr>") if f">{judge}</th>" in part)
             assert f'<td class="plain"><span data-tip="Consistency: {judge}' in row and shown in row
         assert html.count('class="plain"') == 4  # the table for phones has it too
-    assert "Same choice" not in bias_matrix_html(bias_from_frame(frame), "Grade")
+    assert "Consistency" not in bias_matrix_html(bias_from_frame(frame), "Grade")
     pairs = bias_from_frame(build([row for k in range(6) for row in pair(f"p{k}", 0, 1)]))
-    assert says(bias_matrix_html(pairs, "Entropy"), "Same verdict", "in every order")
+    assert says(bias_matrix_html(pairs, "Position entropy"), "Consistency")
 
 
 def test_without_comparisons_in_every_order_there_is_no_column_of_consistency():
     rows = build([pair(f"p{k}", 0, 1)[0] for k in range(6)])
-    assert "in every order, %" not in bias_matrix_html(bias_from_frame(rows), "Entropy")
+    assert "in every order, %" not in bias_matrix_html(bias_from_frame(rows), "Position entropy")
 
 
 def test_the_share_of_the_first_position_stands_beside_an_even_share(frame):
@@ -108,7 +108,7 @@ def test_the_share_of_the_first_position_stands_beside_an_even_share(frame):
 
 def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(frame):
     assert bias_matrix_html(bias_from_frame(frame), "Lean") == bias_matrix_html(
-        bias_from_frame(frame), "Entropy"
+        bias_from_frame(frame), "Position entropy"
     )
 
 

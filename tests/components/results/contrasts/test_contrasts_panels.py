@@ -12,9 +12,10 @@ from components.html.panel import no_difference_badge
 from components.results.contrasts import tab as contrasts_tab
 from components.results.contrasts.computed import is_significant, known_differences
 from components.results.contrasts.item_differences import item_differences
-from components.results.contrasts.measure_families import CATEGORY_MEASURES, CONSISTENCY, FAMILIES
+from components.results.contrasts.measure_families import CATEGORY_MEASURES, FAMILIES
 from components.results.contrasts.panels import contrast_finding, show_categories, show_family
 from components.results.contrasts.tab import find_pair
+from metrics.catalogue.position_records import CONSISTENCY
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
 
@@ -47,7 +48,7 @@ def test_the_steadiest_and_the_least_steady_open_a_study(scene):
 
 def test_a_difference_is_left_minus_right_with_both_values(scene):
     lines = {
-        one.label: line
+        one.name: line
         for one, line in known_differences(find_pair(scene, "", "").family("Behaviour"))
     }
     got = lines["Consistency"]
@@ -63,11 +64,11 @@ def test_a_difference_is_left_minus_right_with_both_values(scene):
 
 def test_turned_round_every_difference_turns(scene):
     there = {
-        one.label: line
+        one.name: line
         for one, line in known_differences(find_pair(scene, "", "").family("Position"))
     }
     back = {
-        o.label: c
+        o.name: c
         for o, c in known_differences(find_pair(scene, "shaky", "steady").family("Position"))
     }
     assert there.keys() == back.keys()
@@ -122,7 +123,7 @@ def test_items_that_differ_most_come_first_with_their_counts(scene):
 def test_win_rates_are_a_family_of_the_contestants(scene):
     lines = known_differences(find_pair(scene, "", "").family("Win rates"))
     # steady gives x everything; shaky 30 of 40.
-    assert {one.label: line.raw.value for one, line in lines} == {"x": 0.25, "y": -0.25}
+    assert {one.name: line.raw.value for one, line in lines} == {"x": 0.25, "y": -0.25}
     assert says(
         contrast_finding(find_pair(scene, "", ""), "Win rates")[0], "steady gives", "25", "shaky"
     )
@@ -131,8 +132,8 @@ def test_win_rates_are_a_family_of_the_contestants(scene):
 def test_people_are_the_yardstick_where_there_are_any(store):
     six_items().save(store)
     pair = find_pair(FilteredStudy(store, "voted"), "good", "first")
-    lines = {one.label: line for one, line in known_differences(pair.family("Quality"))}
-    assert lines["Agreement with people"].raw.value == pytest.approx(1 - 5 / 12)
+    lines = {one.name: line for one, line in known_differences(pair.family("Quality"))}
+    assert lines["Agreement with people, ties included"].raw.value == pytest.approx(1 - 5 / 12)
 
 
 def test_a_judge_is_compared_with_itself_under_two_prompts(store):

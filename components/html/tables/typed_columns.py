@@ -25,7 +25,7 @@ INTERVAL_HEAD: Final = "95 % CI"
 
 
 @dataclass(frozen=True)
-class Column:
+class TypedColumn:
     """A column: its head on the page and in a paper, and the function that gets its value (an
     estimate, a count or a text) from the values of a row."""
 
@@ -43,7 +43,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class ValueRow:
     """A row: its name, the values that the columns read, the filters that a click on the name
     sets, and a note below the name."""
 
@@ -54,7 +54,11 @@ class Row:
 
 
 def page_table(
-    first: str, columns: Sequence[Column], rows: Iterable[Row], label: str, named: bool = True
+    first: str,
+    columns: Sequence[TypedColumn],
+    rows: Iterable[ValueRow],
+    label: str,
+    named: bool = True,
 ) -> Markup:
     """HTML table; `first` is the head of the names, `label` the table's accessible name. With
     `named`, hover cards of estimates begin with the row's name."""
@@ -67,7 +71,7 @@ def page_table(
     return value_table(heads, lines, label=label)
 
 
-def _cell(column: Column, row: Row, named: bool) -> Markup:
+def _cell(column: TypedColumn, row: ValueRow, named: bool) -> Markup:
     value, name = column.get(row.values), row.name if named else ""
     if not isinstance(value, Estimate):
         return escape(count(value) if isinstance(value, int) else value)
@@ -77,18 +81,20 @@ def _cell(column: Column, row: Row, named: bool) -> Markup:
     return forest_cell(value, column.axis(row.values), column.style, name) if drawn else EMPTY
 
 
-def paper_head(first: str, columns: Sequence[Column]) -> tuple[str, ...]:
+def paper_head(first: str, columns: Sequence[TypedColumn]) -> tuple[str, ...]:
     """Heads of a paper's table; an estimate with an interval has two columns."""
     pairs = [(one.paper, INTERVAL_HEAD) if one.interval else (one.paper,) for one in columns]
     return (first, *(text for pair in pairs for text in pair))
 
 
-def paper_rows(columns: Sequence[Column], rows: Iterable[Row]) -> tuple[tuple[str, ...], ...]:
+def paper_rows(
+    columns: Sequence[TypedColumn], rows: Iterable[ValueRow]
+) -> tuple[tuple[str, ...], ...]:
     """Rows of a paper's table as texts."""
     return tuple((row.name, *(t for one in columns for t in _texts(one, row))) for row in rows)
 
 
-def _texts(column: Column, row: Row) -> tuple[str, ...]:
+def _texts(column: TypedColumn, row: ValueRow) -> tuple[str, ...]:
     value = column.get(row.values)
     if not isinstance(value, Estimate):
         return (count(value) if isinstance(value, int) else str(value),)

@@ -1,0 +1,259 @@
+"""Records of the measures that ask whether a judge is right: known answers, people, other judges,
+and the share of replies without a verdict."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metrics.agreement.majority_agreement import people_agreement_measure, people_kappa_measure
+from metrics.catalogue.position_records import BEHAVIOUR, QUALITY, SHARE_INTERVAL, position_paths
+from metrics.catalogue.record import (
+    BOTH_ORDERS,
+    KNOWN_ANSWERS,
+    SEVERAL_JUDGES,
+    VOTES,
+    Claim,
+    MeasureRecord,
+    declare,
+    declare_each,
+)
+from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.position import position_measures
+from studies.domain import USABLE_STATUSES
+
+PEOPLE_BEHIND: Final = {"unlike": "people"}
+JACKKNIFE: Final = "Interval: jackknife over items."
+
+
+def chance_of_right(options: int, ties: float) -> float:
+    """Share of right verdicts of a judge that chooses at random and ties as often as this one."""
+    return (1 - ties) / options
+
+
+AGREEMENT: Final = declare(
+    MeasureRecord(
+        key="agreement",
+        name="Agreement with people, ties included",
+        question="agreement",
+        definition="verdicts equal to the majority of people, ties included",
+        how="Without a single most frequent vote, the majority is a tie. Chance level: 1/(N + 1). "
+        f"{SHARE_INTERVAL}",
+        paths=("agreement.people.*.agreement",),
+        neutral=lambda options, _ties: 1 / (options + 1),
+        better="high",
+        needs=(VOTES,),
+        measure=people_agreement_measure(),
+        outlets=frozenset({"card", "library", "gate"}),
+        families=(BEHAVIOUR, QUALITY),
+        selection=PEOPLE_BEHIND,
+        counts_verdicts=True,
+    )
+)
+DECISIVE_AGREEMENT: Final = declare(
+    MeasureRecord(
+        key="agreement_decisive",
+        name="Agreement with people, without ties",
+        question="agreement",
+        definition="verdicts equal to the majority of people where neither is a tie",
+        how=SHARE_INTERVAL,
+        paths=("agreement.people.*.agreement_decisive",),
+        neutral=lambda options, _ties: 1 / options,
+        better="high",
+        needs=(VOTES,),
+        measure=people_agreement_measure("drop"),
+        families=(QUALITY,),
+        selection=PEOPLE_BEHIND,
+        counts_verdicts=True,
+    )
+)
+KAPPA: Final = declare(
+    MeasureRecord(
+        key="people_kappa",
+        name="κ with people",
+        short="κ",
+        question="agreement",
+        definition="agreement with the majority of people, corrected for chance; 0 is the chance "
+        "level",
+        how=f"Cohen's κ over the positions and the tie. {JACKKNIFE}",
+        paths=("agreement.people.*.kappa",),
+        unit="kappa",
+        style="decimal",
+        neutral=0.0,
+        better="high",
+        needs=(VOTES,),
+        measure=people_kappa_measure(),
+        families=(QUALITY,),
+        selection=PEOPLE_BEHIND,
+        counts_verdicts=True,
+    )
+)
+ACCURACY: Final = declare(
+    MeasureRecord(
+        key="accuracy",
+        name="Accuracy",
+        question="agreement",
+        definition="verdicts for the known better answer; a tie counts as wrong",
+        how=f"True ties are left out. Chance level: (1 − share of ties)/N. {SHARE_INTERVAL}",
+        paths=(*position_paths("accuracy"), "grade.*.*.accuracy"),
+        neutral=chance_of_right,
+        better="high",
+        needs=(KNOWN_ANSWERS,),
+        measure=position_measures.ACCURACY,
+        outlets=frozenset({"matrix", "card", "library", "gate"}),
+        families=(BEHAVIOUR, QUALITY),
+        counts_verdicts=True,
+        claim=Claim(
+            "interval of the share of right minus the share of wrong verdicts",
+            "Bonferroni over the cards",
+            "right more often than wrong",
+            "right less often than wrong",
+            "no difference between right and wrong is shown",
+        ),
+    )
+)
+
+
+def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
+    failed = ~evidence.frame["status"].isin(list(USABLE_STATUSES))
+    return build_tally(evidence.frame, failed, 1)
+
+
+UNUSABLE: Final = declare(
+    MeasureRecord(
+        key="unusable",
+        name="Unusable replies",
+        question="agreement",
+        definition="replies without a verdict: unreadable, empty or failed",
+        how=f"Repeats for the noise floor are left out on a card. {SHARE_INTERVAL}",
+        paths=("counts.by_status",),
+        better="low",
+        measure=Measure("unusable", "share", _tally_unusable),
+        outlets=frozenset({"card", "library", "gate"}),
+        selection={"status": "failures"},
+        counts_verdicts=True,
+    )
+)
+
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("people_kappa_decisive", "κ with people, without ties", "κ where neither is a tie",
+         JACKKNIFE, "agreement.people.*.kappa_decisive"),
+    ),
+    unit="kappa", style="decimal", neutral=0.0, better="high", needs=(VOTES,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("people_mae", "Distance from people", "mean absolute difference from the mean of "
+         "people's votes, on levels −2 to 2", "Interval: Student's t over items.",
+         "agreement.people.*.mae agreement.always_tie.mae agreement.alignment.*.*.*.mae"),
+    ),
+    unit="levels", style="decimal", better="low", needs=(VOTES,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("within_one", "Within one level of people", "scores at most one level from the mean of "
+         "people's votes", SHARE_INTERVAL, "agreement.people.*.within_one "
+         "agreement.always_tie.consistency agreement.alignment.*.*.*.consistency"),
+        ("merged_agreement", "Agreement with people, orders merged", "comparisons whose two "
+         "orders together give the verdict of the majority of people", SHARE_INTERVAL,
+         "agreement.merged_orders.*"),
+        ("with_person", "Person with the other people", "votes of a person equal to those of the "
+         "other people", SHARE_INTERVAL, "agreement.annotators.*.with_person"),
+        ("with_judge", "Judge with the other people", "verdicts of the judge equal to the votes "
+         "of the people other than the one it replaces", SHARE_INTERVAL,
+         "agreement.annotators.*.with_judge"),
+    ),
+    better="high", needs=(VOTES,),
+    also_known_as=("within_one: Consistency in Creation-MMBench (Fang et al. 2025)",),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("replacement_advantage", "Advantage over a person", "agreement of the judge with the "
+         "other people minus that of the person it replaces", "Interval: bootstrap over items.",
+         "agreement.annotators.*.advantage"),
+    ),
+    style="points", neutral=0.0, better="high", needs=(VOTES,),
+    also_known_as=("advantage probability of the alternative annotator test (Calderon et al. "
+                   "2025), as a difference",),
+)  # fmt: skip
+for _path, _prefix, _who in (
+    ("agreement.pairs.*.*", "pair", "of two raters"),
+    ("agreement.voter_pairs.*.*", "voter_pair", "of two voters"),
+    ("agreement.among_people.*", "among_people", "among people"),
+):
+    declare_each(
+        "agreement",
+        "pair",
+        (
+            (f"{_prefix}_share", f"Agreement {_who}", f"equal verdicts {_who} on the same answers",
+             SHARE_INTERVAL, f"{_path}.share"),
+            (f"{_prefix}_decisive", f"Agreement {_who}, without ties",
+             f"equal verdicts {_who} where neither is a tie", SHARE_INTERVAL, f"{_path}.decisive"),
+        ),
+        better="high", needs=(SEVERAL_JUDGES,),
+    )  # fmt: skip
+    declare_each(
+        "agreement",
+        "pair",
+        (
+            (f"{_prefix}_kappa", f"κ {_who}", f"agreement {_who} corrected for chance (Cohen)",
+             JACKKNIFE, f"{_path}.kappa"),
+            (f"{_prefix}_kappa_decisive", f"κ {_who}, without ties",
+             f"κ {_who} where neither is a tie", JACKKNIFE, f"{_path}.kappa_decisive"),
+            (f"{_prefix}_alpha", f"α {_who}", f"agreement {_who} corrected for chance "
+             "(Krippendorff)", JACKKNIFE, f"{_path}.alpha"),
+        ),
+        unit="kappa", style="decimal", neutral=0.0, better="high", needs=(SEVERAL_JUDGES,),
+    )  # fmt: skip
+declare_each(
+    "agreement",
+    "pair",
+    (
+        ("judge_pair", "Agreement of two judges", "equal verdicts of two judges on the same "
+         "answers in the same order", SHARE_INTERVAL, "agreement.judges.*.*"),
+    ),
+    better="high", needs=(SEVERAL_JUDGES,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("voter_first", "First-position share of a voter", "decisive votes for the answer shown "
+         "first", SHARE_INTERVAL, "agreement.voters.*.first"),
+        ("voter_bias", "Position bias of a voter", "(first − 1/N)/(1 − 1/N) of the voter's "
+         "first-position share", "From the interval of the share.", "agreement.voters.*.bias"),
+        ("voter_steady", "Consistency of a voter", "comparisons seen twice, swapped, with the "
+         "same vote", SHARE_INTERVAL, "agreement.voters.*.steady"),
+        ("voter_ties", "Ties of a voter", "votes that are ties", SHARE_INTERVAL,
+         "agreement.voters.*.ties"),
+        ("voter_others", "Agreement of a voter with the others", "other people who gave the same "
+         "vote, mean over cases", SHARE_INTERVAL, "agreement.voters.*.others"),
+        ("voter_skill", "Skill of a voter", "decisive votes that are right, estimated from "
+         "pairwise agreement", JACKKNIFE, "agreement.voters.*.skill"),
+    ),
+    needs=(VOTES,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("average_of_orders", "Accuracy, mean of the orders", "verdicts for the known better "
+         "answer, mean of the two orders", SHARE_INTERVAL, "accuracies.*.*.average_of_orders"),
+        ("right_in_both_orders", "Accuracy in both orders", "comparisons with the known better "
+         "answer in both orders", SHARE_INTERVAL, "accuracies.*.*.right_in_both_orders"),
+        ("orders_merged", "Accuracy, orders merged", "comparisons whose two orders together name "
+         "the known better answer", SHARE_INTERVAL, "accuracies.*.*.orders_merged"),
+        ("unusable_as_tie", "Accuracy, unusable replies as ties", "verdicts for the known better "
+         "answer, with unusable replies counted as ties", SHARE_INTERVAL,
+         "accuracies.*.*.unusable_as_tie"),
+    ),
+    better="high", needs=(KNOWN_ANSWERS, BOTH_ORDERS),
+)  # fmt: skip

@@ -1,0 +1,192 @@
+"""Records of the measures of verdicts on single answers: pass or fail, scores and rubrics."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metrics.catalogue.position_records import SHARE_INTERVAL
+from metrics.catalogue.record import LABELS, SCORES, MeasureRecord, declare, declare_each
+from metrics.labels import compared_points
+
+SINGLE_ANSWERS: Final = "Single answers"
+"""Family of the measures of verdicts on single answers."""
+_RATES: Final = "pass_fail.*.*"
+_T: Final = "Interval: Student's t over items."
+
+for _key, _name, _definition, _measure, _needs in (
+    ("point_pass_rate", "Pass rate", "single answers that pass", compared_points.PASS_RATE, SCORES),
+    ("point_right", "Agreement with labels", "pass/fail verdicts equal to the label",
+     compared_points.RIGHT_BY_LABEL, LABELS),
+    ("point_level", "Mean score, % of the scale", "the scale: 0 is the lowest score, 100 the "
+     "highest", compared_points.MEAN_LEVEL, SCORES),
+    ("point_near", "Scores within one step of the label", "scores at most one step from the label",
+     compared_points.NEAR_LABEL, LABELS),
+):  # fmt: skip
+    declare(
+        MeasureRecord(
+            key=_key,
+            name=_name,
+            question="agreement",
+            definition=_definition,
+            how=SHARE_INTERVAL,
+            paths=(),
+            needs=(_needs,),
+            measure=_measure,
+            families=(SINGLE_ANSWERS,),
+        )
+    )
+
+declare_each(
+    "agreement",
+    "rater",
+    tuple(
+        (f"pass_fail.{key}", name, definition, how,
+         f"{_RATES}.{key} {_RATES}.by_category.*.{key} {_RATES}.by_contestant.*.{key}")
+        for key, name, definition, how in (
+            ("sensitivity", "Sensitivity", "good answers that pass", SHARE_INTERVAL),
+            ("specificity", "Specificity", "bad answers that fail", SHARE_INTERVAL),
+            ("precision", "Precision", "passed answers whose label is good", SHARE_INTERVAL),
+            ("agreement", "Agreement with labels, by verdict", "verdicts equal to the label",
+             SHARE_INTERVAL),
+            ("base_rate", "Base rate", "labelled answers that are good", SHARE_INTERVAL),
+            ("observed_pass_rate", "Observed pass rate", "verdicts that are passes",
+             SHARE_INTERVAL),
+        )
+    ),
+    needs=(LABELS,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    tuple(
+        (f"pass_fail.{key}", name, definition, how,
+         f"{_RATES}.{key} {_RATES}.by_category.*.{key} {_RATES}.by_contestant.*.{key}")
+        for key, name, definition, how in (
+            ("youden", "Youden's J", "sensitivity + specificity − 1; 0 is the chance level",
+             "Interval: from those of sensitivity and specificity."),
+            ("kappa", "κ with labels", "agreement with the labels, corrected for chance (Cohen)",
+             "Interval: jackknife over items."),
+        )
+    ),
+    unit="kappa", style="decimal", neutral=0.0, better="high", needs=(LABELS,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("true_pass_rate", "True pass rate", "answers that are good: labels where there are some, "
+         "elsewhere passes corrected for the judge's errors", "Rogan–Gladen with Lang–Reiczigel "
+         "limits; refused below J = .2.",
+         f"{_RATES}.true_pass_rate point_ranking.*.*.models.*.true_pass_rate"),
+        ("power_tuned_pass_rate", "True pass rate, power-tuned", "answers that are good, estimated "
+         "from all verdicts and the labels (PPI++)", "Interval: clustered by items.",
+         f"{_RATES}.power_tuned_pass_rate"),
+    ),
+    needs=(LABELS,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("scores.mae", "Distance from labels", "mean absolute difference of score and label", _T,
+         "scores.*.*.mae scores.*.*.expected.mae criteria.**.mae"),
+        ("scores.bias", "Scores minus labels", "mean difference of score and label", _T,
+         "scores.*.*.bias scores.*.*.expected.bias criteria.**.bias"),
+    ),
+    unit="score", style="decimal", needs=(LABELS,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("scores.spearman", "Spearman's ρ with labels", "rank correlation of score and label",
+         "Interval: jackknife over items.", "scores.*.*.spearman scores.*.*.expected.spearman "
+         "criteria.**.spearman"),
+        ("scores.kendall", "Kendall's τ-b with labels", "concordance of pairs of answers in score "
+         "and label", "Interval: jackknife over items.",
+         "scores.*.*.kendall scores.*.*.expected.kendall criteria.**.kendall"),
+        ("scores.quadratic_kappa", "Quadratic κ with labels", "agreement of score and label, "
+         "corrected for chance, with squared distances", "Interval: jackknife over items.",
+         "scores.*.*.quadratic_kappa criteria.**.quadratic_kappa"),
+    ),
+    unit="correlation", style="decimal", neutral=0.0, better="high", needs=(LABELS,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("scores.within_one", "Within one step of labels", "scores at most one step from the "
+         "label", SHARE_INTERVAL, "scores.*.*.within_one scores.*.*.expected.within_one "
+         "criteria.**.within_one"),
+        ("reliability", "Reliability", "good answers (or the mean label) by the judge's "
+         "probability of a pass or its score", SHARE_INTERVAL, "reliability.**"),
+        ("score_contradictions", "Scores against comparisons", "pairs whose lower-scored answer "
+         "won the judge's own comparison", SHARE_INTERVAL, "score_contradictions.*.share"),
+        ("intransitive_triples", "Circular triples", "triples of models whose comparisons form a "
+         "circle", SHARE_INTERVAL, "score_contradictions.*.triples.share"),
+        ("score_share", "Share of a score", "verdicts with this score in this arrangement",
+         SHARE_INTERVAL, "score_distribution.*.*.arrangements.*.shares.*"),
+        ("several_scores", "Answers with several scores", "answers whose repeats got more than "
+         "one score", SHARE_INTERVAL, "point_repeats.*.*.several"),
+    ),
+    needs=(SCORES,),
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("point_value", "Mean score or pass rate of a model", "mean score, or share of passes, of "
+         "the model's answers", _T, "point_ranking.*.*.models.*.value"),
+        ("behind_first", "Distance to the first model", "value of the first model minus that of "
+         "this one", "Bonferroni over all pairs of models.",
+         "point_ranking.*.*.models.*.behind_first"),
+        ("mean_score", "Mean score by arrangement", "mean of all scores, by arrangement", _T,
+         "score_distribution.*.*.mean score_distribution.*.*.arrangements.*.mean"),
+        ("repeat_deviation", "Deviation of repeats", "standard deviation of the scores of one "
+         "answer in one arrangement, mean over answers", _T, "point_repeats.*.*.deviation"),
+    ),
+    unit="score", style="decimal", needs=(SCORES,),
+)  # fmt: skip
+for _section, _what in (("option_order", "options"), ("criteria_order", "criteria")):
+    declare_each(
+        "position",
+        "rater",
+        (
+            (f"{_section}.changed", f"Changed by the order of {_what}",
+             f"answers whose score differs between orders of the {_what}", SHARE_INTERVAL,
+             f"{_section}.*.*.changed"),
+            (f"{_section}.noise_floor", f"Changed on a repeat, same order of {_what}",
+             "answers whose score changes when the call is repeated", SHARE_INTERVAL,
+             f"{_section}.*.*.noise_floor"),
+            (f"{_section}.first", f"First of the {_what}",
+             f"verdicts for the {_what} listed first", SHARE_INTERVAL,
+             f"{_section}.*.*.first_place {_section}.*.*.first {_section}.*.*.places.*.share"),
+            (f"{_section}.expected", f"First of the {_what}, expected",
+             "verdicts for that place if the order had no effect", SHARE_INTERVAL,
+             f"{_section}.*.*.expected_first {_section}.*.*.places.*.expected"),
+        ),
+        needs=(SCORES,),
+    )  # fmt: skip
+    declare_each(
+        "position",
+        "rater",
+        (
+            (f"{_section}.shift", f"Shift by the order of {_what}", "mean score in one "
+             "arrangement, or of a criterion at one place, minus that in the others",
+             "Interval: Student's t over items.",
+             f"{_section}.*.*.shift.* {_section}.*.*.by_place.*.[]"),
+        ),
+        unit="score", style="decimal", neutral=0.0, needs=(SCORES,),
+    )  # fmt: skip
+declare_each(
+    "position",
+    "rater",
+    (
+        ("pass_by_order.rate", "Pass rate by order", "answers that pass with pass, or fail, listed "
+         "first", SHARE_INTERVAL,
+         "pass_by_order.**.pass_first pass_by_order.**.fail_first"),
+        ("pass_by_order.shift", "Shift of the pass rate", "pass rate with pass listed first minus "
+         "with fail listed first", _T, "pass_by_order.**.shift"),
+    ),
+    needs=(SCORES,),
+)  # fmt: skip

@@ -1,0 +1,77 @@
+"""Records of what moves a judge besides the order: length and its own model family."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metrics.catalogue.position_records import BEHAVIOUR, SHARE_INTERVAL
+from metrics.catalogue.record import FAMILIES, LENGTHS, VOTES, MeasureRecord, declare, declare_each
+from metrics.win_rates.length_effects import LONGER_SHARE
+
+LONGER: Final = declare(
+    MeasureRecord(
+        key="longer",
+        name="Share of verdicts for the longer answer",
+        short="Longer",
+        question="nudges",
+        definition="verdicts for the longer answer, ties left out",
+        how=f"Length in characters; answers of equal length are left out. {SHARE_INTERVAL}",
+        paths=("length.longer",),
+        neutral=0.5,
+        needs=(LENGTHS,),
+        measure=LONGER_SHARE,
+        options="pairs",
+        outlets=frozenset({"card"}),
+        families=(BEHAVIOUR,),
+        counts_verdicts=True,
+        also_known_as=("verbosity bias", "length bias"),
+    )
+)
+declare_each(
+    "nudges",
+    "study",
+    (
+        ("length_odds", "Odds ratio of length", "change of the odds of winning for each standard "
+         "deviation of the length difference", "Logistic regression; sandwich by items.",
+         "length.judges.odds_ratio people_length.odds_ratio"),
+    ),
+    unit="odds ratio", style="decimal", neutral=1.0, needs=(LENGTHS,),
+)  # fmt: skip
+declare_each(
+    "nudges",
+    "model",
+    (
+        ("length_bins", "Win rate by length difference", "verdicts for the longer answer in a "
+         "bin of the length difference", SHARE_INTERVAL,
+         "length.judges.bins.[].win_rate people_length.bins.[].win_rate"),
+        ("length_controlled", "Win rate at equal length", "verdicts that a model would win if "
+         "both answers were equally long", "Logistic regression; sandwich by items.",
+         "length.controlled.*"),
+    ),
+    neutral=0.5, needs=(LENGTHS,),
+    also_known_as=("length-controlled win rate (AlpacaEval 2), in its simplest form",),
+)  # fmt: skip
+declare_each(
+    "nudges",
+    "rater",
+    (
+        ("own_family_people", "Own-family excess over people", "win rate that a judge gives its "
+         "own model family minus that of people", "Interval: Student's t over items.",
+         "self_preference.against_people.**"),
+        ("own_family_outsiders", "Own-family excess over other judges", "win rate that a judge "
+         "gives its own model family minus that of judges of other families",
+         "Interval: Student's t over items.", "self_preference.against_outsiders.**"),
+    ),
+    style="points", neutral=0.0, needs=(FAMILIES, VOTES),
+    also_known_as=("self-preference", "self-enhancement bias"),
+)  # fmt: skip
+declare_each(
+    "nudges",
+    "study",
+    (
+        ("own_family_term", "Own-family term", "log-odds that a verdict gains if judge and answer "
+         "are of one model family", "Rating model of all judges; sandwich by items.",
+         "self_preference.term"),
+    ),
+    unit="logit", style="logit", neutral=0.0, needs=(FAMILIES,),
+)  # fmt: skip

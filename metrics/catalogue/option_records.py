@@ -1,0 +1,89 @@
+"""Records of the measures of choices among more than two options, under rotation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metrics.catalogue.record import SEVERAL_OPTIONS, MeasureRecord, declare, declare_each
+from metrics.protocols.grade_score import RANDOM_GRADE, grade_measure
+
+_MEAN: Final = "Mean over items; interval: Student's t over items."
+
+
+def random_grade(options: int, _ties: float) -> float:
+    return RANDOM_GRADE.get(options, float("nan"))
+
+
+GRADE: Final = declare(
+    MeasureRecord(
+        key="grade",
+        name="Grade",
+        question="position",
+        definition="harmonic mean of an item's position entropy and the share of its choices for "
+        "the most chosen answer, mean over items",
+        how=_MEAN,
+        paths=("grade.*.*.grade", "grade.*.*.grade_gradelab"),
+        unit="score",
+        style="decimal",
+        neutral=random_grade,
+        better="high",
+        needs=(SEVERAL_OPTIONS,),
+        measure=grade_measure(),
+        options="many",
+        outlets=frozenset({"matrix"}),
+        also_known_as=("Grade Score (Iourovitski 2024)",),
+    )
+)
+GRADE_ENTROPY: Final = declare(
+    MeasureRecord(
+        key="grade:entropy",
+        name="Entropy of an item's positions",
+        question="position",
+        definition="position entropy of one item's choices, mean over items",
+        how=_MEAN,
+        paths=("grade.*.*.entropy", "grade.*.*.entropy_gradelab"),
+        unit="score",
+        style="decimal",
+        better="high",
+        needs=(SEVERAL_OPTIONS,),
+        measure=grade_measure("entropy"),
+        options="many",
+    )
+)
+CHOICE: Final = declare(
+    MeasureRecord(
+        key="grade:choice",
+        name="Choice",
+        question="position",
+        definition="share of an item's choices that go to its most chosen answer",
+        how=_MEAN,
+        paths=("grade.*.*.choice", "grade.*.*.choice_gradelab"),
+        unit="score",
+        style="decimal",
+        better="high",
+        needs=(SEVERAL_OPTIONS,),
+        measure=grade_measure("choice"),
+        options="many",
+        outlets=frozenset({"matrix"}),
+    )
+)
+declare_each(
+    "position",
+    "rater",
+    (
+        ("grade_corrected", "Grade above chance", "grade relative to the grade of random choices",
+         _MEAN, "grade.*.*.corrected"),
+        ("grade_contradictions", "Contradictions", "choices of an option that the judge graded "
+         "lower than another one", "Interval: Wilson at the effective number of items.",
+         "grade.*.*.contradictions"),
+        ("unrelated_share", "Choices of the unrelated option", "choices of an answer to another "
+         "item", "Interval: Wilson at the effective number of items.",
+         "grade.*.*.unrelated_share"),
+        ("place_effect", "Effect of a position among N", "effect of a position or a label in the "
+         "choice model P(position s) ∝ exp(θ + γ + λ)", "Interval: sandwich by items.",
+         "places.*.[] places.labels.*"),
+        ("strength", "Strength among N options", "θ of a model's answers in the choice model",
+         "Interval: sandwich by items.", "strength.*"),
+    ),
+    unit="score", style="decimal", options="many", needs=(SEVERAL_OPTIONS,),
+)  # fmt: skip

@@ -1,0 +1,137 @@
+"""Records of the measures of models: win rates, ratings, and the papers' own scores."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metrics.catalogue.position_records import SHARE_INTERVAL
+from metrics.catalogue.record import (
+    PRESET,
+    PROBABILITIES,
+    SEVERAL_JUDGES,
+    VOTES,
+    declare_each,
+)
+
+_SANDWICH: Final = "Maximum likelihood, ties as half wins; interval: sandwich by items."
+_T: Final = "Interval: Student's t over items."
+
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("win_rate", "Win rate", "verdicts that the model wins, ties counted half",
+         f"`(wins + ties/2)/usable verdicts`. {SHARE_INTERVAL}",
+         "win_rate.* protocol.win_rate.* protocol.leaderboard.*.against_reference"),
+        ("win_rate_by_position", "Win rate by position", "verdicts that the model wins where it "
+         "is shown first, and second", SHARE_INTERVAL, "win_rate_by_position.*.*"),
+        ("win_rate_bounds", "Bounds of the win rate", "verdicts that the model wins if every "
+         "missing verdict had gone the worst or the best way", "Manski bounds.",
+         "bounds.* jury.bounds.*"),
+    ),
+    neutral=0.5, better="high",
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "pair",
+    (
+        ("head_to_head", "Head to head", "verdicts that one model wins against another, ties "
+         "counted half", SHARE_INTERVAL, "head_to_head.*.* protocol.head_to_head.*.*"),
+    ),
+    neutral=0.5,
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("elo", "Online Elo", "rating after playing the verdicts one by one (K 4, start 1000)",
+         "Band: range over shuffled orders. Interval: bootstrap by items.",
+         "elo.* protocol.elo.*"),
+        ("bradley_terry", "Bradley–Terry rating", "rating on the Elo scale that makes the observed "
+         "verdicts most probable", _SANDWICH, "bradley_terry.* protocol.bradley_terry.* "
+         "bradley_terry_by_order.*.* arena_hard.bradley_terry.* probability.bradley_terry.*"),
+    ),
+    unit="Elo", style="rating", neutral=1000.0, better="high",
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "pair",
+    (("rating_gap", "Rating gap", "difference of two Bradley–Terry ratings", _SANDWICH,
+      "gaps.*.*"),),
+    unit="Elo", style="rating", neutral=0.0,
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("tie_model", "Strength in a model with ties", "strength in the models of Davidson and of "
+         "Rao and Kupper", _SANDWICH,
+         "tie_models.*.strength.* tie_models.*.parameter"),
+    ),
+    unit="logit", style="logit",
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("probability_win_rate", "Win rate from probabilities", "mean probability of the label of "
+         "the model's answer", SHARE_INTERVAL, "probability.win_rate.*"),
+    ),
+    neutral=0.5, better="high", needs=(PROBABILITIES,),
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("corrected_win_rate", "Win rate corrected by people", "people's win rate, estimated from "
+         "all verdicts of the judges and the votes (prediction-powered)", _T,
+         "corrected.*.corrected corrected.*.people corrected.*.judge"),
+        ("jury_win_rate", "Win rate by the jury", "comparisons that the model wins by the "
+         "majority of the judges", SHARE_INTERVAL, "jury.win_rate.*"),
+        ("jury_coverage", "Comparisons decided by the jury", "comparisons on which the judges "
+         "have a majority", SHARE_INTERVAL, "jury.coverage"),
+    ),
+    needs=(VOTES, SEVERAL_JUDGES),
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "study",
+    (
+        ("effective_judges", "Effective judges", "number of independent judges that the jury is "
+         "worth", "K/(1 + (K − 1)r), r the mean correlation of two judges' errors.",
+         "jury.effective_judges remedies.juries.*.effective_votes"),
+    ),
+    unit="judges", style="decimal", needs=(SEVERAL_JUDGES,),
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("corrected_bias", "Judges minus people", "win rate by judges minus win rate by people, on "
+         "the comparisons with votes", _T, "corrected.*.bias people_gaps.*"),
+    ),
+    style="points", neutral=0.0, needs=(VOTES,),
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("reward", "Reward", "mean level of the verdicts against the baseline, −2 to 2, times 50",
+         _T, "reward.* creation.*.*.reward"),
+        ("factuality", "Visual factuality", "mean score for visual facts, 0 to 10", _T,
+         "factuality.* creation.*.*.vfs creation.*.*.baseline_vfs"),
+        ("rating", "Mean score", "mean of the scores that the judge gives the model's answers",
+         _T, "ratings.**"),
+    ),
+    unit="score", style="decimal", better="high", needs=(PRESET,),
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("creation_win_rate", "Win rate against the baseline", "verdicts that the model wins "
+         "against the baseline, as Creation-MMBench counts them", SHARE_INTERVAL,
+         "creation.*.*.win_rate"),
+    ),
+    neutral=0.5, better="high", needs=(PRESET,),
+)  # fmt: skip

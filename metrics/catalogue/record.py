@@ -1,0 +1,157 @@
+"""The record of a measure: its names, definition, conditions, chance level and estimator, declared
+once.
+
+Page, report, tables for a paper, JSON, library, gate and docs/statistics.md take these facts from
+the record. The records are declared in the other modules of this package, one module for each
+family of measures; `records.py` finds them by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from metrics.estimation.measures import Measure
+
+Question = Literal["position", "nudges", "agreement", "ranking", "remedies"]
+QUESTIONS: Final[dict[Question, str]] = {
+    "position": "Does the order move it?",
+    "nudges": "What else moves it?",
+    "agreement": "Is it right?",
+    "ranking": "Who wins, and does it hold?",
+    "remedies": "What should I do?",
+}
+"""The questions of a user that measures answer."""
+Style = Literal["percent", "points", "decimal", "logit", "rating", "dollars"]
+Outlet = Literal["matrix", "card", "library", "paper", "gate"]
+Neutral = float | Callable[[int, float], float] | None
+"""Value without an effect: a number, a function of the number of options and the share of ties, or
+None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A condition of a measure: what the data must have, and what to do if it is missing."""
+
+    words: str
+    action: str
+
+
+BOTH_ORDERS: Final = Need("verdicts in both orders", "Run the study in both orders.")
+KNOWN_ORDER: Final = Need("the order in which answers were shown", "Record which was shown first.")
+REPEATS: Final = Need("repeated calls in the same order", "Set noise_floor in the study file.")
+KNOWN_ANSWERS: Final = Need("known better answers", "Add gold labels, or collect votes.")
+VOTES: Final = Need("votes by people", "Open Vote, or import votes.")
+LABELS: Final = Need("labels of single answers", "Add labels to the items.")
+SCORES: Final = Need("scores or verdicts on single answers", "Use a prompt for single answers.")
+SEVERAL_OPTIONS: Final = Need("comparisons of more than two answers", "Ask for a choice among N.")
+SEVERAL_JUDGES: Final = Need("several judges", "Add a judge to the study.")
+LENGTHS: Final = Need("the texts of the answers", "Import the answers with the verdicts.")
+FAMILIES: Final = Need("model families of judge and answers", "Set families in the study file.")
+PRICES: Final = Need("prices of the judges", "Set a price in Study, step Judges.")
+PROBABILITIES: Final = Need("probabilities of the labels", "Set read: probabilities for a judge.")
+PRESET: Final = Need("the protocol's preset", "Set a preset in the study file.")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The rule by which a sentence may state a measure, with its three wordings."""
+
+    test: str
+    adjustment: str
+    shown: str
+    excluded: str
+    not_shown: str
+    least_items: int = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureRecord:
+    """All facts about one measure that more than one part of the program needs."""
+
+    key: str
+    """Name in the JSON, unique in the catalogue."""
+    name: str
+    """The only name on the page."""
+    question: Question
+    definition: str
+    """One sentence without a period: what is counted, over what."""
+    paths: tuple[str, ...]
+    """Where `python -m metrics --json` has it; * stands for a name of the study."""
+    short: str = ""
+    """Head of a narrow column or in a paper; empty: the name."""
+    how: str = ""
+    """Computation in detail, with the method of the interval."""
+    unit: str = "share"
+    style: Style = "percent"
+    neutral: Neutral = None
+    better: Literal["high", "low", ""] = ""
+    needs: tuple[Need, ...] = ()
+    scope: Literal["rater", "category", "pair", "model", "study"] = "rater"
+    measure: Measure | None = None
+    """Estimator from item totals; None for an estimate that a model or a table returns."""
+    options: Literal["pairs", "many", "both"] = "both"
+    """Whether the measure applies to comparisons of two answers, of more, or of both."""
+    outlets: frozenset[Outlet] = frozenset()
+    """Outlets that list the measure by themselves."""
+    families: tuple[str, ...] = ()
+    """Families of paired differences that contain the measure."""
+    selection: Mapping[str, object] = field(default_factory=dict)
+    """Filters of Inspect that list the judgements behind the number."""
+    counts_verdicts: bool = False
+    """Whether its n counts single verdicts instead of comparisons."""
+    claim: Claim | None = None
+    also_known_as: tuple[str, ...] = ()
+    """Names in papers, each with its paper."""
+
+    @property
+    def head(self) -> str:
+        """The short name, for a narrow column."""
+        return self.short or self.name
+
+    @property
+    def description(self) -> str:
+        """The definition as the page shows it: with a leading % for a share in percent."""
+        return f"% of {self.definition}" if self.style == "percent" else self.definition
+
+    @property
+    def estimator(self) -> Measure:
+        """The estimator from item totals, of a measure that has one."""
+        if self.measure is None:
+            raise ValueError(f"{self.name} is not estimated from item totals")
+        return self.measure
+
+    def chance(self, options: int = 2, ties: float = 0.0) -> float | None:
+        """The value that random choices would have, for this number of options and share of
+        ties; None if there is none."""
+        return self.neutral(options, ties) if callable(self.neutral) else self.neutral
+
+
+DECLARED: Final[dict[str, MeasureRecord]] = {}
+"""Key -> record, in the order of declaration."""
+
+
+def declare(record: MeasureRecord) -> MeasureRecord:
+    """Add a record to the catalogue; a second record with the same key is an error."""
+    if record.key in DECLARED:
+        raise ValueError(f"the measure {record.key} is declared twice")
+    DECLARED[record.key] = record
+    return record
+
+
+def declare_each(
+    question: Question,
+    scope: Literal["rater", "category", "pair", "model", "study"],
+    rows: Sequence[tuple[str, str, str, str, str]],
+    **facts: Any,
+) -> None:
+    """Declare measures that differ only in key, name, definition, how and path (separated by
+    spaces if there are several)."""
+    for key, name, definition, how, paths in rows:
+        declare(
+            MeasureRecord(
+                key=key, name=name, definition=definition, how=how, question=question,
+                scope=scope, paths=tuple(paths.split()), **facts,
+            )
+        )  # fmt: skip

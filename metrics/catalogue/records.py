@@ -1,0 +1,103 @@
+"""The catalogue: all records, found by importing every module of this package, and the lists that
+outlets derive from them."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from metrics.catalogue.record import DECLARED, QUESTIONS, MeasureRecord, Outlet
+from metrics.estimation.all_measures import estimate_all
+from metrics.estimation.measures import CellKey, Measure
+from studies.domain import Estimate
+
+for _module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+    if _module.name != "records":
+        importlib.import_module(f"{__package__}.{_module.name}")
+
+RECORDS: Final = DECLARED
+
+
+def listed(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
+    """Records that an outlet lists, for comparisons with this number of options."""
+    kind = "pairs" if options == 2 else "many"
+    return [
+        one for one in RECORDS.values() if outlet in one.outlets and one.options in (kind, "both")
+    ]
+
+
+def family_names() -> list[str]:
+    """Names of the families of paired differences, in the order of declaration."""
+    return list(dict.fromkeys(name for one in RECORDS.values() for name in one.families))
+
+
+def family(name: str) -> list[MeasureRecord]:
+    """Records of a family of paired differences."""
+    return [one for one in RECORDS.values() if name in one.families]
+
+
+def profile_records() -> list[MeasureRecord]:
+    """Records of the sections `position` and `position_pooled` that are estimated from item
+    totals; a new measure with such paths is in the JSON, on the page and in the library."""
+    return [
+        one
+        for one in RECORDS.values()
+        if one.measure is not None and f"position_pooled.{one.key}" in one.paths
+    ]
+
+
+def rater_profile(
+    frame: pd.DataFrame, by: Sequence[str] = ()
+) -> dict[CellKey, dict[str, Estimate]]:
+    """Estimate all measures of a rater in every cell of `by`; the rows are grouped once."""
+    measures: list[Measure] = [one.measure for one in profile_records() if one.measure]
+    columns = estimate_all(measures, frame, by)
+    cells = next(iter(columns.values()))
+    return {cell: {name: columns[name][cell] for name in columns} for cell in cells}
+
+
+def matches_path(pattern: str, path: Sequence[str]) -> bool:
+    """Whether a JSON path fits a pattern: * is one name, ** any number of names."""
+    return _matches(pattern.split("."), list(path))
+
+
+def _matches(pattern: list[str], path: list[str]) -> bool:
+    if not pattern or not path:
+        return not pattern and not path
+    if pattern[0] == "**":
+        return any(_matches(pattern[1:], path[k:]) for k in range(len(path) + 1)) or (
+            len(pattern) == 1
+        )
+    return pattern[0] in ("*", path[0]) and _matches(pattern[1:], path[1:])
+
+
+def find_record(path: Sequence[str]) -> MeasureRecord | None:
+    """The record of a number of the JSON, by its path; None if no measure has it."""
+    fitting = (
+        one for one in RECORDS.values() if any(matches_path(where, path) for where in one.paths)
+    )
+    return next(fitting, None)
+
+
+def measure_tables() -> Iterator[str]:
+    """Lines of the tables of measures in docs/statistics.md, one table for each question."""
+    for key, question in QUESTIONS.items():
+        yield from (f"### {question}", "", "| measure | definition | needs | JSON |")
+        yield "|---|---|---|---|"
+        for one in RECORDS.values():
+            if one.question == key:
+                known = f" Also: {'; '.join(one.also_known_as)}." if one.also_known_as else ""
+                needs = ", ".join(need.words for need in one.needs)
+                where = " ".join(f"`{path}`" for path in one.paths)
+                text = f"{one.description}. {one.how}{known}".strip()
+                yield f"| {one.name} | {text} | {needs} | {where} |".replace("  ", " ")
+        yield ""
+
+
+if __name__ == "__main__":
+    print("\n".join(measure_tables()).strip())

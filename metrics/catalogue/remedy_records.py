@@ -1,0 +1,60 @@
+"""Records of the measures of remedies: agreement of a decision rule, and its gain over one call."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metrics.catalogue.position_records import SHARE_INTERVAL
+from metrics.catalogue.record import KNOWN_ANSWERS, LABELS, declare_each
+
+_RULES: Final = ("remedies.rules.*.*.*", "remedies.juries.*.*")
+
+
+def _each(*names: str) -> str:
+    return " ".join(f"{rule}.{name}" for rule in _RULES for name in names)
+
+
+declare_each(
+    "remedies",
+    "rater",
+    (
+        ("rule_agreement", "Agreement of a rule", "comparisons that the rule decides for the known "
+         "answer, undecided ones counted half (1/N among N options)", SHARE_INTERVAL,
+         f"{_each('agreement')} remedies.plan.steps.[].agreement"),
+        ("rule_decided", "Decided", "comparisons that the rule decides", SHARE_INTERVAL,
+         f"{_each('decided')} remedies.risk.*.*.[].decided"),
+        ("rule_right", "Right when decided", "decided comparisons with the known answer",
+         SHARE_INTERVAL,
+         f"{_each('right_when_decided')} remedies.risk.*.*.[].right_when_decided"),
+    ),
+    neutral=0.5, needs=(KNOWN_ANSWERS,),
+)  # fmt: skip
+declare_each(
+    "remedies",
+    "rater",
+    (
+        ("rule_difference", "Gain on all items", "agreement of the rule minus that of one call, on "
+         "all items (optimistic for a chosen rule)", "Paired by item; adjusted by max-t.",
+         f"{_each('difference', 'adjusted')}"),
+        ("rule_gain", "Gain of the recommended rule", "agreement of the rule chosen on half of the "
+         "items minus that of one call, measured on the other half", "20 random halves, both ways.",
+         "remedies.recommendation.gain remedies.recommendations.*.*.gain "
+         "remedies.plan.steps.[].gain"),
+    ),
+    style="points", neutral=0.0, better="high", needs=(KNOWN_ANSWERS,),
+)  # fmt: skip
+declare_each(
+    "remedies",
+    "rater",
+    (
+        ("point_rule", "Agreement of a rule on single answers", "labelled answers that the rule "
+         "judges right, or the mean distance of its scores from the labels",
+         "Bonferroni over the rules of a table.",
+         "point_remedies.*.*.rules.*.agreement point_remedies.*.*.rules.*.mae"),
+        ("point_gain", "Gain on single answers", "value of the rule minus that of one call",
+         "Paired by item; Bonferroni over the rules of a table.",
+         "point_remedies.*.*.rules.*.gain point_remedies.*.*.rules.*.adjusted "
+         "point_remedies.*.*.recommendation.gain"),
+    ),
+    needs=(LABELS,),
+)  # fmt: skip
