@@ -94,7 +94,8 @@ def bias_matrix_html(
 def _consistency_column(
     grid: _MatrixLayout, consistency: Mapping[tuple[str, str], Estimate]
 ) -> heat.EndColumn | None:
-    """The consistency of each row; None if no comparison was judged in every order. An even judge may still choose at random: only the consistency shows that."""
+    """The consistency of each row; None if no comparison was judged in every order. An even judge
+    may still choose at random: only the consistency shows that."""
     values = {row: consistency[row, "All"] for row in grid.rows if (row, "All") in consistency}
     if all(one.value is None for one in values.values()):
         return None
