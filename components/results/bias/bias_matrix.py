@@ -15,6 +15,7 @@ from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from components.results.bias.evenness import Evenness
+from components.results.bias.sentences import random_consistency
 from metrics.estimation.measures import CellKey
 from metrics.protocols.grade_score import RANDOM_GRADE
 from metrics.ratings.position_term import first_share_if_equal, position_term
@@ -141,7 +142,7 @@ def bias_matrix_html(
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
         strengths={place: one.strength for place, one in even.items()},
         least=4 * bias.options if shown.verdicts else 0,
-        aside=_chance_note(shown.key, bias.options),
+        aside=_chance_note(shown.key, bias),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
         end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
     )
@@ -332,7 +333,7 @@ def _entropy_notes(
 
 
 def _chance(key: str, options: int) -> float | None:
-    """Value of a measure that random choices would give; None if it is not fixed."""
+    """Value of a measure that random choices without ties would give; None if it is not fixed."""
     if key == "consistency":
         return (1 / options) ** (options - 1)
     return 1 / options if key in ("accuracy", "first_share") else None
@@ -348,12 +349,16 @@ def _scale_for(shown: MatrixMeasure, options: int) -> scales.ColourScale:
     return scales.chance_scale(shown.scale, chance)
 
 
-def _chance_note(key: str, options: int) -> str:
-    """Text at the end of the colour scale: value of the measure for random choices, if known."""
+def _chance_note(key: str, bias: Bias) -> str:
+    """Text at the end of the colour scale: value of the measure, if known, for judges that tie as
+    often as those in the view and otherwise choose at random."""
+    options = bias.options
     if key == "grade" and options in RANDOM_GRADE:
         return f"chance at N = {options}: {RANDOM_GRADE[options]:.2f}"
     chance = _chance(key, options)
     if chance is None or key == "first_share":
         return ""
+    observed = random_consistency(bias) if key == "consistency" else bias.right_chance
+    chance = chance if observed is None else observed
     where = "" if options == 2 else f" at N = {options}:"
     return f"chance{where} {share(chance, 0 if chance >= 0.1 else 1)}"

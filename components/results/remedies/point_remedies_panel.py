@@ -109,7 +109,7 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
         if len(remedies.rules) == 1:
             return f"No remedy can be computed for {judge} yet.", f"{now}. The reasons are below."
         return (
-            f"No remedy helps the judge {judge} here.",
+            f"No remedy was shown to help the judge {judge}.",
             f"{now}; no rule comes significantly closer to the labels.",
         )
     title, _ = RULE_WORDS[advice.rule]
@@ -120,7 +120,10 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
         else f"mean distance to the label smaller by {number(gain.value, 2)} {interval(gain, 2)} "
         "scale points"
     )
-    lead = f"{now}. Gain over one call, on items not used to choose the rule: {amount}."
+    lead = (
+        f"{now}. Gain over one call of rules chosen in this way, on items not used to choose them: "
+        f"{amount}."
+    )
     return f"Use for {judge}: {title[0].lower()}{title[1:]}, {_calls(advice.calls)}.", lead
 
 
