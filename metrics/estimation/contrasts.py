@@ -298,8 +298,11 @@ def _build_contrast(one: PairedTotals, raw: Estimate, critical: float) -> Contra
     adjusted = replace(raw, method=ADJUSTED_METHOD)
     if raw.value is not None and raw.low is not None and raw.high is not None:
         ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
-        low, high = raw.value - raw.low, raw.high - raw.value
-        adjusted = replace(adjusted, low=raw.value - low * ratio, high=raw.value + high * ratio)
+        low = raw.value - (raw.value - raw.low) * ratio
+        high = raw.value + (raw.high - raw.value) * ratio
+        if one.measure.kind == "share":  # a difference of shares lies between −1 and 1
+            low, high = max(low, -1.0), min(high, 1.0)
+        adjusted = replace(adjusted, low=low, high=high)
     left, right = _side_values(one)
     return Contrast(one.measure.name, one.left, one.right, raw, adjusted, left, right)
 

@@ -102,8 +102,9 @@ class ReportCard(CardMeasures):
         return max(order_test_family(self._bias), 1) / self._bias.error_share
 
     def _claimed(self, estimate: Estimate) -> Estimate:
-        """The estimate with its interval widened by the Bonferroni correction over all cards."""
-        return simultaneous_interval(estimate, self._tests)
+        """The estimate (a share or a difference of shares) with its interval widened by the
+        Bonferroni correction over all cards."""
+        return simultaneous_interval(estimate, self._tests, bounds=(-1.0, 1.0))
 
     def _label_low(self) -> float | None:
         """Distance of the interval of the first label's share from 1/2; negative if the interval

@@ -82,6 +82,11 @@ HOW_POINTS: Final = (
     "The Rogan–Gladen method corrects the pass rate, not individual verdicts: see Pass or fail."
 )
 
+NO_GAIN: Final = "no rule comes significantly closer to the labels"
+NO_SIGNAL: Final = (
+    "no rule comes significantly closer to the labels than the same verdict on every answer"
+)
+
 
 @share_in_drawing
 def load_point_remedies(filtered: FilteredStudy) -> dict[Cell, PointRemedies]:
@@ -110,7 +115,7 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
             return f"No remedy can be computed for {judge} yet.", f"{now}. The reasons are below."
         return (
             f"No remedy was shown to help the judge {judge}.",
-            f"{now}; no rule comes significantly closer to the labels.",
+            f"{now}; {NO_SIGNAL if remedies.no_signal else NO_GAIN}.",
         )
     title, _ = RULE_WORDS[advice.rule]
     gain = advice.gain

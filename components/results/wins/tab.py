@@ -241,6 +241,7 @@ JURY: Final = Panel(
         "jury.bounds.*",
         "jury.coverage",
         "jury.effective_judges",
+        "jury.verdict_correlation",
         "tie_models.*.strength.*",
     ),
 )
