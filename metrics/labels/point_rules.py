@@ -325,7 +325,8 @@ def _has_signal(kind: Kind, answers: pd.DataFrame, loss: Floats, item: Ints) -> 
     loss is significantly below that of the best constant (the same verdict on every answer, fitted
     on other items). Averages of random scores are nearer to the labels than one random score."""
     label = answers["label"].to_numpy(np.float64)
-    rho = score_agreement(answers["score"], label, item).spearman
+    verdict = answers["expected" if answers["expected"].notna().all() else "score"]
+    rho = score_agreement(verdict, label, item).spearman
     if rho.low is None or rho.low <= 0:
         return False
     units, code = np.unique(item, return_inverse=True)

@@ -51,11 +51,12 @@ def flip_sentence(row: FlipLean) -> str:
         return "No pair was judged in both orders."
     if not row.flips:
         return f"All {count(row.pairs)} pairs have the same verdict in both orders."
-    rate = share(row.flips / row.pairs, 0)
+    floor = "" if row.noise is None else f" ({share(row.noise, 0)} change on a repeat)"
+    flip = f"{share(row.flips / row.pairs, 0)} of pairs flip{floor}"
     directions = {each.toward for each in row.leaning_categories}
     if len(directions) == 2 and row.flips_majority and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
-            f"{rate} of pairs flip: {_category_directions(row.leaning_categories, 'toward')}. "
+            f"{flip}: {_category_directions(row.leaning_categories, 'toward')}. "
             "**The two directions cancel out, so the position entropy is close to 1 "
             f"(even): {number(row.entropy, 2)}.**"
         )
@@ -66,10 +67,10 @@ def flip_sentence(row: FlipLean) -> str:
             leans = _category_directions(row.leaning_categories)
             return (
                 f"**No preference overall**, but a preferred position in some categories: {leans}. "
-                f"{rate} of pairs flip."
+                f"{flip}."
             )
-        return f"**No significant preference**{lean_text(row.lean)}; {rate} of pairs flip."
-    return _lean_sentence(row, rate)
+        return f"**No significant preference**{lean_text(row.lean)}; {flip}."
+    return _lean_sentence(row, flip)
 
 
 def _missing_sentence(row: FlipLean) -> str:
@@ -81,7 +82,8 @@ def _missing_sentence(row: FlipLean) -> str:
     )
 
 
-def _lean_sentence(row: FlipLean, rate: str) -> str:
+def _lean_sentence(row: FlipLean, flip: str) -> str:
+    """Sentence on a significant preference; `flip`: share of pairs that flip, in words."""
     most, least = max(row.first, row.second), min(row.first, row.second)
     versus = f"{count(most)} flips against {count(least)}"
     if row.order_decides and most >= ONE_WAY_SHARE * row.flips:
@@ -91,9 +93,8 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
             f"{row.toward}."
         )
     if row.flips_majority:
-        floor = f" ({share(row.noise, 0)} change on a repeat)" if row.noise else ""
         direction = f"more **toward the answer shown {row.toward}**"
-        return f"{rate} of pairs flip{floor}, {direction}: {versus}."
+        return f"{flip}, {direction}: {versus}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
     but = (
         f" In some categories the direction differs: {_category_directions(other)}."
