@@ -111,7 +111,7 @@ def test_a_judge_below_chance_is_not_called_little_better():
     below = card_sentences(facts, words)[1].text
     assert says(below, "right in **20", "wrong in 70", "right − wrong", "less often", "chance (50")
     unclear = {**facts, "known": 0.55, "known_low": -0.1, "known_high": 0.2}
-    assert says(card_sentences(unclear, SAID)[1].text, "not significantly", "often", "chance")
+    assert says(card_sentences(unclear, SAID)[1].text, "not right significantly", "chance")
 
 
 def test_an_order_effect_that_is_not_excluded_is_not_denied():
@@ -131,14 +131,14 @@ def test_an_effect_that_is_not_shown_gives_no_advice():
     }  # fmt: skip
     assert card_sentences(facts, SAID)[2].rule == "no advice"
     sure = {**facts, "kappa_high": 0.15}
-    assert says(card_sentences(sure, SAID)[2].text, "another judge", "at most 0.15")
+    assert says(card_sentences(sure, SAID)[2].text, "chance", "at most 0.15")
 
 
 def test_known_answers_leave_the_advice_to_the_remedies():
     words = {**SAID, "remedy": "Ask j in both orders."}
     biased = {"sets": 99, "items": 9, "flips": 0.5, "lean_p": 0.001, "kappa_high": 0.1}
     for remedies in ({"remedies": 2}, {"remedies": 2, "remedy_low": 0.01}):
-        assert card_sentences({**biased, **remedies}, words)[2].text == "Ask j in both orders."
+        assert card_sentences({**biased, **remedies}, words)[2].text == words["remedy"]
 
 
 def test_one_item_and_one_comparison_are_written_in_the_singular():
@@ -163,6 +163,6 @@ def test_an_order_effect_is_stated_with_its_assumption():
     }  # fmt: skip
     words = {**SAID, "repeat": " (49 % change on a repeat in the same order)"}
     said = card_sentences(facts, words)[0].text
-    assert says(said, "(49 % change on a repeat", "provided that repeats are independent replies")
+    assert says(said, "(49 % change", "repeat") and says(said, "provided", "independent")
     depending = {**facts, "memory": 0.1, "memory_low": 0.02, "memory_high": 0.2}
     assert card_sentences(depending, words)[0].rule == "memory"
