@@ -22,7 +22,8 @@ def _whole_percent(value: float) -> str:
 
 
 def _points(value: float) -> str:
-    return f"{number(100 * value)} points"
+    text = number(100 * value)
+    return f"{text} point" if text.lstrip("−") == "1" else f"{text} points"
 
 
 def _decimal(value: float) -> str:

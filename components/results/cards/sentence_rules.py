@@ -108,9 +108,9 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "noise",
-        "{differ} on **{flips}** of comparisons{repeat}. The difference of single replies "
-        "is {order_effect} [{order_low}, {order_high}]: an order effect is neither shown "
-        "nor excluded.",
+        "{differ} on **{flips}** of comparisons{repeat}. Between single replies, the "
+        "difference is {order_effect} [{order_low}, {order_high}]: an order effect is neither "
+        "shown nor excluded.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("order_low", "≤", 0),
@@ -119,9 +119,9 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "order",
-        "{differ} on **{flips}** of comparisons{repeat}. The difference of single replies "
-        "is {order_effect} [{order_low}, {order_high}]. The order matters, provided that "
-        "repeats are independent replies; no position is significantly preferred.{cache}",
+        "{differ} on **{flips}** of comparisons{repeat}. Between single replies, the "
+        "difference is {order_effect} [{order_low}, {order_high}]. The order matters, provided "
+        "that repeats are independent replies; no position is significantly preferred.{cache}",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("order_low", ">", 0),

@@ -13,8 +13,11 @@ import pytest
 from components.charts.svg_pieces import CHARACTER_WIDTH, LEFT, Canvas
 from components.filtering.filtered_study import FilteredStudy, rule_clause
 from components.filtering.filters import Filter
+from components.filtering.raters import Raters
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
 from components.inspect.url_selection import Selection
+from components.results.cards.report_card import ReportCard
+from components.results.cards.sentence_rules import card_sentences
 from components.results.remedies import tab
 from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
 from components.results.remedies.budget_panel import answer_text, budget_html, budget_title
@@ -80,6 +83,9 @@ def test_gpt_4_as_drawn(prd):
     title, lead = remedy_finding(view)
     assert says(title, "gpt-4", "add up", "chosen in this way", "+1", "[")
     assert says(lead, "usual rule", "it loses agreement (−1.9 points [−3.0, −0.8]).")
+    card = ReportCard(Raters(shown(prd, "gpt-4")), "gpt-4")
+    advice = card_sentences(card.facts, card.words)[2]
+    assert (advice.rule, advice.text) == ("remedy", title), "card and view give the same advice"
     table = rules_table(view)
     for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
         assert text in table
