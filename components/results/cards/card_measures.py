@@ -46,6 +46,9 @@ from studies.frames.frame import TIE
 from studies.store.queries.judge_spending import JudgeSpending, judge_spending
 
 SEED: Final = 20_24
+MAX_ADVICE_ROWS: Final = 20_000
+"""Maximum number of verdicts for which a card or the Overview computes the recommended remedy; with
+more they refer to the view Remedies, because computing takes seconds."""
 NO_FAMILY: Final = "no answer was written by a model of the judge's own family"
 
 
@@ -256,9 +259,18 @@ class CardMeasures:
         rows, _ = known_picks(GroupedFrame(self.rows))
         return float((rows["pick"] == TIE).mean()) if len(rows) else None
 
+    @property
+    def has_large_remedies(self) -> bool:
+        """Whether better answers are known, on too many verdicts to compare remedies on a card."""
+        frame = self.raters.filtered_study.stored_frame
+        return len(frame) > MAX_ADVICE_ROWS and self.raters.truth != "none"
+
     @cached_property
     def recommendation(self) -> Recommendation | None:
-        """Recommendation of the view Remedies; None if too few better answers are known."""
+        """Recommendation of the view Remedies; None if too few better answers are known, or on too
+        many verdicts."""
+        if len(self.raters.filtered_study.stored_frame) > MAX_ADVICE_ROWS:
+            return None
         study = self.raters.remedies
         cell = study.index(self.judge, self.prompt) if study.grid.size else None
         return None if cell is None else study.advice(cell)

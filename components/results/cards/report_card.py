@@ -21,6 +21,7 @@ from metrics.position.position_measures import chance_accuracy
 from studies.domain import Estimate
 from studies.frames.frame import SEP
 
+SEE_REMEDIES: Final = "The view Remedies compares remedies by the known better answers."
 WARM: Final = 0.5
 STEADY: Final = 0.02
 """At a temperature of WARM or more, a warning is shown if the whole interval of the changes on a
@@ -87,7 +88,7 @@ class ReportCard(CardMeasures):
             "longer": longer.value,
             "longer_low": longer.low,
             "others": self.same_as_others.value,
-            "remedies": len(advice.prices) if advice else None,
+            "remedies": len(advice.prices) if advice else 0 if self.has_large_remedies else None,
             "remedy_low": advice.chosen.gain.low if advice and advice.chosen else None,
         }
 
@@ -133,7 +134,7 @@ class ReportCard(CardMeasures):
             "cache": self._cache_text(),
             "known_split": self._known_split(),
             "lead": self._lead_text(),
-            "remedy": self.recommendation.sentence if self.recommendation else "",
+            "remedy": self.recommendation.sentence if self.recommendation else SEE_REMEDIES,
             "lean": lean_text(self.measures["fairness"]) if self.pairs else "",
             "toward": self.toward,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
