@@ -357,7 +357,8 @@ def test_headline_and_budget_of_a_free_judge_never_contradict_each_other(prd, ju
     title, _ = remedy_finding(view)
     answer = answer_text(view.plan, 40.0, view.all_comparisons)
     alone = view.advice.chosen is not None and len(view.advice.chosen.rule.members) == 1
-    if "No remedy helps" in title:
+    if view.advice.chosen is None:
+        assert title.startswith("No remedy was shown")
         assert f"Ask {judge} once" in answer
     elif alone:
         assert f"Ask {judge} once**" not in answer
