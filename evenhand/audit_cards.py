@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -17,6 +17,8 @@ from components.results.cards.sentence_rules import card_sentences
 from evenhand.study_table import JudgedStudy
 from metrics.catalogue import records
 from metrics.catalogue.answer_records import AGREEMENT, UNUSABLE
+from metrics.remedies.known_winners import DESIGN, PEOPLE
+from metrics.remedies.remedy_study import RemedyStudy, study_remedies
 from studies.domain import Estimate
 from studies.store.store import Store
 
@@ -53,6 +55,15 @@ class UnsavedRaters(Raters):
     @cached_property
     def truth(self) -> TruthSource:
         return self.source if (self.rows["truth"].to_numpy() >= 0).any() else "none"
+
+    @cached_property
+    def temperatures(self) -> Mapping[str, float | None]:
+        return {}
+
+    @cached_property
+    def remedies(self) -> RemedyStudy:
+        source = PEOPLE if self.source == "people" else DESIGN
+        return study_remedies(self.filtered_study.stored_frame, (), source)
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ class RemedyComparison:
     section: dict[str, Any]
     table: pd.DataFrame
     recommendation: str
-    """Sentence that names the recommended rule or states that no remedy helps. It is about the
-    judge and prompt whose single calls have the highest agreement."""
+    """Sentence that names the recommended rule or states that none was shown to help. It is about
+    the judge and prompt whose single calls have the highest agreement."""
 
     def __str__(self) -> str:
         return "\n".join(render_remedies(self.section))

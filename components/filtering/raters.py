@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
@@ -13,6 +14,9 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, row_names
 from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
+from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.summary.remedy_section import RemedyInputs
+from metrics.summary.study_inputs import remedy_inputs
 from studies.domain import BY_DESIGN
 
 NO_VOTES: Final = "No votes by people yet."
@@ -96,8 +100,37 @@ class Raters:
             return "none"
         return truth_source(self.filtered_study)
 
+    @cached_property
+    def temperatures(self) -> Mapping[str, float | None]:
+        """Judge -> temperature in the study file."""
+        return {judge.name: judge.temperature for judge in self.filtered_study.study.judges}
+
+    @property
+    def remedies(self) -> RemedyStudy:
+        """The remedies of the study, compared over all judges and prompts."""
+        return load_remedy_study(self.filtered_study)[0]
+
     def of(self, rater: str) -> pd.DataFrame:
         return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
+
+
+@memoise_by_study
+def _remedy_inputs(whole: FilteredStudy) -> RemedyInputs:
+    return remedy_inputs(whole.store, whole.name)
+
+
+@memoise_by_study
+def _remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
+    inputs = _remedy_inputs(FilteredStudy(filtered.store, filtered.name))  # for all filters
+    frame = filtered.filter.apply(filtered.stored_frame)
+    return study_remedies(frame, inputs.judges, inputs.source), inputs
+
+
+def load_remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
+    """The remedies of a filtered study and their inputs. Filters on judge and prompt are left out,
+    because the other judges still count as partners in juries."""
+    whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
+    return _remedy_study(FilteredStudy(filtered.store, filtered.name, whole))
 
 
 @memoise_by_study

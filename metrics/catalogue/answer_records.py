@@ -111,6 +111,25 @@ ACCURACY: Final = declare(
         ),
     )
 )
+LEAD: Final = declare(
+    MeasureRecord(
+        key="accuracy_lead",
+        name="Accuracy above chance",
+        question="agreement",
+        definition="accuracy minus that of a judge that ties as often and otherwise chooses at "
+        "random, in points",
+        how="Chance is (1 − t)/N with the share t of ties; for pairs the lead is half of the share "
+        "of right minus the share of wrong verdicts. Interval: Student's t over items.",
+        paths=position_paths("accuracy_lead"),
+        unit="difference of shares",
+        style="points",
+        neutral=0.0,
+        better="high",
+        needs=(KNOWN_ANSWERS,),
+        measure=position_measures.ACCURACY_LEAD,
+        counts_verdicts=True,
+    )
+)
 
 
 def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:

@@ -303,7 +303,9 @@ EFFECT: Final = declare(
         question="position",
         definition="disagreement of single replies between orders minus disagreement of repeats "
         "in the same order",
-        how="0 without an effect of the order, if repeats are independent replies. Interval: "
+        how="0 without an effect of the order, if repeats are independent replies. With three "
+        "repeats or more the card compares repeats further apart with consecutive ones: if these "
+        "differ less often, repeats depend on each other, and no effect is claimed. Interval: "
         "Student's t over items.",
         paths=position_paths("order_effect"),
         unit="difference of shares",

@@ -98,7 +98,8 @@ declare_each(
     "study",
     (
         ("effective_judges", "Effective judges", "number of independent judges that the jury is "
-         "worth", "K/(1 + (K − 1)r), r the mean correlation of two judges' errors.",
+         "worth", "K/(1 + (K − 1)r), at most K, with r the mean correlation of two judges' errors "
+         "where the better answers are known; else only the correlation of verdicts is said.",
          "jury.effective_judges remedies.juries.*.effective_votes"),
     ),
     unit="judges", style="decimal", needs=(SEVERAL_JUDGES,),

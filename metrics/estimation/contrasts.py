@@ -64,6 +64,8 @@ class PairedMeasure(Protocol):
     def unit(self) -> str: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def bounds(self) -> tuple[float, float]: ...
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float: ...
 
 
@@ -298,10 +300,18 @@ def _build_contrast(one: PairedTotals, raw: Estimate, critical: float) -> Contra
     adjusted = replace(raw, method=ADJUSTED_METHOD)
     if raw.value is not None and raw.low is not None and raw.high is not None:
         ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
-        low, high = raw.value - raw.low, raw.high - raw.value
-        adjusted = replace(adjusted, low=raw.value - low * ratio, high=raw.value + high * ratio)
+        low = raw.value - (raw.value - raw.low) * ratio
+        high = raw.value + (raw.high - raw.value) * ratio
+        most = _largest_difference(one.measure)
+        raw = replace(raw, low=max(raw.low, -most), high=min(raw.high, most))
+        adjusted = replace(adjusted, low=max(low, -most), high=min(high, most))
     left, right = _side_values(one)
     return Contrast(one.measure.name, one.left, one.right, raw, adjusted, left, right)
+
+
+def _largest_difference(measure: PairedMeasure) -> float:
+    """Largest possible difference of a measure between two cells: 1 for shares."""
+    return 1.0 if measure.kind == "share" else measure.bounds[1] - measure.bounds[0]
 
 
 def _side_values(one: PairedTotals) -> tuple[float | None, float | None]:

@@ -39,7 +39,7 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     "total" is the entropy over all orders and repeats, "noise" the mean entropy within one order,
     "order" their difference, which is due to the order. An outcome is the winner or a tie. The
     values are means over the comparisons with at least two repeats in each order; with few repeats,
-    "order" is biased upward.
+    "order" is biased upward. The largest possible entropy is that of all winners and a tie.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -50,10 +50,10 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     rows = rows.loc[fewest[comparison] > 1]
     total, within, item = _entropy_parts(rows)
     parts = {"total": total, "noise": within, "order": np.maximum(total - within, 0)}
+    most = math.log2(int(rows["options"].max()) + 1) if len(rows) else math.inf
     note = "" if len(rows) else "no comparison was repeated in every order"
     return {
-        name: mean_estimate(values, item, "bits", (0, math.inf), note)
-        for name, values in parts.items()
+        name: mean_estimate(values, item, "bits", (0, most), note) for name, values in parts.items()
     }
 
 

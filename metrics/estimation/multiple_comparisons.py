@@ -16,13 +16,18 @@ from metrics.estimation.rare_events import Z95
 from studies.domain import Estimate
 
 
-def simultaneous_interval(estimate: Estimate, tests: float, level: float = 0.95) -> Estimate:
+def simultaneous_interval(
+    estimate: Estimate,
+    tests: float,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate:
     """Widen a 95 % interval so that `tests` such intervals hold together with probability `level`
     (Bonferroni).
 
     `tests` need not be whole: n tests that may use a part s of the error rate count as n/s. Both
     arms of the interval are multiplied by the ratio of Student's t quantiles. A test of equivalence
-    uses `level` 0.9.
+    uses `level` 0.9. `bounds` are the smallest and largest possible values.
     """
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return estimate
@@ -31,7 +36,7 @@ def simultaneous_interval(estimate: Estimate, tests: float, level: float = 0.95)
     ratio = float(stats.t.isf((1 - level) / 2, degrees) / stats.t.isf(0.025, degrees))
     low = estimate.value - ratio * (estimate.value - estimate.low)
     high = estimate.value + ratio * (estimate.high - estimate.value)
-    return replace(estimate, low=low, high=high, level=level)
+    return replace(estimate, low=max(low, bounds[0]), high=min(high, bounds[1]), level=level)
 
 
 def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:

@@ -19,6 +19,7 @@ from metrics.estimation.intervals import Floats, Ints, mean_estimate, proportion
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.option_order import Cell, cells_of
 from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
+from metrics.labels.scores.score_agreement import score_agreement
 from metrics.remedies.recommendation import gains_by_price, random_halves
 from studies.domain import Estimate
 
@@ -72,13 +73,16 @@ class PointAdvice:
 @dataclass(frozen=True, slots=True)
 class PointRemedies:
     """Results of the rules for the verdicts of one judge and prompt on labelled answers; the first
-    rule is "one call". `advice` is the recommended rule, None if no rule helps."""
+    rule is "one call". `advice` is the recommended rule, None if none was shown to help;
+    `no_signal` is true if a rule is nearer to the labels than one call, but the verdicts were not
+    shown to tell good answers from bad ones."""
 
     kind: Kind
     rules: tuple[PointRule, ...]
     missing: Mapping[str, str]
     """Id of a rule that cannot be computed -> reason."""
     advice: PointAdvice | None
+    no_signal: bool = False
 
 
 def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
@@ -181,7 +185,11 @@ def _remedies(verdicts: _CellVerdicts) -> PointRemedies:
     asked = ("arrangements", *expected, "expected-arrangements", "repeats")
     asked += ("threshold",) if verdicts.kind == "pass" else ()
     missing = {id: MISSING[id] for id in asked if id not in known}
-    return PointRemedies(verdicts.kind, tuple(rules), missing, _advice(losses, item, rules))
+    advice = _advice(losses, item, rules)
+    useful = advice is None or _has_signal(verdicts.kind, answers, losses[advice.rule][1], item)
+    return PointRemedies(
+        verdicts.kind, tuple(rules), missing, advice if useful else None, not useful
+    )
 
 
 def _items(answers: pd.DataFrame) -> Ints:
@@ -208,7 +216,10 @@ def _rule(
         exact = id == "arrangements" and calls == 2
         bounds = (0.0, 0.0) if exact else (-1.0, 1.0)
         gain = mean_estimate(single - loss, item, "share", bounds)
-    return PointRule(id, calls, value, gain, simultaneous_interval(gain, max(tests, 1)))
+    limits = (-1.0, 1.0) if kind == "pass" else (-math.inf, math.inf)
+    return PointRule(
+        id, calls, value, gain, simultaneous_interval(gain, max(tests, 1), bounds=limits)
+    )
 
 
 def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
@@ -307,6 +318,23 @@ def _advice(
         if place and gain.low is not None and gain.low > 0:
             return PointAdvice(ids[place], price, gain)
     return None
+
+
+def _has_signal(kind: Kind, answers: pd.DataFrame, loss: Floats, item: Ints) -> bool:
+    """Whether verdicts and labels correlate significantly (Spearman's ρ above zero), and a rule's
+    loss is significantly below that of the best constant (the same verdict on every answer, fitted
+    on other items). Averages of random scores are nearer to the labels than one random score."""
+    label = answers["label"].to_numpy(np.float64)
+    verdict = answers["expected" if answers["expected"].notna().all() else "score"]
+    rho = score_agreement(verdict, label, item).spearman
+    if rho.low is None or rho.low <= 0:
+        return False
+    units, code = np.unique(item, return_inverse=True)
+    halves = random_halves(len(units), np.random.default_rng(SEED))[:, code] > 0
+    target = label if kind == "score" else (label >= 0.5).astype(np.float64)
+    constant = _mean_held_out(halves, lambda fit: np.abs(target - np.median(target[fit])))
+    lead = mean_estimate(constant - loss, item)
+    return lead.low is not None and lead.low > 0
 
 
 def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:

@@ -3,6 +3,10 @@
 Flips between two orders have two causes: the order, and the noise of a judge that varies from call
 to call. Both disagreements are computed from single replies, which puts them on one scale; the most
 frequent verdict of several repeats flips less often and would hide an effect.
+
+The correction assumes that repeats are independent replies. Repeats with a memory (a cache, or
+replies that copy each other) agree more often than independent ones, and look like an order effect.
+With three repeats or more, such a dependence between consecutive repeats can be seen.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from studies.domain import Estimate
+from studies.frames.frame import NO_PICK
 
 NO_REPEATED_SETS_NOTE: Final = (
     "no comparison has a verdict in all orders and a repeat in one of them"
@@ -91,6 +96,45 @@ ORDER_EFFECT: Final = Measure(
     NO_REPEATED_SETS_NOTE,
     needs_order=True,
 )
+
+
+def _repeat_memory_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Compute, for each order of each comparison with three repeats or more, the share of differing
+    verdicts among repeats at least two apart minus that among consecutive repeats."""
+    rows = evidence.repeated_picks
+    usable = (rows["orders"] != 0).to_numpy() & ~rows["noise"].to_numpy()
+    rows = row_selection.select_rows(rows, usable)
+    group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
+    pick, repeat = rows["pick"].to_numpy(np.int64), rows["repeat"].to_numpy(np.int64)
+    table = np.full((groups, int(repeat.max(initial=-1)) + 1), NO_PICK, np.int64)
+    table[group, repeat] = pick
+    left, right = np.triu_indices(table.shape[1], 1)
+    known = (table[:, left] != NO_PICK) & (table[:, right] != NO_PICK)
+    differ = known & (table[:, left] != table[:, right])
+    near = right - left == 1
+    near_known, far_known = known[:, near].sum(axis=1), known[:, ~near].sum(axis=1)
+    kept = (near_known > 0) & (far_known > 0)
+    score = differ[:, ~near].sum(axis=1)[kept] / far_known[kept]
+    score = score - differ[:, near].sum(axis=1)[kept] / near_known[kept]
+    one_each = rows.iloc[row_selection.first_rows(group, groups)]
+    return build_tally(one_each.loc[kept], score, 1)
+
+
+REPEAT_MEMORY: Final = Measure(
+    "repeat_memory",
+    "difference of shares",
+    _repeat_memory_tally,
+    "mean",
+    (-1, 1),
+    "no comparison was judged three times in the same order",
+    needs_order=True,
+)
+
+
+def repeat_memory(frame: pd.DataFrame) -> Estimate:
+    """Estimate how much more often repeats at least two apart differ than consecutive repeats. It
+    is 0 for independent replies, and positive if a reply depends on the one before it."""
+    return REPEAT_MEMORY.of(frame)
 
 
 def order_effect(frame: pd.DataFrame) -> Estimate:

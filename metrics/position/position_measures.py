@@ -87,6 +87,17 @@ NOISE_FLOOR: Final = Measure(
 ACCURACY: Final = Measure(
     "accuracy", SHARE, tallies.accuracy_tally, empty="no verdict where the better answer is known"
 )
+ACCURACY_LEAD: Final = Measure(
+    "accuracy_lead",
+    "difference of shares",
+    tallies.accuracy_lead_tally,
+    "mean",
+    (-1, 1),
+    empty=ACCURACY.empty,
+)
+"""Accuracy minus chance. Chance is the accuracy of a judge that ties as often and otherwise chooses
+at random: (1 − t)/N with the share t of ties among N options. For pairs it is half of the share of
+right verdicts minus that of wrong ones. Every comparison of an accuracy with chance uses it."""
 PRIMACY: Final = Measure(
     "primacy", SHARE, tallies.primacy_tally, empty=NO_PAIRS_NOTE, needs_order=True
 )
@@ -151,6 +162,18 @@ def accuracy(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of verdicts for the truly better answer, among comparisons whose better
     answer is known; a tie is wrong."""
     return _estimate(ACCURACY, frame)
+
+
+def accuracy_lead(frame: pd.DataFrame) -> Estimate:
+    """Estimate how far the accuracy exceeds that of a judge that ties as often and otherwise
+    chooses at random."""
+    return _estimate(ACCURACY_LEAD, frame)
+
+
+def chance_accuracy(accuracy: Estimate, lead: Estimate) -> float | None:
+    """Accuracy of a judge that ties as often and otherwise chooses at random, from the accuracy and
+    its lead over chance (`ACCURACY_LEAD`); None if they are unknown."""
+    return None if accuracy.value is None or lead.value is None else accuracy.value - lead.value
 
 
 def primacy(frame: pd.DataFrame) -> Estimate:

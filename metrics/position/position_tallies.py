@@ -33,7 +33,7 @@ from metrics.estimation.measures import (
     jackknife_interval,
 )
 from studies.domain import Estimate
-from studies.frames.frame import RIGHT_COLUMN, TIE
+from studies.frames.frame import RIGHT_COLUMN, RIGHT_OPTIONS_COLUMN, TIE
 
 
 def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
@@ -88,15 +88,31 @@ def fairness_tally(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(sets, -np.sign(sets["lean"]) * ~sets["consistent"], 1)
 
 
-def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count the picks of the truly better answer, out of verdicts on comparisons whose better
-    answer is known; a tie is wrong."""
+def known_picks(evidence: GroupedFrame) -> tuple[pd.DataFrame, row_selection.Mask]:
+    """Verdicts on comparisons whose better answer is known, and whether each names it."""
     rows = evidence.picks
     if RIGHT_COLUMN in rows:  # several options can be right
         rows = row_selection.select_rows(rows, rows[RIGHT_COLUMN] >= 0)
-        return build_tally(rows, rows[RIGHT_COLUMN] == 1, 1)
+        return rows, (rows[RIGHT_COLUMN] == 1).to_numpy(bool)
     rows = row_selection.select_rows(rows, rows["truth"] >= 0)
-    return build_tally(rows, rows["pick"] == rows["truth"], 1)
+    return rows, (rows["pick"] == rows["truth"]).to_numpy(bool)
+
+
+def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Count the picks of the truly better answer, out of verdicts on comparisons whose better
+    answer is known; a tie is wrong."""
+    rows, right = known_picks(evidence)
+    return build_tally(rows, right, 1)
+
+
+def accuracy_lead_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Score each verdict on a comparison whose better answer is known by how far it exceeds a
+    random choice among the N options: right 1 − 1/N, wrong −1/N, a tie 0. If k options are right,
+    k/N takes the place of 1/N."""
+    rows, right = known_picks(evidence)
+    good = rows[RIGHT_OPTIONS_COLUMN].clip(lower=1) if RIGHT_OPTIONS_COLUMN in rows else 1
+    by_chance = np.asarray(good / rows["options"], np.float64)
+    return build_tally(rows, right - (rows["pick"] != TIE).to_numpy() * by_chance, 1)
 
 
 def _uniform_sets(evidence: GroupedFrame) -> pd.DataFrame:

@@ -15,7 +15,7 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import join_notes, proportion, unknown_estimate
 from metrics.estimation.measures import CellKey, GroupedFrame
-from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
+from metrics.position.position_measures import ACCURACY, ACCURACY_LEAD, SLOT_ENTROPY
 from metrics.protocols.creation_levels import score_columns
 from metrics.protocols.grade_score import GradeRule, grade_estimates
 from studies.domain import UNRELATED, Estimate
@@ -36,9 +36,10 @@ class GradeCell:
     option.
 
     `options` lists the numbers of options N; Grade Scores of different N are not comparable.
-    `pooled_entropy` is the entropy of all slots picked, `accuracy` the share of right choices.
-    `contradictions` is the share of choices of an option that the judge itself graded lower than
-    another option, in the same reply.
+    `pooled_entropy` is the entropy of all slots picked, `accuracy` the share of right choices
+    and `accuracy_lead` its lead over random choices (`ACCURACY_LEAD`). `contradictions` is the
+    share of choices of an option that the judge itself graded lower than another option, in the
+    same reply.
     """
 
     judge: str
@@ -51,6 +52,7 @@ class GradeCell:
     corrected: Estimate
     pooled_entropy: Estimate
     accuracy: Estimate
+    accuracy_lead: Estimate
     contradictions: Estimate
     unrelated_share: Estimate
 
@@ -76,17 +78,26 @@ def grade_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeC
     marked = mark_unrelated(choosing)
     evidence = GroupedFrame(marked, ["judge", "prompt", "unrelated"])
     cell = evidence.frame["cell"].to_numpy()
-    accuracy, pooled = ACCURACY.by_cell(evidence), SLOT_ENTROPY.by_cell(evidence)
+    accuracy, lead = ACCURACY.by_cell(evidence), ACCURACY_LEAD.by_cell(evidence)
+    pooled = SLOT_ENTROPY.by_cell(evidence)
     return [
         _build_cell(
-            key, row_selection.select_rows(marked, cell == code), rule, accuracy[key], pooled[key]
+            key,
+            row_selection.select_rows(marked, cell == code),
+            rule,
+            (accuracy[key], lead[key]),
+            pooled[key],
         )
         for code, key in enumerate(evidence.cells)
     ]
 
 
 def _build_cell(
-    key: CellKey, rows: pd.DataFrame, rule: GradeRule, accuracy: Estimate, pooled: Estimate
+    key: CellKey,
+    rows: pd.DataFrame,
+    rule: GradeRule,
+    accuracy: tuple[Estimate, Estimate],
+    pooled: Estimate,
 ) -> GradeCell:
     parts = grade_estimates(rows, rule)
     judge, prompt, unrelated = key
@@ -100,7 +111,8 @@ def _build_cell(
         choice=parts["choice"],
         corrected=parts["corrected"],
         pooled_entropy=pooled,
-        accuracy=accuracy,
+        accuracy=accuracy[0],
+        accuracy_lead=accuracy[1],
         contradictions=contradiction_share(rows),
         unrelated_share=unrelated_share(rows),
     )

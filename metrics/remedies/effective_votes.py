@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,9 +15,14 @@ from studies.domain import Estimate
 
 def effective_votes(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
     """Estimate the effective votes of n judges, n / (1 + (n − 1)·r), with r the mean correlation
-    between the errors of two judges. The interval is limited to 0 … n."""
+    between the errors of two judges; at most n, because a negative r can be random variation. The
+    interval is limited to 0 … n."""
     n = len(cells)
-    return _from_errors(grid, cells, lambda r: safe_divide(n, 1 + (n - 1) * r), "votes", (0.0, n))
+    got = _from_errors(
+        grid, cells, lambda r: safe_divide(n, np.maximum(1 + (n - 1) * r, 0.5)), "votes", (0.0, n)
+    )
+    high = None if got.high is None else min(got.high, float(n))
+    return got if got.value is None else replace(got, value=min(got.value, float(n)), high=high)
 
 
 def _from_errors(

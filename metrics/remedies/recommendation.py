@@ -12,17 +12,26 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from scipy import stats
 
-from metrics.estimation.intervals import Floats, Ints, jackknife_estimate
+from metrics.estimation.intervals import (
+    NO_SPREAD,
+    Floats,
+    Ints,
+    jackknife_estimate,
+    student_t_quantile,
+)
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import OrderGrid
-from metrics.remedies.rule_names import imperative
+from metrics.remedies.rule_names import imperative, rule_words
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import RuleEstimate, credit_totals
 from studies.domain import Estimate
 
 REPETITIONS: Final = 20
 COIN: Final = 0.5
+SMALL_GAIN: Final = 0.02
+"""Gain for which the probability of detection is stated if no remedy was shown to help."""
 SAME_PRICE: Final = 1e-9
 """Prices closer than this are equal."""
 
@@ -40,8 +49,9 @@ class PriceGain:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Recommended remedy for one judge and prompt; `chosen` is None if no remedy helps.
+    """Recommended remedy for one judge and prompt; `chosen` is None if no remedy was shown to help.
 
+    The gain of `chosen` is that of choosing a rule in this way, not of the named rule alone.
     `prices` are the best rules by price, cheapest first. `coin` is true if the agreement of one
     call does not differ significantly from that of a coin toss.
     """
@@ -75,8 +85,7 @@ def recommend(
     chosen = next((one for one in prices if helped and is_above_zero(one.gain)), None)
     coin = _covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
-    tried_graded = grid.graded is not None
-    sentence = _advice(chosen) if chosen else _no_advice(judge, coin, tried_graded)
+    sentence = _advice(chosen) if chosen else _no_advice(judge, coin, table)
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 
@@ -90,20 +99,57 @@ def _covers(got: Estimate, value: float) -> bool:
 
 
 def _advice(chosen: PriceGain) -> str:
-    return f"{imperative(chosen.rule)}: {points(chosen.gain.value)} points."
-
-
-def _no_advice(judge: str, coin: bool, tried_graded: bool) -> str:
-    if coin:
-        return (
-            f"No remedy helps {judge} here: one call is not distinguishable from chance. "
-            "A better judge would help."
-        )
-    untried = "A better judge" if tried_graded else "A better judge, or graded replies,"
     return (
-        f"No remedy helps {judge} here: no difference to one call is significantly above zero. "
-        f"{untried} may help."
+        f"{imperative(chosen.rule)}. Rules chosen in this way gain {gain_text(chosen.gain)} on "
+        "items not used to choose them."
     )
+
+
+def _no_advice(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> str:
+    reason = (
+        "the agreement of one call is not significantly different from chance"
+        if coin
+        else "no difference to one call is significantly above zero"
+    )
+    return f"No remedy was shown to help {judge}: {reason}.{power_text(table)}"
+
+
+def power_text(table: Sequence[RuleEstimate]) -> str:
+    """Sentence on how often a gain of SMALL_GAIN would have been found, by the intervals of the
+    rule with the highest agreement; empty if no rule decides differently from one call."""
+    lines = [one for one in table if one.complete and one.changed and not one.rule.votes]
+    found = [
+        (one.difference.value or 0.0, rate, rule_words(one.rule).title.lower())
+        for one in lines
+        if one.difference
+        and one.adjusted
+        and (rate := detection_rate(one.difference, one.adjusted, SMALL_GAIN)) is not None
+    ]
+    if not found:
+        return ""
+    _, rate, title = max(found)
+    return (
+        f" If “{title}” gained {100 * SMALL_GAIN:g} points, this would have been found in "
+        f"{100 * rate:.0f} % of such studies."
+    )
+
+
+def detection_rate(raw: Estimate, adjusted: Estimate, gain: float) -> float | None:
+    """Probability that the adjusted interval of a difference lies above zero if the true difference
+    is `gain` and the intervals are as wide as these; None if they have no width."""
+    if raw.value is None or raw.low is None or raw.high is None or adjusted.low is None:
+        return None
+    error = (raw.high - raw.low) / 2 / float(student_t_quantile(raw.items))
+    reach = raw.value - adjusted.low
+    return float(stats.norm.cdf((gain - reach) / error)) if error > NO_SPREAD else None
+
+
+def gain_text(gain: Estimate) -> str:
+    """Format a gain with its interval: "+4.6 points [1.2, 8.0]"."""
+    text = f"{points(gain.value)} points"
+    if gain.low is None or gain.high is None:
+        return text
+    return f"{text} [{points(gain.low).lstrip('+')}, {points(gain.high).lstrip('+')}]"
 
 
 def points(value: float | None, digits: int = 1) -> str:

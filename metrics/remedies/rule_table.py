@@ -36,6 +36,7 @@ class AgreementCredit:
     name: str = "agreement"
     unit: str = "share"
     kind: str = "share"
+    bounds: tuple[float, float] = (0.0, 1.0)
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
         """Change of the agreement if every comparison had another outcome: distance to the farther

@@ -270,7 +270,8 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
         "coverage": got.coverage,
         "win_rate": got.win_rate,
         "bounds": got.bounds,
-        "effective_judges": jury.effective_judges(machine),
+        "effective_judges": worth.value if (worth := jury.effective_judges(machine)) else None,
+        "verdict_correlation": jury.verdict_correlation(machine),
     }
 
 

@@ -206,7 +206,7 @@ def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
 
 
 def recommendation_data(advice: Recommendation) -> Json:
-    """Convert a recommendation to JSON types; `rule` is null if no remedy helps."""
+    """Convert a recommendation to JSON types; `rule` is null if none was shown to help."""
     found: Json = {"rule": None, "judge": advice.judge, "prompt": advice.prompt}
     if advice.chosen:
         rule = advice.chosen.rule

@@ -12,6 +12,8 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, proportion
 from metrics.estimation.prompt_kinds import scoring_mask
+from metrics.remedies.effective_votes import effective_votes
+from metrics.remedies.remedy_study import study_remedies
 from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, outcome_rows
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
@@ -121,13 +123,22 @@ def _win_rate_bounds(
     return table
 
 
-def effective_judges(frame: pd.DataFrame) -> float | None:
-    """Estimate the number of independent judges that K judges are worth: K/(1 + (K − 1)·r).
+def effective_judges(frame: pd.DataFrame) -> Estimate | None:
+    """Estimate the number of independent judges that the judges are worth (`effective_votes`), from
+    the correlation of their errors; with several prompts, for the prompt that most judges have.
 
-    r is the mean correlation between two judges' verdicts (win 1, tie 0, loss −1, averaged over
-    orders) on their common cases, at least 0. None for fewer than two judges, or if no correlation
-    can be computed.
+    None if the better answers are unknown or fewer than two judges can be compared: the correlation
+    of verdicts says nothing about errors, because judges that are mostly right agree.
     """
+    study = study_remedies(frame)
+    panels = [study.panel(prompt) for prompt in dict.fromkeys(name for _, name in study.cells)]
+    cells = max(panels, key=len, default=[])
+    return effective_votes(study.grid, cells) if len(cells) > 1 and study.grid.size > 1 else None
+
+
+def verdict_correlation(frame: pd.DataFrame) -> float | None:
+    """Mean correlation between two judges' verdicts (win 1, tie 0, loss −1, averaged over orders)
+    on their common cases. None for fewer than two judges, or if no correlation can be computed."""
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     case, cases = row_selection.group_codes(rows, JURY_CASE_KEY)
@@ -145,10 +156,7 @@ def effective_judges(frame: pd.DataFrame) -> float | None:
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(len(judges), cases)
     found = [_correlation(mean[a], mean[b]) for a, b in combinations(range(len(judges)), 2)]
     known = [r for r in found if r is not None]
-    if not known:
-        return None
-    r = max(float(np.mean(known)), 0.0)
-    return len(judges) / (1 + (len(judges) - 1) * r)
+    return float(np.mean(known)) if known else None
 
 
 def _correlation(one: Floats, two: Floats) -> float | None:

@@ -200,7 +200,9 @@ def _print_tables() -> None:
     for name in NULLS:
         for items in ITEMS:
             print(f"| {name} | {items} | {called_better(name, items, SEEDS):.3f} |", flush=True)
-    print("\n| judge without signal | items | told that no remedy helps |\n|---|---|---|")
+    print(
+        "\n| judge without signal | items | told that no remedy was shown to help |\n|---|---|---|"
+    )
     for name in NO_SIGNAL:
         for items in ITEMS:
             print(f"| {name} | {items} | {told_no(name, items, SEEDS):.3f} |", flush=True)

@@ -16,9 +16,9 @@ from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import axis_cell, dumbbell_track, people_track, range_table
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, equally_close_judges
-from components.results.bias.computed import load_bias
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.row_selection import count_items_by
+from metrics.position.position_measures import accuracy_lead, chance_accuracy
 from studies.domain import Estimate
 
 COEFFICIENTS: Final = {
@@ -188,7 +188,8 @@ def _known_answers_kpi(data: Agreement) -> list[Kpi]:
         return []
     best = max(known, key=lambda name: known[name].value or 0.0)
     note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
-    note += f"; chance {share(load_bias(data.raters.filtered_study).right_chance, 0)}"
+    lead = accuracy_lead(data.raters.of(best))
+    note += f"; chance {share(chance_accuracy(known[best], lead), 0)}"
     return [Kpi("Highest accuracy (better answer known)", share(known[best].value), note=note)]
 
 

@@ -200,8 +200,8 @@ def _verifier_agreement(one: VerificationData) -> Markup:
         words = "No answer was verified by two people, so agreement between verifiers is unknown."
     else:
         words = (
-            f"{count(got.twice, 'answer')} were verified by two or more people. Two verifiers of "
-            f"one answer agree in **{percent(got.same)}** of cases, κ {_estimate_text(got.kappa)}, "
+            f"Two or more people verified {count(got.twice, 'answer')}. Two verifiers of one "
+            f"answer agree in **{percent(got.same)}** of cases, κ {_estimate_text(got.kappa)}, "
             f"Krippendorff's α {_estimate_text(got.alpha)}."
         )
     return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(words)))

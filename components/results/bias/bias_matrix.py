@@ -16,7 +16,9 @@ from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from components.results.bias.evenness import Evenness
+from components.results.bias.sentences import random_consistency
 from metrics.catalogue import records
+from metrics.catalogue.answer_records import ACCURACY
 from metrics.catalogue.position_records import CONSISTENCY, ENTROPY, FIRST_SHARE
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.measures import CellKey
@@ -85,7 +87,7 @@ def bias_matrix_html(
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
         strengths={place: one.strength for place, one in even.items()},
         least=4 * bias.options if shown.counts_verdicts else 0,
-        aside=_chance_note(shown, bias.options),
+        aside=_chance_note(shown, bias),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
         end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
     )
@@ -284,12 +286,18 @@ def _scale_for(shown: MeasureRecord, options: int) -> scales.ColourScale:
     return scales.chance_scale(scale, chance)
 
 
-def _chance_note(shown: MeasureRecord, options: int) -> str:
-    """Text at the end of the colour scale: value of the measure for random choices, if known."""
-    chance = shown.chance(options)
+def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
+    """Text at the end of the colour scale: value of the measure, if known, for judges that tie as
+    often as those in the view and otherwise choose at random."""
+    chance, options = shown.chance(bias.options), bias.options
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return ""
     where = "" if options == 2 else f" at N = {options}:"
     if shown.style == "decimal":
         return f"chance{where} {chance:.2f}"
+    observed = {
+        CONSISTENCY.key: random_consistency(bias),
+        ACCURACY.key: bias.right_chance,
+    }.get(shown.key)
+    chance = chance if observed is None else observed
     return f"chance{where} {share(chance, 0 if chance >= 0.1 else 1)}"

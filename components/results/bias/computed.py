@@ -27,7 +27,6 @@ from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureT
 from metrics.position import position_measures
 from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
 from studies.domain import Estimate
-from studies.frames.frame import RIGHT_OPTIONS_COLUMN
 
 Memoised = TypeVar("Memoised")
 
@@ -65,16 +64,6 @@ def _bias_measures(options: int) -> list[Measure]:
     return [*found.values(), *(slot_share_measure(slot, options) for slot in range(options))]
 
 
-def _right_chance(rows: pd.DataFrame, options: int) -> float:
-    """Probability that a random choice is right; an item may have several right options."""
-    if RIGHT_OPTIONS_COLUMN not in rows:
-        return 1 / max(1, options)
-    known = rows[rows[RIGHT_OPTIONS_COLUMN] > 0]
-    if not len(known):
-        return 1 / max(1, options)
-    return float((known[RIGHT_OPTIONS_COLUMN] / known["options"]).mean())
-
-
 class BiasCounts:
     """Counts of the model judges' verdicts by judge, prompt and category."""
 
@@ -86,7 +75,6 @@ class BiasCounts:
         self.option_numbers = sorted({int(n) for n in rows["options"].unique()}) or [2]
         self.options = self.option_numbers[-1]
         self.orders = int(rows["orders"].max()) if len(rows) else 0
-        self.right_chance = _right_chance(rows, self.options)
         measures = _bias_measures(self.options)
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
         self.rows = self.cells.coarser(rows, ROW_COLUMNS)
@@ -154,8 +142,11 @@ class Bias:
         return ERROR_SHARES[in_category, self.counts.alternatives > 1]
 
     @property
-    def right_chance(self) -> float:
-        return self.counts.right_chance
+    def right_chance(self) -> float | None:
+        """Accuracy of judges that tie as often as these and otherwise choose at random."""
+        return position_measures.chance_accuracy(
+            self.whole("accuracy"), self.whole("accuracy_lead")
+        )
 
     @property
     def orders(self) -> int:

@@ -273,14 +273,19 @@ def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
     return slot_or_label_sentence(effects["slot"], effects["label"], names)
 
 
+def _excludes_half(share: Estimate) -> bool:
+    return (share.low or 0.0) > 0.5 or (1.0 if share.high is None else share.high) < 0.5
+
+
 def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
-    """Sentence on whether the judge prefers a position or a label. `slot`, `label`: shares of the
-    first position and of the first label; "" if one is unknown. `names`: the labels, sorted."""
+    """Sentence on whether the judge prefers a position or a label, by at least 10 points and with
+    an interval that excludes an even share. `slot`, `label`: shares of the first position and of
+    the first label; "" if one is unknown. `names`: the labels, sorted."""
     if slot.value is None or label.value is None:
         return ""
-    pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))
+    pulls = tuple(abs((one.value or 0.0) - 0.5) * _excludes_half(one) for one in (slot, label))
     if max(pulls) < 0.1:
-        return "The judge has no strong preference for a position or a label."
+        return "No strong preference for a position or a label is shown."
     if pulls[0] >= pulls[1]:
         position = "first" if slot.value > 0.5 else "second"
         return f"The judge favours the **position**: {position}."

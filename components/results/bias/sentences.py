@@ -51,11 +51,12 @@ def flip_sentence(row: FlipLean) -> str:
         return "No pair was judged in both orders."
     if not row.flips:
         return f"All {count(row.pairs)} pairs have the same verdict in both orders."
-    rate = share(row.flips / row.pairs, 0)
+    floor = "" if row.noise is None else f" ({share(row.noise, 0)} change on a repeat)"
+    flip = f"{share(row.flips / row.pairs, 0)} of pairs flip{floor}"
     directions = {each.toward for each in row.leaning_categories}
     if len(directions) == 2 and row.flips_majority and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
-            f"{rate} of pairs flip: {_category_directions(row.leaning_categories, 'toward')}. "
+            f"{flip}: {_category_directions(row.leaning_categories, 'toward')}. "
             "**The two directions cancel out, so the position entropy is close to 1 "
             f"(even): {number(row.entropy, 2)}.**"
         )
@@ -66,10 +67,10 @@ def flip_sentence(row: FlipLean) -> str:
             leans = _category_directions(row.leaning_categories)
             return (
                 f"**No preference overall**, but a preferred position in some categories: {leans}. "
-                f"{rate} of pairs flip."
+                f"{flip}."
             )
-        return f"**No significant preference**{lean_text(row.lean)}; {rate} of pairs flip."
-    return _lean_sentence(row, rate)
+        return f"**No significant preference**{lean_text(row.lean)}; {flip}."
+    return _lean_sentence(row, flip)
 
 
 def _missing_sentence(row: FlipLean) -> str:
@@ -81,7 +82,8 @@ def _missing_sentence(row: FlipLean) -> str:
     )
 
 
-def _lean_sentence(row: FlipLean, rate: str) -> str:
+def _lean_sentence(row: FlipLean, flip: str) -> str:
+    """Sentence on a significant preference; `flip`: share of pairs that flip, in words."""
     most, least = max(row.first, row.second), min(row.first, row.second)
     versus = f"{count(most)} flips against {count(least)}"
     if row.order_decides and most >= ONE_WAY_SHARE * row.flips:
@@ -91,9 +93,8 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
             f"{row.toward}."
         )
     if row.flips_majority:
-        floor = f" ({share(row.noise, 0)} change on a repeat)" if row.noise else ""
         direction = f"more **toward the answer shown {row.toward}**"
-        return f"{rate} of pairs flip{floor}, {direction}: {versus}."
+        return f"{flip}, {direction}: {versus}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
     but = (
         f" In some categories the direction differs: {_category_directions(other)}."
@@ -154,40 +155,56 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     rate = share(flips / pairs, 0)
     if len(rows) == 1 and rows[0].judge == PEOPLE and pairs < MIN_COLOURED_ITEMS:
         return (
-            f"Only {count(pairs, 'pair')} were seen by one person in both orders: too few to "
-            "measure position bias.",
+            f"One person saw only {count(pairs, 'pair')} in both orders: too few to measure "
+            "position bias.",
             "To measure position bias, one person or judge must see many pairs in both orders.",
         )
     if len(rows) == 1:
         chance = share(1 - random_consistency(bias), 0)
         title = (
             f"{rows[0].judge}: verdicts differ between the orders on {rate} of pairs "
-            f"({chance} if choices were random)."
+            f"({chance} if choices were random){repeat_clause(bias)}."
         )
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
-    which = "all" if most == len(rows) else number_word(most)
-    all_rows = f"{number_word(len(rows))} {row_noun([(row.judge, row.prompt) for row in rows])}s"
+    noun = row_noun([(row.judge, row.prompt) for row in rows])
     effect = (
-        f"For {which} of the {all_rows}, the order decides the verdict on most pairs."
+        f"For {_some_of(most, len(rows), noun)}, the order decides the verdict on most pairs."
         if most
         else ""
     )
-    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows), all_rows)
-    effect = effect or f"Verdicts differ between the orders on {rate} of pairs."
+    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
+    effect = (
+        effect or f"Verdicts differ between the orders on {rate} of pairs{repeat_clause(bias)}."
+    )
     return f"{_preference_sentence(rows)}. {effect}", lead
 
 
-def _noise_sentence(unclear: int, all_rows: str) -> str:
-    """Sentence that `unclear` judges flip most pairs, perhaps by noise, because there are no
-    repeats; empty for 0. `all_rows`: number and noun of all of them, such as "two judges"."""
+def _noise_sentence(unclear: int, total: int, noun: str) -> str:
+    """Sentence that `unclear` of `total` judges flip most pairs, perhaps by noise, because there
+    are no repeats; empty for 0."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
+    some = _some_of(unclear, total, noun)
     return (
-        f"{number_word(unclear).capitalize()} of the {all_rows} {verb} on most pairs when the "
-        "answers are swapped; without repeats in the same order, this may be noise."
+        f"{some[0].upper()}{some[1:]} {verb} on most pairs when the answers are swapped; without "
+        "repeats in the same order, this may be noise."
     )
+
+
+def _some_of(some: int, total: int, noun: str) -> str:
+    """A part of the rows in words: "both judges", "all three judges", "one of the two judges"."""
+    if some == total:
+        return f"both {noun}s" if total == 2 else f"all {number_word(total)} {noun}s"
+    return f"{number_word(some)} of the {number_word(total)} {noun}s"
+
+
+def repeat_clause(bias: Bias) -> str:
+    """Clause on the changes on a repeat, beside which flips are to be read; empty without
+    repeats."""
+    noise = bias.whole("noise_floor").value
+    return "" if noise is None else f"; {share(noise, 0)} change on a repeat in the same order"
 
 
 def _no_flips_finding(bias: Bias) -> tuple[str, str]:
@@ -217,8 +234,8 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     what = row_noun([(row.judge, row.prompt) for row in rows])
     significant = sum(row.is_significant for row in rows)
     if significant == len(rows):
-        every = "Both" if significant == 2 else f"All {number_word(significant)}"
-        return f"{every} {what}s prefer a position"
+        every = _some_of(significant, len(rows), what)
+        return f"{every[0].upper()}{every[1:]} prefer a position"
     if significant:
         verb = "prefers" if significant == 1 else "prefer"
         some = number_word(significant).capitalize()

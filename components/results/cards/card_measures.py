@@ -25,23 +25,30 @@ from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.label_effect import slot_and_label_effects
-from metrics.position.order_effect import order_effect
+from metrics.position.order_effect import order_effect, repeat_memory
 from metrics.position.position_measures import (
     CONSISTENCY,
+    accuracy_lead,
     flip_counts,
     slot_shares,
     tie_rate,
 )
+from metrics.position.position_tallies import known_picks
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
+from metrics.remedies.recommendation import Recommendation
 from metrics.win_rates.length_effects import LONGER_SHARE
 from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.self_preference import own_family_term
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
+from studies.frames.frame import TIE
 from studies.store.queries.judge_spending import JudgeSpending, judge_spending
 
 SEED: Final = 20_24
+MAX_ADVICE_ROWS: Final = 20_000
+"""Maximum number of verdicts for which a card or the Overview computes the recommended remedy; with
+more they refer to the view Remedies, because computing takes seconds."""
 NO_FAMILY: Final = "no answer was written by a model of the judge's own family"
 
 
@@ -235,6 +242,38 @@ class CardMeasures:
     def order_effect(self) -> Estimate:
         """Disagreement between orders minus disagreement between repeats in the same order."""
         return order_effect(self.rows)
+
+    @cached_property
+    def repeat_memory(self) -> Estimate:
+        """Disagreement of repeats further apart minus that of consecutive repeats."""
+        return repeat_memory(self.rows)
+
+    @cached_property
+    def accuracy_lead(self) -> Estimate:
+        """Accuracy minus chance, if the better answers are known by design."""
+        return accuracy_lead(self.rows) if self.raters.truth == "design" else Estimate(None)
+
+    @cached_property
+    def known_ties(self) -> float | None:
+        """Share of ties among the verdicts on comparisons whose better answer is known."""
+        rows, _ = known_picks(GroupedFrame(self.rows))
+        return float((rows["pick"] == TIE).mean()) if len(rows) else None
+
+    @property
+    def has_large_remedies(self) -> bool:
+        """Whether better answers are known, on too many verdicts to compare remedies on a card."""
+        frame = self.raters.filtered_study.stored_frame
+        return len(frame) > MAX_ADVICE_ROWS and self.raters.truth != "none"
+
+    @cached_property
+    def recommendation(self) -> Recommendation | None:
+        """Recommendation of the view Remedies; None if too few better answers are known, or on too
+        many verdicts."""
+        if len(self.raters.filtered_study.stored_frame) > MAX_ADVICE_ROWS:
+            return None
+        study = self.raters.remedies
+        cell = study.index(self.judge, self.prompt) if study.grid.size else None
+        return None if cell is None else study.advice(cell)
 
     @cached_property
     def slot_label_effects(self) -> dict[str, Estimate]:

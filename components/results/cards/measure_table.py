@@ -14,6 +14,7 @@ from components.html.tables.table import TableCell, TableRow
 from components.inspect.url_selection import FAILURES
 from components.results.cards.report_card import ReportCard
 from metrics.agreement.pairwise_agreement import PEOPLE
+from metrics.position.position_measures import chance_accuracy
 from studies.domain import Estimate
 
 SHARE_AXIS: Final = Axis()
@@ -157,9 +158,10 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         lines.append(
             _share_measure(
                 "Accuracy where the better answer is known",
-                "% of verdicts for the answer that is better by design; a tie counts as wrong",
+                "% of verdicts for the answer that is better by design; a tie counts as wrong, and "
+                "chance is that of a judge with as many ties",
                 known,
-                even,
+                chance_accuracy(known, card.accuracy_lead),
                 card.others("accuracy"),
             )
         )

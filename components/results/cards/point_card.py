@@ -26,6 +26,7 @@ from metrics.estimation.intervals import proportion
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
 from metrics.labels.labelled_rows import score_cells
 from metrics.labels.option_order import OptionOrder, OrderEffect, option_order_effects
+from metrics.labels.point_rules import point_remedies
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.scores.score_distribution import ScoreDistribution, score_distributions
@@ -37,6 +38,8 @@ MIN_ORDER_EFFECT: Final = 0.1
 advise against using one order only."""
 MANY_UNUSABLE: Final = 0.2
 FEW_LABELS: Final = 30
+COMBINING: Final = ("arrangements", "expected-arrangements", "threshold")
+"""Rules that combine the verdicts of several arrangements."""
 MIN_SHIFT: Final = 0.1
 SHIFT: Final = NumberStyle(2, signed=True)
 
@@ -151,16 +154,17 @@ class PointCard:
             )
         if self.passing is not None and refusal_reason(self.passing.rates):
             return (
-                "Use another judge or prompt: this judge does not reliably separate good "
-                "answers from bad ones."
+                "This judge was not shown to separate good answers from bad ones: label more "
+                "answers, or use another judge or prompt."
             )
-        if self._order_matters:
+        if self._order_matters and self._gains(*COMBINING):
             return (
                 "Judge each answer in all orders of options and criteria and combine the "
                 "verdicts: see the view Remedies."
             )
         bias = self.agreement.bias if self.agreement else None
-        if bias is not None and _excludes_zero(bias) and abs(bias.value or 0.0) >= MIN_SHIFT:
+        large = bias is not None and abs(bias.value or 0.0) >= MIN_SHIFT
+        if bias is not None and large and _excludes_zero(bias) and self._gains("shift"):
             return (
                 "Subtract this judge's mean error (score minus label) from all its scores: see the "
                 "view Remedies."
@@ -172,7 +176,16 @@ class PointCard:
                 "Report the true pass rate, which is corrected for the judge's errors, instead of "
                 "the observed one."
             )
-        return "For a first impression, one order of the options is enough."
+        return "No remedy was shown to bring the scores closer to the labels."
+
+    def _gains(self, *rules: str) -> bool:
+        """Whether a remedy is recommended and one of these rules has a significant gain over one
+        call, as in the view Remedies."""
+        found = next(iter(point_remedies(self.rows).values()), None)
+        if found is None or found.advice is None:
+            return False
+        gains = (one.adjusted for one in found.rules if one.id in rules)
+        return any(gain is not None and (gain.low or 0.0) > 0 for gain in gains)
 
     @property
     def _labels(self) -> int:

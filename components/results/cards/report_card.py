@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
-from components.html.format import lean_text
+from components.html.format import interval, lean_text, number, share
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import (
@@ -16,8 +17,15 @@ from components.results.bias.option_tests import (
 from components.results.cards.card_measures import CardMeasures
 from metrics.estimation import row_selection
 from metrics.estimation.multiple_comparisons import simultaneous_interval
+from metrics.position.position_measures import chance_accuracy
 from studies.domain import Estimate
 from studies.frames.frame import SEP
+
+SEE_REMEDIES: Final = "The view Remedies compares remedies by the known better answers."
+WARM: Final = 0.5
+STEADY: Final = 0.02
+"""At a temperature of WARM or more, a warning is shown if the whole interval of the changes on a
+repeat lies below STEADY."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +46,13 @@ class ReportCard(CardMeasures):
         noise = measures["noise_floor"].value
         known = measures["accuracy"] if self.raters.truth == "design" else Estimate(None)
         advantage = self.replacement.advantage if self.replacement else Estimate(None)
-        right, beside = self._claimed(known), self._claimed(advantage)
+        lead, beside = self._claimed(self.accuracy_lead), self._claimed(advantage)
         effect = self._claimed(self.order_effect)
-        chance = 1 / self.options
+        kappa, memory = self._claimed(measures["kappa"]), self._claimed(self.repeat_memory)
         longer = self.longer_shares.get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
         slot, label = self._slot_label_pulls()
+        advice = self.recommendation
         return {
             "replies": len(self.planned_rows),
             "read": len(row_selection.select_picks(self.rows)),
@@ -56,24 +65,31 @@ class ReportCard(CardMeasures):
             "order_effect": effect.value,
             "order_low": effect.low,
             "order_high": effect.high,
+            "memory": memory.value,
+            "memory_low": memory.low,
+            "memory_high": memory.high,
             "lean_p": p,
             "lopsided": lopsided,
             "label_pull": label,
             "label_low": self._label_low(),
             "label_lead": None if label is None or slot is None else label - slot,
-            "own_kappa": measures["kappa"].value,
+            "kappa_high": kappa.high,
             "unreadable": self.unreadable.value,
             "known": known.value,
-            "chance_right": chance,
-            "known_low": None if right.low is None else right.low - chance,
-            "known_high": None if right.high is None else right.high - chance,
+            "chance_right": chance_accuracy(known, lead),
+            "known_low": lead.low,
+            "known_high": lead.high,
             "people": self.people.value,
+            "stand_in": self.replacement.with_judge.value if self.replacement else None,
+            "person": self.replacement.with_person.value if self.replacement else None,
             "stand_in_low": beside.low,
             "stand_in_high": beside.high,
             "stand_in_reach": _farther_end(simultaneous_interval(advantage, self._tests, 0.9)),
             "longer": longer.value,
             "longer_low": longer.low,
             "others": self.same_as_others.value,
+            "remedies": len(advice.prices) if advice else 0 if self.has_large_remedies else None,
+            "remedy_low": advice.chosen.gain.low if advice and advice.chosen else None,
         }
 
     @cached_property
@@ -87,8 +103,9 @@ class ReportCard(CardMeasures):
         return max(order_test_family(self._bias), 1) / self._bias.error_share
 
     def _claimed(self, estimate: Estimate) -> Estimate:
-        """The estimate with its interval widened by the Bonferroni correction over all cards."""
-        return simultaneous_interval(estimate, self._tests)
+        """The estimate (a share or a difference of shares) with its interval widened by the
+        Bonferroni correction over all cards."""
+        return simultaneous_interval(estimate, self._tests, bounds=(-1.0, 1.0))
 
     def _label_low(self) -> float | None:
         """Distance of the interval of the first label's share from 1/2; negative if the interval
@@ -113,10 +130,50 @@ class ReportCard(CardMeasures):
         label = self.slot_label_effects["label"].value
         return {
             "differ": "This judge's verdicts differ between the orders",
+            "repeat": self._repeat_text(),
+            "cache": self._cache_text(),
+            "known_split": self._known_split(),
+            "lead": self._lead_text(),
+            "remedy": self.recommendation.sentence if self.recommendation else SEE_REMEDIES,
             "lean": lean_text(self.measures["fairness"]) if self.pairs else "",
             "toward": self.toward,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
         }
+
+    def _repeat_text(self) -> str:
+        """Clause on the changes on a repeat, without which flips cannot be judged; empty without
+        repeats."""
+        noise = self.measures["noise_floor"].value
+        return "" if noise is None else f" ({share(noise, 0)} change on a repeat in the same order)"
+
+    def _cache_text(self) -> str:
+        """Warning that repeats differ more seldom than the judge's temperature lets expect; empty
+        if they do not, or if the temperature is unknown."""
+        warm, high = self.raters.temperatures.get(self.judge), self.measures["noise_floor"].high
+        if warm is None or warm < WARM or high is None or high > STEADY:
+            return ""
+        return (
+            f" Repeats hardly ever differ although the temperature is {number(warm, 1)}: check "
+            "that they were not served from a cache."
+        )
+
+    def _known_split(self) -> str:
+        """Shares of right, wrong and tied verdicts where the better answer is known."""
+        right, ties = self.measures["accuracy"].value, self.known_ties
+        if right is None or ties is None:
+            return ""
+        wrong = f"wrong in {share(1 - right - ties, 0)}"
+        if not ties:
+            return f"right in **{share(right, 0)}** and {wrong}"
+        return f"right in **{share(right, 0)}**, {wrong} and undecided (tie) in {share(ties, 0)}"
+
+    def _lead_text(self) -> str:
+        """Lead of the accuracy over chance with its interval; for pairs, twice this lead is the
+        share of right verdicts minus that of wrong ones."""
+        lead = self._claimed(self.accuracy_lead)
+        scale, name = (200, "right − wrong") if self.pairs else (100, "accuracy − chance")
+        size = number(scale * (lead.value or 0.0), 1, signed=True)
+        return f"{name} {size} points {interval(lead, 1, scale=scale)}".rstrip()
 
     def _position_preference(self) -> tuple[float | None, float | None]:
         """p-value of the test that no position is preferred, the same as in the view Position bias;

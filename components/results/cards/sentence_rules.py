@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from components.html.format import NARROW_SPACE, count, number, share
+from components.results.cards.card_facts import CARD_FACTS
 
 FactValues = Mapping[str, float | None]
 """The number of each fact (a key of CARD_FACTS); None if unknown."""
@@ -25,89 +25,6 @@ _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
     "known": lambda value, _: True,
 }
 
-
-@dataclass(frozen=True, slots=True)
-class CardFact:
-    """Description and number format of a value that rules test, for sentences and hover texts."""
-
-    words: str
-    write: Callable[[float], str]
-
-
-def _whole_percent(value: float) -> str:
-    return share(value, 0)
-
-
-def _points(value: float) -> str:
-    return f"{number(100 * value)} points"
-
-
-def _decimal(value: float) -> str:
-    return number(value, 2)
-
-
-CARD_FACTS: Final[dict[str, CardFact]] = {
-    "replies": CardFact("replies", lambda value: count(int(value))),
-    "read": CardFact("replies with a verdict", lambda value: count(int(value))),
-    "items": CardFact("items with a verdict", lambda value: count(int(value), "item")),
-    "orders": CardFact("orders", lambda value: count(int(value))),
-    "sets": CardFact("comparisons with a verdict in all orders", lambda value: count(int(value))),
-    "flips": CardFact("flips", _whole_percent),
-    "noise": CardFact("changes on a repeat", _whole_percent),
-    "chance_flips": CardFact("flips expected by chance", _whole_percent),
-    "order_effect": CardFact("disagreement between orders minus changes on a repeat", _points),
-    "order_low": CardFact(
-        "disagreement between orders minus changes on a repeat, lower end of CI", _points
-    ),
-    "order_high": CardFact(
-        "disagreement between orders minus changes on a repeat, upper end of CI", _points
-    ),
-    "lean_p": CardFact("p-value of the test for a preferred position", _decimal),
-    "lopsided": CardFact("share of flips toward the preferred position", _whole_percent),
-    "label_pull": CardFact(
-        "share of verdicts for the preferred label minus an even share", _points
-    ),
-    "label_low": CardFact(
-        "share of verdicts for the preferred label minus an even share, lower end of CI", _points
-    ),
-    "label_lead": CardFact(
-        "share of verdicts for the preferred label minus that for the preferred position", _points
-    ),
-    "own_kappa": CardFact(
-        "agreement beyond chance (κ) between the judge's verdicts in the two orders",
-        lambda value: number(value, 2),
-    ),
-    "unreadable": CardFact("unusable replies", _whole_percent),
-    "known": CardFact("accuracy where the better answer is known", _whole_percent),
-    "chance_right": CardFact("accuracy by chance", _whole_percent),
-    "known_low": CardFact(
-        "accuracy where the better answer is known, minus chance, lower end of CI", _points
-    ),
-    "known_high": CardFact(
-        "accuracy where the better answer is known, minus chance, upper end of CI", _points
-    ),
-    "people": CardFact("share of verdicts equal to the people's majority", _whole_percent),
-    "stand_in_low": CardFact(
-        "agreement with the other voters, judge minus replaced person, lower end of CI", _points
-    ),
-    "stand_in_high": CardFact(
-        "agreement with the other voters, judge minus replaced person, upper end of CI", _points
-    ),
-    "stand_in_reach": CardFact(
-        "agreement with the other voters, judge minus replaced person: end of the "
-        f"90{NARROW_SPACE}% CI that is farther from 0",
-        _points,
-    ),
-    "longer": CardFact("share of verdicts for the longer answer", _whole_percent),
-    "longer_low": CardFact(
-        "share of verdicts for the longer answer, lower end of CI", _whole_percent
-    ),
-    "others": CardFact(
-        "share of equal verdicts, over all pairs of this judge's verdict and another judge's on "
-        "the same answers in the same order",
-        _whole_percent,
-    ),
-}
 
 Operator = Literal["≥", "≤", "<", ">", "known"]
 
@@ -170,19 +87,30 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "few items",
-        "Only {items} have verdicts, too few for a conclusion about this judge.",
+        "There are verdicts on only {items}, too few for a conclusion about this judge.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
         "few",
-        "Only {sets} comparisons have verdicts in every order, too few for a conclusion.",
+        "Verdicts in every order exist for only {sets}, too few for a conclusion.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
     SentenceRule(
+        "memory",
+        "{differ} on **{flips}** of comparisons{repeat}. Repeats further apart differ more often "
+        "than consecutive ones, by {memory} [{memory_low}, {memory_high}]: repeats depend on each "
+        "other, so they cannot show the effect of the order.",
+        _conditions(
+            ("flips", "≥", MIN_FLIP_RATE),
+            ("memory_low", ">", 0),
+            ("lean_p", "≥", SIGNIFICANCE_LEVEL),
+        ),
+    ),
+    SentenceRule(
         "noise",
-        "{differ} on **{flips}** of comparisons. The difference from the changes on a "
-        "repeat is {order_effect} [{order_low}, {order_high}]: an order effect is neither shown "
-        "nor excluded.",
+        "{differ} on **{flips}** of comparisons{repeat}. Between single replies, the "
+        "difference is {order_effect} [{order_low}, {order_high}]: an order effect is neither "
+        "shown nor excluded.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("order_low", "≤", 0),
@@ -191,9 +119,9 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "order",
-        "{differ} on **{flips}** of comparisons. The difference from the changes on a "
-        "repeat is {order_effect} [{order_low}, {order_high}]: the order matters; no position is "
-        "significantly preferred.",
+        "{differ} on **{flips}** of comparisons{repeat}. Between single replies, the "
+        "difference is {order_effect} [{order_low}, {order_high}]. The order matters, provided "
+        "that repeats are independent replies; no position is significantly preferred.{cache}",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("order_low", ">", 0),
@@ -202,7 +130,8 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "by label",
-        "{differ} on **{flips}** of comparisons; most verdicts are for the label “{label}”.",
+        "{differ} on **{flips}** of comparisons{repeat}; most verdicts are for the label "
+        "“{label}”.",
         _conditions(
             ("flips", "≥", 0.5),
             ("label_pull", "≥", 0.25),
@@ -212,15 +141,16 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "by place",
-        "{differ} on **{flips}** of comparisons; in these the judge mostly picks the answer shown "
-        "{toward}.",
+        "{differ} on **{flips}** of comparisons{repeat}; in these the judge mostly picks the "
+        "answer shown {toward}.",
         _conditions(
             ("flips", "≥", 0.5), ("lean_p", "<", SIGNIFICANCE_LEVEL), ("lopsided", "≥", 0.8)
         ),
     ),
     SentenceRule(
         "one way",
-        "{differ} on **{flips}** of comparisons; most flips go toward the answer shown {toward}.",
+        "{differ} on **{flips}** of comparisons{repeat}; most flips go toward the answer "
+        "shown {toward}.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("lean_p", "<", SIGNIFICANCE_LEVEL),
@@ -229,22 +159,22 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "rather",
-        "{differ} on **{flips}** of comparisons; flips go more often toward the answer shown "
-        "{toward} than toward the other.",
+        "{differ} on **{flips}** of comparisons{repeat}; flips go more often toward the "
+        "answer shown {toward} than toward the other.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
     ),
     SentenceRule(
         "no side",
-        "{differ} on **{flips}** of comparisons ({chance_flips} if choices were random), without "
-        "a significant preference for a position{lean}.",
+        "{differ} on **{flips}** of comparisons{repeat} ({chance_flips} if choices were "
+        "random), without a significant preference for a position{lean}.",
         _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
     SentenceRule(
         "few flips",
-        "{differ} on only **{flips}** of comparisons.",
+        "{differ} on only **{flips}** of comparisons{repeat}.",
         _conditions(("flips", ">", 0)),
     ),
-    SentenceRule("none", "Each of the {sets} comparisons has the same verdict in every order."),
+    SentenceRule("none", "Each of the {sets} has the same verdict in every order."),
 )
 
 QUALITY_RULES: Final = (
@@ -260,41 +190,41 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "below chance",
-        "This judge finds the better answer in **{known}** of comparisons with a known better "
-        "answer, less often than chance ({chance_right}).",
+        "This judge is {known_split} of comparisons with a known better answer: {lead}. It is "
+        "right less often than by chance ({chance_right}).",
         _conditions(("known_high", "<", 0)),
     ),
     SentenceRule(
         "near chance",
-        "This judge finds the better answer in **{known}** of comparisons with a known better "
-        "answer, not significantly more often than chance ({chance_right}).",
+        "This judge is {known_split} of comparisons with a known better answer: {lead}. It is not "
+        "right significantly more often than by chance ({chance_right}).",
         _conditions(("known_low", "≤", 0)),
     ),
     SentenceRule(
         "below people",
-        "This judge agrees with people in **{people}** of verdicts, less often than another "
-        "person does.",
+        "This judge agrees with people in **{people}** of verdicts. It agrees with the other "
+        "voters in {stand_in}, less often than the person it replaces ({person}).",
         _conditions(("people", "known", 0), ("stand_in_high", "<", 0)),
     ),
     SentenceRule(
         "above people",
-        "This judge agrees with people in **{people}** of verdicts, more often than another "
-        "person does.",
+        "This judge agrees with people in **{people}** of verdicts. It agrees with the other "
+        "voters in {stand_in}, more often than the person it replaces ({person}).",
         _conditions(("people", "known", 0), ("stand_in_low", ">", 0)),
     ),
     SentenceRule(
         "as people",
-        "This judge agrees with people in **{people}** of verdicts. This is within 10 percentage "
-        "points of how often people agree with each other.",
+        "This judge agrees with people in **{people}** of verdicts. It agrees with the other "
+        "voters in {stand_in}, within 10 percentage points of the person it replaces ({person}).",
         _conditions(
             ("people", "known", 0), ("stand_in_low", "≤", 0), ("stand_in_reach", "≤", 0.10)
         ),
     ),
     SentenceRule(
         "unclear to people",
-        "This judge agrees with people in **{people}** of verdicts. This is not significantly "
-        "different from another person's agreement (judge minus person: [{stand_in_low}, "
-        "{stand_in_high}]).",
+        "This judge agrees with people in **{people}** of verdicts. It agrees with the other "
+        "voters in {stand_in}, the person it replaces in {person}; the difference is not "
+        "significant ([{stand_in_low}, {stand_in_high}]).",
         _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
     ),
     SentenceRule(
@@ -304,7 +234,7 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "right",
-        "This judge is right in **{known}** of comparisons with a known better answer.",
+        "This judge is {known_split} of comparisons with a known better answer.",
         _conditions(("known_low", ">", 0)),
     ),
     SentenceRule(
@@ -346,29 +276,24 @@ ADVICE_RULES: Final = (
         "Let this judge compare answers to more items before you rely on its verdicts.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
-    SentenceRule(
-        "repeat",
-        "Repeat each call and take the majority, or lower the temperature.",
-        _conditions(
-            ("flips", "≥", MIN_FLIP_RATE),
-            ("order_low", "≤", 0),
-            ("lean_p", "≥", SIGNIFICANCE_LEVEL),
-        ),
-    ),
+    SentenceRule("remedy", "{remedy}", _conditions(("remedy_low", ">", 0))),
+    SentenceRule("no remedy", "{remedy}", _conditions(("remedies", "known", 0))),
     SentenceRule(
         "another judge",
         "Use another judge or prompt: this judge's verdicts in the two orders agree little "
-        "more often than by chance.",
-        _conditions(("flips", "≥", MIN_FLIP_RATE), ("own_kappa", "≤", 0.2)),
-    ),
-    SentenceRule(
-        "split is a tie",
-        "Judge each pair in both orders, and count different verdicts as a tie.",
-        _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
+        "more often than by chance (κ at most {kappa_high}).",
+        _conditions(("flips", "≥", MIN_FLIP_RATE), ("kappa_high", "≤", 0.2)),
     ),
     SentenceRule(
         "average",
-        "Judge each pair in both orders and average the two verdicts.",
+        "Judge each pair in both orders and average the two verdicts. To compare this with other "
+        "remedies, the better answers must be known.",
+        _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
+    ),
+    SentenceRule(
+        "no advice",
+        "No remedy is advised: no position is significantly preferred, and no better answers are "
+        "known.",
         _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
     SentenceRule(
@@ -391,10 +316,14 @@ class CardSentence:
     threshold: str
 
 
-SENTENCE_WORDS: Final = ("differ", "toward", "label", "lean")
+SENTENCE_WORDS: Final = (
+    "differ", "repeat", "cache", "toward", "label", "lean", "known_split", "lead", "remedy",
+)  # fmt: skip
 """Keys of the texts that a sentence may insert besides values: the clause "This judge's verdicts
-differ between the orders", the preferred position, the preferred label, and the net flip rate, such
-as "(12.0 points toward first [3.1, 20.4])"."""
+differ between the orders", the changes on a repeat, a warning of repeats that hardly ever differ,
+the preferred position, the preferred label, the net flip rate, such as "(12.0 points toward first
+[3.1, 20.4])", the shares of right, wrong and tied verdicts, the lead over chance, and the advice of
+the view Remedies."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

@@ -7,7 +7,7 @@ from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import agreement_finding
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.sentences import bias_finding
+from components.results.bias.sentences import bias_finding, repeat_clause
 
 
 def swap_sentence(bias: Bias) -> str:
@@ -17,11 +17,12 @@ def swap_sentence(bias: Bias) -> str:
         return bias_finding(bias)[0]
     rate = share(sum(row.flips for row in rows) / sum(row.pairs for row in rows), 0)
     by_position = [row.name for row in rows if row.order_decides and row.flips_one_way]
+    repeat = repeat_clause(bias)
     if not by_position:
-        return f"Swapping the answers changes the verdict in {rate} of comparisons."
+        return f"Swapping the answers changes the verdict in {rate} of comparisons{repeat}."
     verb = "decides" if len(by_position) == 1 else "decide"
     return (
-        f"Swapping the answers changes the verdict in {rate} of comparisons; "
+        f"Swapping the answers changes the verdict in {rate} of comparisons{repeat}; "
         f"{join_names(by_position)} {verb} mostly by position."
     )
 

@@ -13,6 +13,7 @@ from components.results.agreement.computed import load_agreement
 from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
 from components.results.cards import tab as cards_tab
+from components.results.cards.card_measures import MAX_ADVICE_ROWS
 from components.results.contrasts import tab as contrasts_tab
 from components.results.contrasts.sides import list_sides
 from components.results.overview import panels
@@ -36,9 +37,6 @@ from metrics.estimation.row_selection import people_mask
 from metrics.win_rates.win_rates import win_rate_by_position
 
 NAME: Final = "Overview"
-MAX_ADVICE_ROWS: Final = 20_000
-"""Maximum number of verdicts for which the Overview computes the recommended remedy; with more, it
-shows general advice, because computing takes seconds."""
 GENERAL_ADVICE: Final = (
     "More calls per comparison (both orders, repeats or several judges) can make verdicts right "
     "more often."

@@ -17,7 +17,13 @@ from components.results.remedies.panel_pieces import (
     wrapped,
 )
 from metrics.remedies.changed_comparisons import rule_key
-from metrics.remedies.recommendation import PriceGain, points
+from metrics.remedies.recommendation import (
+    PriceGain,
+    gain_text,
+    is_above_zero,
+    points,
+    power_text,
+)
 from metrics.remedies.rule_names import join_names, rule_words, words_of_id
 from metrics.remedies.rule_sets import SINGLE, Rule
 from studies.spec.combine_rules import is_combine_rule, parse_remedy
@@ -45,12 +51,12 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
             "call"
         )
         parts = (
-            f"For {view.judge}, {reason}.",
+            f"For {view.judge}, {reason}.{power_text(view.table)}",
             _usual_rule_text(view),
-            f"Instead, {once_text(view)}.",
+            once_text(view),
         )
         return (
-            f"No remedy helps the judge {view.judge} here.",
+            f"No remedy was shown to help the judge {view.judge}.",
             " ".join(filter(None, parts)),
         )
     return advice.sentence, "" if advice.chosen.rule.id == "agree" else _usual_rule_text(view)
@@ -58,15 +64,19 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
 
 def _usual_rule_text(view: RemedyView) -> str:
     """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
-    call; empty if the two cannot be compared."""
-    change = next(line for line in view.table if line.rule.id == "agree").difference
+    call; empty if the two cannot be compared. A gain or loss is named only if its adjusted interval
+    excludes zero."""
+    change = next(line for line in view.table if line.rule.id == "agree").adjusted
     if change is None:
         return ""
-    value = round(change.value or 0.0, 3)
-    verb, size = "loses" if value < 0 else "gains", points(abs(value)).lstrip("+")
-    gain = f"{verb} {size} points of agreement" if value else "gains nothing"
+    size = gain_text(change)
+    found = f"no difference is shown ({size})"
+    if is_above_zero(change):
+        found = f"it gains agreement ({size})"
+    elif change.high is not None and change.high < 0:
+        found = f"it loses agreement ({size})"
     return (
-        f"Compared with one call, the usual rule (both orders must agree) needs 2 calls and {gain}."
+        f"The usual rule (both orders must agree) needs 2 calls; compared with one call, {found}."
     )
 
 
@@ -80,15 +90,15 @@ def recommendation_panel(view: RemedyView) -> Markup:
     rules = [advice.chosen.rule]
     figures = [
         _gain_figure(
-            f"Gain in agreement of the recommended rule ({calls_text(advice.chosen.rule)}) over "
-            "one call",
+            f"Gain in agreement over one call, if a rule of {calls_text(advice.chosen.rule)} is "
+            "chosen in this way",
             advice.chosen,
         )
     ]
     if view.next_price is not None:
         rule = view.next_price.rule
         rules.append(rule)
-        more = "Gain with more judges" if len(rule.members) > 1 else "Gain with more calls"
+        more = "The same with more judges" if len(rule.members) > 1 else "The same with more calls"
         figures.append(_gain_figure(f"{more}, {calls_text(rule)}", view.next_price, name=True))
     single = view.table[0].agreement
     chance = f"{interval_text(single)}, n {count(single.n)}; chance: 50{NARROW_SPACE}%"

@@ -85,15 +85,13 @@ def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
 
 
 def once_text(view: RemedyView) -> str:
-    """Text on how to use the budget if no remedy helps."""
+    """Sentence on the price of one call per comparison, if no remedy was shown to help; empty if
+    the price is unknown."""
     price = view.dollars(view.table[0])
     if not price:
-        return "make one call per comparison, or use another judge"
+        return ""
     once = count(int(1000 * DEFAULT_BUDGET / price))
-    return (
-        f"with ${DEFAULT_BUDGET:g}, judge {once} comparisons with one call each, or use another "
-        "judge"
-    )
+    return f"With one call each, ${DEFAULT_BUDGET:g} pays for {once} comparisons."
 
 
 def _amount(plan: BudgetPlan, value: float) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
+from components.filtering.raters import load_remedy_study
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.order_identity import OrderPatterns, order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
@@ -234,25 +235,12 @@ def _agreement(line: RuleEstimate) -> float:
 
 
 @memoise_by_study
-def _load_inputs(whole: FilteredStudy) -> RemedyInputs:
-    return remedy_inputs(whole.store, whole.name)
-
-
-@memoise_by_study
-def _load_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
-    inputs = _load_inputs(FilteredStudy(filtered.store, filtered.name))  # the same for all filters
-    frame = filtered.filter.apply(filtered.stored_frame)
-    return study_remedies(frame, inputs.judges, inputs.source), inputs
-
-
-@memoise_by_study
 def load_remedies(filtered: FilteredStudy) -> RemedyView:
     """Compute the remedies of a filtered study. Judge and prompt of the filter are those shown; the
     other judges still count as partners in juries. Without a choice, the judge and prompt whose
     single calls have the highest agreement are shown."""
     shown = filtered.filter
-    whole = replace(shown, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    study, inputs = _load_study(FilteredStudy(filtered.store, filtered.name, whole))
+    study, inputs = load_remedy_study(filtered)
     return RemedyView(filtered, study, inputs, _shown_cell(study, shown.judge, shown.prompt))
 
 

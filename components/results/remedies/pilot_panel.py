@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from components.html.format import count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.results.remedies.computed import RemedyView
 from components.results.remedies.panel_pieces import button, panel
 from components.results.remedies.pilots import Pilot, offered_pilots
-from metrics.remedies.rule_names import number_word
 
 
 def pilots_panel(view: RemedyView) -> Markup:
@@ -17,8 +17,8 @@ def pilots_panel(view: RemedyView) -> Markup:
     rows = join(_pilot_item(pilot, opens) for pilot in found)
     return panel(
         "Rules to try in a pilot",
-        f"{number_word(len(found))} rules need new replies; a pilot study has one comparison for "
-        "each of 40 items",
+        f"new replies are needed for {count(len(found), 'rule')}; a pilot study has one comparison "
+        "for each of 40 items",
         rows,
     )
 

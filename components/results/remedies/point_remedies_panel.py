@@ -82,6 +82,11 @@ HOW_POINTS: Final = (
     "The Rogan–Gladen method corrects the pass rate, not individual verdicts: see Pass or fail."
 )
 
+NO_GAIN: Final = "no rule comes significantly closer to the labels"
+NO_SIGNAL: Final = (
+    "no rule comes significantly closer to the labels than the same verdict on every answer"
+)
+
 
 @share_in_drawing
 def load_point_remedies(filtered: FilteredStudy) -> dict[Cell, PointRemedies]:
@@ -109,8 +114,8 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
         if len(remedies.rules) == 1:
             return f"No remedy can be computed for {judge} yet.", f"{now}. The reasons are below."
         return (
-            f"No remedy helps the judge {judge} here.",
-            f"{now}; no rule comes significantly closer to the labels.",
+            f"No remedy was shown to help the judge {judge}.",
+            f"{now}; {NO_SIGNAL if remedies.no_signal else NO_GAIN}.",
         )
     title, _ = RULE_WORDS[advice.rule]
     gain = advice.gain
@@ -120,7 +125,10 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
         else f"mean distance to the label smaller by {number(gain.value, 2)} {interval(gain, 2)} "
         "scale points"
     )
-    lead = f"{now}. Gain over one call, on items not used to choose the rule: {amount}."
+    lead = (
+        f"{now}. Gain over one call of rules chosen in this way, on items not used to choose them: "
+        f"{amount}."
+    )
     return f"Use for {judge}: {title[0].lower()}{title[1:]}, {_calls(advice.calls)}.", lead
 
 

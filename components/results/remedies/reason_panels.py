@@ -12,10 +12,9 @@ from components.results.remedies.panel_pieces import (
     Axis,
     axis_place,
     button,
-    interval_text,
     panel,
 )
-from metrics.remedies.recommendation import points
+from metrics.remedies.recommendation import gain_text, is_above_zero, points
 from metrics.remedies.rule_table import RuleEstimate
 
 HALF_SIGNS: Final = {1.0: "1", 0.75: "¾", 0.5: "½", 0.25: "¼", 0.0: "0"}
@@ -94,13 +93,12 @@ def other_judges_panel(view: RemedyView) -> Markup:
     best = ranked[0]
     offer = EMPTY
     name = best.rule.members[0][0]
-    if best.difference is not None and (best.difference.low or 0) > 0:
+    if best.adjusted is not None and is_above_zero(best.adjusted):
         title = (
             f"One call of {name} agrees with the known better answers significantly more often "
             f"than one call of {view.judge}"
         )
-        gain = points(best.difference.value)
-        text = f"Difference in agreement: {gain} points {interval_text(best.difference)}."
+        text = f"Difference in agreement: {gain_text(best.adjusted)}."
         show = button(f"Show remedies for {name}", {"show": name})
         offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)
     return panel(

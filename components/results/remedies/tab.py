@@ -64,7 +64,8 @@ HOW_RULES: Final = (
     "Differences are paired by item and adjusted for all rules of the table (max-t). The gain in "
     "the headline is measured in another way: on a random half of the items, the best rule at each "
     "price is chosen; its gain is measured on the other half. Then the halves change roles; all "
-    "this is repeated 20 times.\n\n"
+    "this is repeated 20 times. The gain is that of choosing a rule in this way; the rule named is "
+    "the one that is best on all items.\n\n"
     "Ranking corrections (position term, length held equal, prediction-powered) change the "
     "ranking, but not individual verdicts: see Ranking and Win rates."
 )

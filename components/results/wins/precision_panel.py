@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+import pandas as pd
+
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, number, share
+from components.html.format import count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import wrap
 from components.html.tables.value_table import (
@@ -24,7 +26,7 @@ from components.results.wins.panels import study_win_rates
 from metrics.estimation.planning.variance_components import ITEM, REPEAT
 from metrics.estimation.row_selection import people_mask, select_pairs, select_picks, select_rows
 from metrics.ratings.tie_models import TieModel, davidson, rao_kupper
-from metrics.win_rates.jury import JuryResult, decide_jury, effective_judges
+from metrics.win_rates.jury import JuryResult, decide_jury, effective_judges, verdict_correlation
 from metrics.win_rates.precision_plan import PrecisionPlan, precision_plan
 from studies.frames.frame import TIE
 
@@ -92,7 +94,7 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
     got = _decide_jury(filtered_study)
     if got is None:
         return EMPTY
-    result, votes = got
+    result, worth = got
     heads = [
         ColumnHead("Model (verdicts by the jury of all judges)", numeric=False),
         ColumnHead("Win rate, %", tip="jury.win_rate"),
@@ -109,12 +111,6 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
             rate, PERCENT, who=f"win rate of {name} by the jury", key=f"jury.win_rate.{name}"
         )
         lines.append([name_cell(name), cell, fill('<span class="eh-ci">{}</span>', ends)])
-    worth = (
-        ""
-        if votes is None
-        else f" Because the judges share errors, they are worth {number(votes, 1)} "
-        "independent judges."
-    )
     text = (
         f"The jury has {count(len(result.panel), 'judge')}; a strict majority decides "
         f"{share(result.coverage.value, 0)} of cases.{worth}"
@@ -124,12 +120,26 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
 
 
 @memoise_by_study
-def _decide_jury(filtered_study: FilteredStudy) -> tuple[JuryResult, float | None] | None:
+def _decide_jury(filtered_study: FilteredStudy) -> tuple[JuryResult, str] | None:
+    """The jury's verdicts, and a sentence on how independent its judges are."""
     rows = filtered_study.machines
     rows = select_rows(rows, ~people_mask(rows))
     if rows["judge"].astype(str).nunique() < MIN_JURY or select_pairs(rows).empty:
         return None
-    return decide_jury(rows), effective_judges(rows)
+    return decide_jury(rows), _worth_text(rows)
+
+
+def _worth_text(rows: pd.DataFrame) -> str:
+    """Sentence on the effective judges, from their errors where the better answers are known; else
+    on the correlation of their verdicts."""
+    votes = effective_judges(rows)
+    if votes is not None and votes.value is not None:
+        return (
+            f" By the correlation of their errors, they are worth {number(votes.value, 1)} "
+            f"{interval(votes)} independent judges."
+        )
+    correlation = verdict_correlation(rows)
+    return "" if correlation is None else f" Their verdicts correlate {number(correlation, 2)}."
 
 
 @memoise_by_study

@@ -66,8 +66,9 @@ HOW_PRECISION: Final = (
 HOW_JURY: Final = (
     "Jury: each judge's orders are combined into one verdict, then the strict majority of all "
     "judges decides; undecided cases count as missing. K judges are worth `K / (1 + (K − "
-    "1)·r)` independent judges, r the mean correlation of two judges' verdicts on the same "
-    "case.\n\nDavidson: `P(tie) "
+    "1)·r)` independent judges, r the mean correlation of two judges' errors, where the better "
+    "answers are known. Without them only the correlation of verdicts is stated: judges that are "
+    "mostly right agree without sharing errors.\n\nDavidson: `P(tie) "
     "= ν√(αβ)/Z`; Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the strengths of the two "
     "models, ν and κ the tie parameters, Z the normalising constant. Both give the order of "
     "Bradley–Terry on other scales."
@@ -241,6 +242,7 @@ JURY: Final = Panel(
         "jury.bounds.*",
         "jury.coverage",
         "jury.effective_judges",
+        "jury.verdict_correlation",
         "tie_models.*.strength.*",
     ),
 )

@@ -71,4 +71,4 @@ def test_a_report_on_people_alone_tells_their_agreement_and_no_noise_floor(tmp_p
     latex = "".join(latex_table(one) for one in paper_tables(view).values())
     assert "Two people agree" in latex and "oise" not in latex
     title, _ = bias_finding(load_bias(view))
-    assert says(title, "Only 1 pair", "person")
+    assert says(title, "person", "only 1 pair")

@@ -103,6 +103,16 @@ def test_one_contrast_needs_no_adjustment():
     assert width == pytest.approx(1)
 
 
+def test_limits_of_a_difference_stay_in_its_range():
+    # One judge always keeps its verdict, the others never: differences of 1 in three small items.
+    rows = [row for k in range(3) for row in pair(f"q{k}", 0, 1, judge="a")]
+    rows += [row for j in "bcd" for k in range(3) for row in pair(f"q{k}", 0, k % 2, judge=j)]
+    found = paired_contrasts(build(rows), ["judge"], [CONSISTENCY, SLOT_ENTROPY], rng())
+    ends = [end for one in found for end in (one.raw, one.adjusted) if end.low is not None]
+    assert ends and all(-1 <= one.low <= one.value <= one.high <= 1 for one in ends)
+    assert any(one.high == 1 for one in ends), "an end that would lie outside"
+
+
 def test_any_measure_can_be_contrasted_and_pairs_can_be_named():
     got = paired_contrasts(
         many(),

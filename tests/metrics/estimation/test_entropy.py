@@ -41,3 +41,12 @@ def test_the_split_adds_up_and_needs_repeats():
     assert got["total"].value == pytest.approx(got["noise"].value + got["order"].value)
     once = e.split_entropy_by_order(build(pair("q", 0, 0)))
     assert once["total"].value is None and "repeated" in once["total"].note
+
+
+def test_equal_comparisons_do_not_prove_an_entropy_without_error():
+    # Three outcomes, so at most log2(3) bits; Wilson's upper limit for 0 of 10 items is .278.
+    rows = [row for q in range(10) for k in range(2) for row in pair(f"q{q}", 0, 0, repeat=k)]
+    got = e.split_entropy_by_order(build(rows))
+    assert (got["noise"].value, got["noise"].low) == (0, 0)
+    assert got["noise"].high == pytest.approx(0.2775 * np.log2(3), abs=1e-3)
+    assert got["order"].low < 1 < got["order"].high

@@ -66,12 +66,50 @@ def test_scores_lose_their_distance_to_the_label() -> None:
     ]
     found = remedies_of(rows, {f"q{k}": 3 for k in range(8)})
     assert found.kind == "score"
+    assert found.advice is None and found.no_signal, "the constant 3 needs no judge"
     assert found.rules[0].value.value == pytest.approx(4 / 3)
     mean = rule(found, "arrangements")
     assert (mean.calls, mean.value.value) == (3, pytest.approx(0.0))
     assert mean.gain is not None and mean.gain.value == pytest.approx(4 / 3)
+
+
+def test_scores_around_different_labels_are_averaged() -> None:
+    # Labels 2 to 4; scores one above, one below and at the label: one call is 2/3 away, the mean 0.
+    label = {f"q{k}": 2 + k % 3 for k in range(24)}
+    rows: list[Row] = [
+        (item, offered, float(value + step), False, None)
+        for item, value in label.items()
+        for offered, step in zip(SCALES, (-1, 0, 1), strict=True)
+    ]
+    found = remedies_of(rows, dict(label))
     assert found.advice is not None and found.advice.rule == "arrangements"
-    assert found.advice.gain.value == pytest.approx(4 / 3)
+    assert found.advice.gain.value == pytest.approx(2 / 3)
+
+
+def advised_without_signal(studies: int, items: int) -> float:
+    """Share of studies with a recommended rule, for scores from 1 to 5 drawn without the label."""
+    advised = 0
+    for study in range(studies):
+        draw = np.random.default_rng([96, items, study])
+        label = {f"q{k}": int(draw.integers(1, 6)) for k in range(items)}
+        rows: list[Row] = [
+            (item, offered, float(draw.integers(1, 6)), False, None)
+            for item in label
+            for offered in SCALES
+        ]
+        advised += remedies_of(rows, dict(label)).advice is not None
+    return advised / studies
+
+
+def test_scores_without_a_signal_get_no_advice() -> None:
+    # The mean of three random scores is nearer to the labels than one, and farther than a constant.
+    assert advised_without_signal(12, 20) <= 1 / 12
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("items", [20, 60])
+def test_random_scores_are_seldom_advised(items: int) -> None:
+    assert advised_without_signal(60, items) <= 0.05
 
 
 def test_expected_scores_need_probabilities() -> None:

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from metrics.win_rates.jury import effective_judges
+from metrics.remedies.effective_votes import effective_votes
+from metrics.remedies.remedy_study import study_remedies
+from metrics.win_rates.jury import effective_judges, verdict_correlation
 from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.precision_plan import precision_plan
 from tests.metrics.frames import build, pair, prd
@@ -135,15 +137,34 @@ def test_items_without_every_judge_and_order_are_left_out():
     assert precision_plan(build(rows), "nobody") is None
 
 
-def test_equal_judges_are_worth_one_and_independent_ones_all():
+def jury_frame(correct: float, *, shared: bool, known: bool = True, items: int = 300):
+    """Three judges that name the better answer x or y in both orders with probability `correct`,
+    with one error for all of them (`shared`) or an error each."""
     draw = np.random.default_rng(1)
-    same, apart = [], []
-    for k in range(300):
-        shared = int(draw.integers(0, 2))
+    rows = []
+    for k in range(items):
+        better, common = "xy"[k % 2], draw.random() < correct
         for judge in "abc":
-            same += pair(f"q{k}", shared, 1 - shared, judge=judge)
-            own = int(draw.integers(0, 2))
-            apart += pair(f"q{k}", own, 1 - own, judge=judge)
-    assert effective_judges(build(same)) == pytest.approx(1.0)
-    assert effective_judges(build(apart)) == pytest.approx(3.0, abs=0.35)
+            right = common if shared else draw.random() < correct
+            slot = int((better == "x") != right)
+            more = {"better": better} if known else {}
+            rows += pair(f"q{k}", slot, 1 - slot, judge=judge, **more)
+    return build(rows)
+
+
+def test_equal_judges_are_worth_one_and_independent_errors_all():
+    assert effective_judges(jury_frame(0.8, shared=True)).value == pytest.approx(1.0)
+    for correct in (0.5, 0.8, 0.92):
+        frame = jury_frame(correct, shared=False)
+        worth, study = effective_judges(frame), study_remedies(frame)
+        assert worth == effective_votes(study.grid, range(3)), "one function"
+        assert 2.5 < worth.value <= 3 and worth.low < worth.value <= worth.high <= 3
+        # Judges that are mostly right agree, although they share no error.
+        assert verdict_correlation(frame) == pytest.approx((2 * correct - 1) ** 2, abs=0.12)
+
+
+def test_without_known_answers_only_the_correlation_of_verdicts_is_known():
+    frame = jury_frame(0.92, shared=False, known=False)
+    assert effective_judges(frame) is None and 0.6 < verdict_correlation(frame) < 0.85
     assert effective_judges(build(pair("q", 0, 1))) is None
+    assert verdict_correlation(build(pair("q", 0, 1))) is None

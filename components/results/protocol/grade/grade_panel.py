@@ -18,12 +18,13 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import NARROW_SPACE, count, even_share, number, share
+from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, wrap
 from components.html.tables.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
 from components.results.protocol.paper_tables import GRADE_PROMPTS
 from components.results.protocol.sections import protocol_rows
+from metrics.position.position_measures import chance_accuracy
 from metrics.protocols.grade_score import (
     RANDOM_GRADE,
     canonical_slot_probabilities,
@@ -247,14 +248,17 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
 def _accuracy_clause(best: GradeCell) -> str:
     """Clause on the accuracy of a judge and prompt, because a judge that chooses the same wrong
     answer in every order also has grade 1."""
-    right, even = best.accuracy, 1 / max(best.options)
+    right, lead = best.accuracy, best.accuracy_lead
     if right.value is None:
         return ""
-    correct = f"{share(right.value, 0)} of its choices"
-    correct += f" (chance: {even_share(best.options)})"
-    if right.high is not None and right.high < even:
+    correct = f"{share(right.value, 0)} of its choices (chance: {_chance_text(best)})"
+    if lead.high is not None and lead.high < 0:
         return f", but the judge is right in only {correct}"
     return f", and the judge is right in {correct}"
+
+
+def _chance_text(cell: GradeCell) -> str:
+    return share(chance_accuracy(cell.accuracy, cell.accuracy_lead), 0)
 
 
 def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
@@ -277,7 +281,7 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
         Kpi(
             "Accuracy",
             share(right.value, 0),
-            note=f"{_bounds_text(right, 100)}, chance {even_share(best.options)}"
+            note=f"{_bounds_text(right, 100)}, chance {_chance_text(best)}"
             if right.value is not None
             else right.note or "people have not ranked these answers",
         ),

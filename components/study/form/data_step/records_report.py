@@ -253,8 +253,8 @@ def _join_report(found: JoinReport) -> Markup:
     on = f"Joined on {', '.join(found.on)}."
     if found.duplicate_questions:
         on += (
-            f" {count(found.duplicate_questions, 'question')} have the same values as another "
-            "question in the columns used to join the files."
+            " In the columns used to join the files, the values of "
+            f"{count(found.duplicate_questions, 'question')} equal those of another question."
         )
     return fill(
         '{}{}<p class="hint">{} Calls that need a missing answer are skipped.</p>{}',

@@ -11,6 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows, row_names
 from components.html.format import join_names
 from components.results.bias import panels as bias_view
+from components.results.bias import sentences
 from components.results.bias.bias_matrix import BY_PROMPT, MEASURES, bias_matrix_html, measures_for
 from components.results.bias.computed import bias_from_frame, load_bias
 from components.results.bias.flip_leans import FlipLean, LeaningCategory, flip_leans
@@ -25,6 +26,7 @@ from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking
 from studies.domain import Estimate
+from tests.metrics.frames import build, pair
 from tests.page_words import says
 
 NAME = "two judges"
@@ -297,3 +299,12 @@ def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):
     told = bias_finding(bias_from_frame(one.assign(orders=np.int16(orders))))
     assert title in told[0]
     assert lead in told[1]
+
+
+def test_a_part_of_the_judges_is_named_in_words():
+    assert sentences._some_of(2, 2, "judge") == "both judges"
+    assert sentences._some_of(3, 3, "prompt") == "all three prompts"
+    assert says(sentences._some_of(1, 2, "judge"), "one of", "two judges")
+    rows = [row for j in "ab" for k in range(12) for row in pair(f"q{k}", k % 2, k % 2, judge=j)]
+    title, _ = bias_finding(bias_from_frame(build(rows)))
+    assert says(title, "Both judges", "swapped", "noise")

@@ -190,6 +190,8 @@ def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():
     html = show_slot_or_label(bias_from_frame(crossed))
     assert says(html, "favours", "<b>position</b>: first")
     assert says(html, "favours", "<b>label</b>")
+    few = crossed[crossed["item"].isin(["q0", "q1"])]
+    assert says(show_slot_or_label(bias_from_frame(few)), "No strong preference")
     plain = build([row for n in range(20) for row in pair(f"q{n}", 0, 0)])
     assert says(show_slot_or_label(bias_from_frame(plain)), "Labels", "not crossed")
 

@@ -47,7 +47,7 @@ def test_a_card_has_the_numbers_of_its_judge(voted):
 def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
     html = show_card(Raters(FilteredStudy(voted, "voted")), "first")
     said = text(html)
-    assert says(said, "Only 6", "comparisons", "verdicts")  # below 20
+    assert says(said, "only 6 comparisons", "too few")  # below 20
     assert "more items" in said
     assert says(html, 'data-tip="Rule: comparisons', "orders &lt; 20")
     assert says(said, "position shares", "0")

@@ -72,13 +72,13 @@ def test_the_example_of_the_brief():
     # 31 % flips, 237 of 249 toward the first, p below .001; beside people as good as a person.
     facts = {
         "replies": 1600, "read": 1600, "items": 80, "orders": 2, "sets": 800, "flips": 0.311,
-        "lean_p": 1e-9, "lopsided": 237 / 249, "own_kappa": 0.51, "unreadable": 0.0,
+        "lean_p": 1e-9, "lopsided": 237 / 249, "kappa_high": 0.58, "unreadable": 0.0,
         "people": 0.643, "stand_in_low": 0.01, "stand_in_high": 0.07,
     }  # fmt: skip
     first, second, advice = card_sentences(facts, SAID)
     assert says(first.text, "differ", "orders", "**31\u202f%**", "most flips", "shown first")
     assert says(second.text, "agrees", "people", "**64", "often")
-    assert advice.rule == "split is a tie"
+    assert advice.rule == "average"
     assert "flips ≥ 10\u202f%" in first.threshold
     assert "≥ 67\u202f%" in first.threshold
 
@@ -86,11 +86,11 @@ def test_the_example_of_the_brief():
 def test_a_lean_that_is_sure_is_not_put_down_to_noise():
     noisy = {
         "read": 9, "items": 9, "orders": 2, "sets": 99, "flips": 0.45, "order_low": -0.02,
-        "own_kappa": 0.6, "lopsided": 0.9,
+        "kappa_high": 0.7, "lopsided": 0.9,
     }  # fmt: skip
     assert card_sentences({**noisy, "lean_p": 0.5}, SAID)[0].rule == "noise"
     assert card_sentences({**noisy, "lean_p": 0.01}, SAID)[0].rule == "one way"
-    assert card_sentences({**noisy, "lean_p": 0.01}, SAID)[2].rule == "split is a tie"
+    assert card_sentences({**noisy, "lean_p": 0.01}, SAID)[2].rule == "average"
 
 
 def people_sentence(low: float, high: float, reach: float) -> str:
@@ -107,9 +107,11 @@ def test_as_good_as_a_person_needs_an_interval_that_says_so():
 
 def test_a_judge_below_chance_is_not_called_little_better():
     facts = {"known": 0.2, "chance_right": 0.5, "known_low": -0.4, "known_high": -0.2}
-    assert says(card_sentences(facts, SAID)[1].text, "often", "chance (50")
+    words = {**SAID, "known_split": "right in **20 %**, wrong in 70 %", "lead": "right − wrong −50"}
+    below = card_sentences(facts, words)[1].text
+    assert says(below, "right in **20", "wrong in 70", "right − wrong", "less often", "chance (50")
     unclear = {**facts, "known": 0.55, "known_low": -0.1, "known_high": 0.2}
-    assert says(card_sentences(unclear, SAID)[1].text, "not significantly", "often", "chance")
+    assert says(card_sentences(unclear, SAID)[1].text, "not right significantly", "chance")
 
 
 def test_an_order_effect_that_is_not_excluded_is_not_denied():
@@ -120,3 +122,47 @@ def test_an_order_effect_that_is_not_excluded_is_not_denied():
     first = card_sentences(facts, SAID)[0].text
     assert says(first, "12 points", "[−8 points, 32")
     assert says(first, "neither shown nor", "excluded")
+
+
+def test_an_effect_that_is_not_shown_gives_no_advice():
+    facts = {
+        "read": 9, "items": 9, "orders": 2, "sets": 99, "flips": 0.5, "lean_p": 0.4,
+        "order_low": -0.1, "kappa_high": 0.4,
+    }  # fmt: skip
+    assert card_sentences(facts, SAID)[2].rule == "no advice"
+    sure = {**facts, "kappa_high": 0.15}
+    assert says(card_sentences(sure, SAID)[2].text, "chance", "at most 0.15")
+
+
+def test_known_answers_leave_the_advice_to_the_remedies():
+    words = {**SAID, "remedy": "Ask j in both orders."}
+    biased = {"sets": 99, "items": 9, "flips": 0.5, "lean_p": 0.001, "kappa_high": 0.1}
+    for remedies in ({"remedies": 2}, {"remedies": 2, "remedy_low": 0.01}):
+        assert card_sentences({**biased, **remedies}, words)[2].text == words["remedy"]
+
+
+def test_one_item_and_one_comparison_are_written_in_the_singular():
+    for facts in ({"items": 1}, {"items": 9, "sets": 1}):
+        said = card_sentences({"read": 1, "orders": 2, **facts}, SAID)[0].text
+        assert "only 1 item," in said or "only 1 comparison," in said
+
+
+def test_a_person_beside_the_judge_is_given_in_numbers():
+    facts = {
+        "people": 0.55, "stand_in": 0.54, "person": 0.52, "stand_in_low": -0.01,
+        "stand_in_high": 0.05, "stand_in_reach": 0.06,
+    }  # fmt: skip
+    said = card_sentences(facts, SAID)[1].text.replace("\u202f", " ")
+    assert says(said, "55 %", "within 10", "replaces (52 %)")
+
+
+def test_an_order_effect_is_stated_with_its_assumption():
+    facts = {
+        "read": 9, "items": 9, "orders": 2, "sets": 99, "flips": 0.53, "lean_p": 0.4,
+        "order_effect": 0.04, "order_low": 0.01, "order_high": 0.07,
+    }  # fmt: skip
+    words = {**SAID, "repeat": " (49 % change on a repeat in the same order)"}
+    said = card_sentences(facts, words)[0].text
+    assert says(said, "(49 % change", "repeat") and says(said, "provided", "independent")
+    depending = {**facts, "memory": 0.1, "memory_low": 0.02, "memory_high": 0.2}
+    assert card_sentences(depending, words)[0].rule == "memory"

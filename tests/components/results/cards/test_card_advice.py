@@ -1,0 +1,111 @@
+"""Cards of drawn judges: chance with ties in one function, and advice taken from the remedies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from components.results.bias.bias_matrix import bias_matrix_html
+from components.results.bias.computed import load_bias
+from components.results.bias.panels import default_kpis_html
+from components.results.bias.sentences import bias_finding
+from components.results.cards.measure_table import card_measures
+from components.results.cards.report_card import ReportCard
+from components.results.cards.sentence_rules import CardSentence, card_sentences
+from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
+from metrics.remedies.remedy_study import study_remedies
+from tests.metrics.frames import build, pair
+from tests.metrics.position.test_accuracy_lead import judges_with_ties
+from tests.page_words import says
+
+
+def cards_of(frame: pd.DataFrame) -> dict[str, ReportCard]:
+    raters = UnsavedRaters(UnsavedStudy("s", judgements=frame), "design")
+    return {rater: ReportCard(raters, rater) for rater in raters.in_view}
+
+
+def sentences_of(card: ReportCard) -> list[CardSentence]:
+    return card_sentences(card.facts, card.words)
+
+
+def test_card_key_figure_and_legend_have_the_same_chance():
+    frame = judges_with_ties(1, 40, 0.3, 0.8)
+    (card,) = cards_of(frame).values()
+    bias = load_bias(UnsavedStudy("s", judgements=frame))
+    ties = (frame["pick"] == -1).mean()
+    chance = card.facts["chance_right"]
+    assert chance == pytest.approx((1 - ties) / 2) == bias.right_chance
+    drawn = {line.label: line.chance for line in card_measures(card)}
+    assert drawn["Accuracy where the better answer is known"] == chance
+    text = f"chance {100 * chance:.0f} %"
+    assert text != "chance 50 %"
+    assert text in default_kpis_html(bias).replace("\u202f", " ")
+    assert text in bias_matrix_html(bias, "Accuracy").replace("\u202f", " ")
+
+
+def test_a_coin_and_a_judge_with_many_ties_are_told_right_minus_wrong():
+    (coin,) = cards_of(judges_with_ties(1, 60, 0.3, 0.5)).values()
+    told = sentences_of(coin)[1]
+    assert told.rule == "near chance"
+    assert says(told.text, "right in", "wrong in", "tie", "right − wrong", "points [")
+    (sharp,) = cards_of(judges_with_ties(1, 60, 0.5, 0.95)).values()
+    assert sentences_of(sharp)[1].rule == "right"
+
+
+def test_advice_is_that_of_the_remedies():
+    # Two judges with a strong preference for the first position; ties make adding up worthwhile.
+    draw = np.random.default_rng(8)
+    rows = []
+    for k in range(80):
+        better = int(draw.integers(2))
+        for judge, ties in (("a", 0.5), ("b", 0.0)):
+            picks: list[object] = []
+            for order in range(2):
+                slot = 0 if draw.random() < 0.4 else better ^ order
+                picks.append("tie" if draw.random() < ties else slot)
+            rows += pair(f"q{k}", *picks, judge=judge, better="xy"[better])
+    frame = build(rows)
+    study = study_remedies(frame)
+    for name, card in cards_of(frame).items():
+        assert card.facts["lean_p"] < 0.05
+        advice = study.advice(study.index(name))
+        told = sentences_of(card)[2]
+        assert told.text == advice.sentence
+        assert told.rule == ("remedy" if advice.chosen else "no remedy")
+
+
+def repeating_judge(copy: float, items: int, seed: int) -> pd.DataFrame:
+    """Verdicts without an order effect, three in each order; a repeat copies the one before it with
+    probability `copy`."""
+    draw = np.random.default_rng([97, items, seed])
+    rows = []
+    for k in range(items):
+        easy = draw.random()
+        for shown in ("xy", "yx"):
+            pick = 0
+            for repeat in range(3):
+                if not repeat or draw.random() >= copy:
+                    pick = shown.index("x" if draw.random() < 0.5 + easy / 2 else "y")
+                rows.append({"item": f"q{k}", "shown": shown, "pick": pick, "repeat": repeat})
+    return build(rows)
+
+
+def rules_said(copy: float, items: int, studies: int) -> list[str]:
+    cards = (cards_of(repeating_judge(copy, items, seed))["j"] for seed in range(studies))
+    return [sentences_of(card)[0].rule for card in cards]
+
+
+def test_repeats_with_a_memory_do_not_show_an_order_effect():
+    said = rules_said(0.6, 120, 4)
+    assert said.count("memory") >= 3 and "order" not in rules_said(0.0, 120, 4)
+    frame = repeating_judge(0.6, 120, 0)
+    headline, _ = bias_finding(load_bias(UnsavedStudy("s", judgements=frame)))
+    assert says(headline, "differ", "random", "change on a repeat")
+
+
+@pytest.mark.extra
+def test_most_repeats_with_a_memory_are_found():
+    assert rules_said(0.6, 120, 40).count("order") <= 2
+    independent = rules_said(0.0, 60, 40)
+    assert independent.count("order") + independent.count("memory") <= 5

@@ -1,0 +1,53 @@
+"""Sentences of a recommendation: its interval, and how often a small gain would have been found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from metrics.remedies.recommendation import detection_rate, gain_text, power_text
+from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from studies.domain import Estimate
+from tests.metrics.frames import build, pair
+from tests.page_words import says
+
+
+def drawn_study(items: int, ties: float, right: float, seed: int = 2) -> RemedyStudy:
+    """A judge that ties with probability `ties`, else is right with probability `right`."""
+    draw = np.random.default_rng(seed)
+    rows = []
+    for k in range(items):
+        better = int(draw.integers(2))
+        picks: list[object] = []
+        for order in range(2):
+            hit = draw.random() < right
+            picks.append("tie" if draw.random() < ties else better ^ order ^ (not hit))
+        rows += pair(f"q{k}", *picks, better="xy"[better])
+    return study_remedies(build(rows))
+
+
+def test_a_gain_is_written_with_its_interval_and_as_that_of_the_choice() -> None:
+    assert gain_text(Estimate(0.046, -0.012, 0.08)) == "+4.6 points [−1.2, 8.0]"
+    advice = drawn_study(200, 0.5, 0.95).advice(0)
+    assert advice.chosen is not None
+    assert says(advice.sentence, "add up", "in this way", gain_text(advice.chosen.gain))
+
+
+def test_nothing_shown_is_not_written_as_nothing_helps() -> None:
+    study = drawn_study(40, 0.3, 0.5)
+    advice = study.advice(0)
+    assert advice.chosen is None and advice.coin
+    assert says(advice.sentence, "shown to help", "chance", "2 points", "found in")
+    # Without ties, adding up two orders earns exactly as much as one call: nothing can be found.
+    assert power_text(drawn_study(40, 0.0, 0.7).judge_table(0)) == ""
+
+
+def test_the_detection_rate_is_that_of_a_normal_estimate() -> None:
+    items, error = 10_000, 0.01
+    raw = Estimate(0.0, -1.96 * error, 1.96 * error, items, items)
+    adjusted = Estimate(0.0, -2.5 * error, 2.5 * error, items, items)
+    for gain in (0.0, 0.02, 0.025, 0.05):
+        got = detection_rate(raw, adjusted, gain)
+        assert got == pytest.approx(norm.sf(2.5 - gain / error), abs=1e-3)
+    assert detection_rate(Estimate(0.0, 0.0, 0.0, 9, 9), adjusted, 0.02) is None
