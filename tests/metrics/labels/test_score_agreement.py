@@ -123,6 +123,5 @@ def test_intervals_of_score_agreement_cover(answers):
 if __name__ == "__main__":
     print("| answers | " + " | ".join(coverage(8, 0.05, 1)) + " |")
     for count in (8, 15, 30, 100):
-        print(
-            f"| {count} |", " | ".join(f"{x:.3f}" for x in coverage(count, 0.05, 300).values()), "|"
-        )
+        shares = coverage(count, 0.05, 300).values()
+        print(f"| {count} | " + " | ".join(f"{share:.3f}" for share in shares) + " |", flush=True)
