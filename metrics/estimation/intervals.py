@@ -212,6 +212,12 @@ def _share_estimate(
     return Estimate(p, min(low, p), max(high, p), n, items, unit, 0.95, WILSON_METHOD, note)
 
 
+def pooled_judges_note(judges: int) -> str:
+    """Return the note of an estimate from the verdicts of several judges together; empty for one
+    judge."""
+    return f"verdicts of {judges} judges pooled" if judges > 1 else ""
+
+
 def join_notes(*notes: str) -> str:
     """Join several notes into one line, leaving out the empty ones."""
     return "; ".join(note for note in notes if note)

@@ -79,7 +79,8 @@ def _score_rows(rows: pd.DataFrame) -> ScoreRows:
 
 def frame_scale(rows: pd.DataFrame) -> ScoreScale:
     """Return the scale of the options that verdicts on single answers chose from."""
-    return scale_of([arrangement_of(name) for name in rows["labels"].astype(str).unique()])
+    named = rows["labels"].cat
+    return scale_of([arrangement_of(named.categories[code]) for code in named.codes.unique()])
 
 
 def _labels(rows: pd.DataFrame) -> Floats:
