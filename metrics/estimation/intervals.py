@@ -269,22 +269,25 @@ def _rare_value_arms(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
     rows (and less than half of them) differ from the most frequent value; (0, 0) otherwise.
 
     A sample with few such rows often shows too few of them, or too many. The shares of larger and
-    of smaller values get Wilson limits, their mean deviations count as known, and the distances to
-    the limits are combined as those of independent shares: √(a² + b²).
+    of smaller values get Wilson limits, their mean deviations count as known (that of a side
+    without rows: as large as the other), and the distances to the limits are combined as those of
+    independent shares: √(a² + b²).
     """
     found, counts = np.unique(y, return_counts=True)
     events = len(y) - int(counts.max())
     if not 0 < events < min(FEW_DEVIATIONS, len(y) / 2):
         return 0.0, 0.0
     deviation = y - found[counts.argmax()]
+    typical = float(np.abs(deviation[np.abs(deviation) > NO_SPREAD]).mean())
     below = above = 0.0
-    for side in (deviation > NO_SPREAD, deviation < -NO_SPREAD):
+    for sign in (1.0, -1.0):
+        side = sign * deviation > NO_SPREAD
         share = proportion(side, items)
-        if not side.any() or share.value is None or share.low is None or share.high is None:
+        if share.value is None or share.low is None or share.high is None:
             continue
-        size = float(deviation[side].mean())
-        arms = size * (share.value - share.low), size * (share.high - share.value)
-        down, up = arms if size > 0 else (-arms[1], -arms[0])
+        size = float(np.abs(deviation[side]).mean()) if side.any() else typical
+        less, more = size * (share.value - share.low), size * (share.high - share.value)
+        down, up = (less, more) if sign > 0 else (more, less)
         below, above = math.hypot(below, down), math.hypot(above, up)
     return below, above
 

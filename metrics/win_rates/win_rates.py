@@ -20,12 +20,12 @@ from metrics.estimation.intervals import (
     unknown_estimate,
 )
 from metrics.estimation.measures import (
+    ORDER_UNKNOWN_NOTE,
     CellKey,
     GroupedFrame,
     Measure,
     MeasureTally,
     build_tally,
-    note_missing_order,
 )
 from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.win_rates.counting_rules import (
@@ -232,10 +232,11 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
         return place
 
     known = row_selection.select_rows(rows, rows["orders"] > 0)
+    if len(known) == 0:
+        unknown = unknown_estimate(ORDER_UNKNOWN_NOTE, "share")
+        return dict.fromkeys(names, (unknown, unknown))
     group, total, n = _item_points(known, names, "verdict", places)
     found = proportions(total, n, group, 2 * len(names), "share")
-    if len(known) < len(rows):
-        found = [note_missing_order(one) for one in found]
     return {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(names)}
 
 

@@ -12,7 +12,6 @@ from scipy import stats
 
 from metrics.estimation.intervals import (
     FEW_DEVIATIONS,
-    NO_SPREAD,
     Floats,
     Ints,
     no_spread_half_width,
@@ -121,9 +120,8 @@ def _correlation(
         return replace(found, note="too few items for an interval")
     t = float(student_t_quantile(groups))
     if uneven.sum() <= 1:
-        half = t * _jackknife_spread(left)
-        if half < NO_SPREAD:
-            half = no_spread_half_width(count, farthest_bound(value, (-1.0, 1.0)))
+        unseen = no_spread_half_width(count, farthest_bound(value, (-1.0, 1.0)))
+        half = max(t * _jackknife_spread(left), unseen)
         low, high = value - half, value + half
     else:
         # The interval is computed on Fisher's z scale, which keeps the limits between −1 and 1.

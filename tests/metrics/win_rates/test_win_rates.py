@@ -99,9 +99,9 @@ def test_without_a_recorded_order_no_win_rate_by_position_is_given():
 
 def test_a_win_rate_of_several_judges_says_that_they_are_pooled():
     frame = build([r for k in range(3) for j in "abc" for r in pair(f"q{k}", 0, 1, judge=j)])
-    assert win_rates.win_rate(frame)["x"].note == "verdicts of 3 judges pooled"
+    assert "verdicts of 3 judges pooled" in win_rates.win_rate(frame)["x"].note
     alone = win_rates.win_rates_by_cell(frame, ["judge"])
-    assert {one.note for rates in alone.values() for one in rates.values()} == {""}
+    assert not any("pooled" in one.note for rates in alone.values() for one in rates.values())
 
 
 def test_missing_verdicts_bound_the_win_rate():
