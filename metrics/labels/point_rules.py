@@ -202,13 +202,14 @@ def _rule(
     item: Ints,
     tests: int,
 ) -> PointRule:
-    if verdicts.kind == "pass":
+    kind = verdicts.kind
+    if kind == "pass":
         value = proportion(1 - loss, item)
     else:
         value = verdicts.scale.distance(loss, item)
     if id == SINGLE:
         return PointRule(id, calls, value)
-    if verdicts.kind == "score":
+    if kind == "score":
         gain = verdicts.scale.difference(single - loss, item)
     else:
         # Two hard verdicts earn on average exactly what one does, so their gain has no error.
