@@ -91,6 +91,8 @@ from tests.voted_studies import save
 
 STUDIES = int(os.environ.get("EVENHAND_SEEDS", "300"))
 POSITION_RULES = {"by label", "by place", "one way", "rather", "order"}
+PROVISO = "provided that repeats are independent"
+"""A sentence with these words claims nothing about repeats that depend on each other."""
 PEOPLE_RULES = {"above people", "below people"}
 ACCURACY_RULES = {"below chance", "right"}
 
@@ -274,7 +276,8 @@ def memory_shows_an_order_effect(seed: int) -> bool:
                                  "pick": shown.index(name), "repeat": repeat})  # fmt: skip
     raters = UnsavedRaters(UnsavedStudy("repeats", judgements=build(rows)), "design")
     found = (ReportCard(raters, name) for name in raters.names)
-    return any(card_sentences(card.facts, card.words)[0].rule in POSITION_RULES for card in found)
+    first = [card_sentences(card.facts, card.words)[0] for card in found]
+    return any(one.rule in POSITION_RULES and PROVISO not in one.text for one in first)
 
 
 def remedy_without_signal(seed: int) -> bool:
