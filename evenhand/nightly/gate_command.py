@@ -37,8 +37,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--save-baseline",
         action="store_true",
-        help="add this night to the baseline as a good one, without a test; several good nights "
-        "make the gate more sensitive",
+        help="add this night to the baseline as a good one, without a test; do this on five good "
+        "nights: with fewer, drops are often missed",
     )
     parser.add_argument("--no-record", action="store_true", help="leave the baseline file as it is")
     parser.add_argument("--name", default=None, help="name of the study in a store with several")

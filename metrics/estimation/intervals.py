@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from scipy.special import stdtrit
+from scipy.special import gammaincinv, stdtrit
 
 from metrics.estimation.integer_codes import unique_codes
 from metrics.estimation.rare_events import Z95, farthest_bound, unseen_share
@@ -35,6 +35,12 @@ WILSON_METHOD: Final = "Wilson, effective n by items"
 CLUSTER_T_METHOD: Final = "mean, item-cluster t"
 JACKKNIFE_METHOD: Final = "item jackknife t"
 ONE_ITEM_NOTE: Final = "one item: no interval"
+NO_COMMON_NOTE: Final = "no rows in common"
+NO_SPREAD_NOTE: Final = "no interval: all items have the same value, and its scale is unknown"
+FEW_EVENTS: Final = 3
+FEW_DEVIATIONS: Final = 12
+"""Number of rows that differ from the most frequent value, below which the interval of a mean is
+widened: with so few, a t interval is often too narrow (docs/coverage.md)."""
 
 
 def unknown_estimate(note: str, unit: str = "") -> Estimate:
@@ -104,6 +110,35 @@ def proportion(
     total = np.asarray(np.bincount(code, y), np.float64)
     n = np.bincount(code).astype(np.float64)
     return proportions(total, n, np.zeros(len(present), np.int64), 1, unit, note)[0]
+
+
+def rare_proportion(
+    successes: ArrayLike, items: ArrayLike, unit: str = "share", note: str = ""
+) -> Estimate:
+    """Estimate a share that may be near 0 or 1 in few verdicts, as `proportion` does, with the
+    limits of `modified_wilson_bounds`."""
+    y = np.asarray(successes, np.float64)
+    found = proportion(y, items, unit, note)
+    if found.value is None or found.low is None or found.high is None:
+        return found
+    _, sums = sum_by_item(np.stack([y, np.ones(len(y))], axis=1), np.asarray(items))
+    group = np.zeros(len(sums), np.int64)
+    size = float(effective_sample_size(sums[:, 0], sums[:, 1], group, 1)[3][0])
+    low, high = modified_wilson_bounds(found.value, size)
+    return replace(found, low=min(found.low, low), high=max(found.high, high))
+
+
+def modified_wilson_bounds(share: float, n: float) -> tuple[float, float]:
+    """Wilson limits with the correction of Brown, Cai and DasGupta (2001): for at most
+    FEW_EVENTS successes the lower limit is that of a Poisson count, likewise for failures and the
+    upper limit. Wilson's own limit excludes a rare event too often once it has been seen."""
+    low, high = (float(limit) for limit in wilson_bounds(share * n, n))
+    rare, rest = share * n, (1 - share) * n
+    if 0 < rare <= FEW_EVENTS:
+        low = min(low, float(gammaincinv(rare, 0.05)) / n)
+    if 0 < rest <= FEW_EVENTS:
+        high = max(high, 1 - float(gammaincinv(rest, 0.05)) / n)
+    return low, high
 
 
 def effective_sample_size(
@@ -177,6 +212,12 @@ def _share_estimate(
     return Estimate(p, min(low, p), max(high, p), n, items, unit, 0.95, WILSON_METHOD, note)
 
 
+def pooled_judges_note(judges: int) -> str:
+    """Return the note of an estimate from the verdicts of several judges together; empty for one
+    judge."""
+    return f"verdicts of {judges} judges pooled" if judges > 1 else ""
+
+
 def join_notes(*notes: str) -> str:
     """Join several notes into one line, leaving out the empty ones."""
     return "; ".join(note for note in notes if note)
@@ -191,9 +232,14 @@ def mean_estimate(
     unit: str = "score",
     bounds: tuple[float, float] = (-math.inf, math.inf),
     note: str = "",
+    effect: float | None = None,
 ) -> Estimate:
-    """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`. If all
-    items have the same mean, the half-width is `no_spread_half_width`."""
+    """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`.
+
+    If all items have the same mean, the half-width is `no_spread_half_width` with `effect`
+    (default: the distance to the farther bound; without bounds there is no interval). If few rows
+    differ from all others, the interval is widened by `_rare_value_arms`.
+    """
     y, codes = np.asarray(values, np.float64), np.asarray(items)
     if len(y) == 0:
         return unknown_estimate(note or "no values", unit)
@@ -204,11 +250,46 @@ def mean_estimate(
         note = join_notes(note, ONE_ITEM_NOTE)
         return Estimate(centre, None, None, len(y), 1, unit, 0.95, CLUSTER_T_METHOD, note)
     error = math.sqrt(groups / (groups - 1) * float((residuals**2).sum())) / len(y)
-    half = float(student_t_quantile(groups)) * error
+    below = above = float(student_t_quantile(groups)) * error
     if error < NO_SPREAD:
-        half = no_spread_half_width(groups, farthest_bound(centre, bounds))
-    low, high = max(centre - half, bounds[0]), min(centre + half, bounds[1])
+        if effect is None and not np.isfinite(bounds).all():
+            note = join_notes(note, NO_SPREAD_NOTE)
+            return Estimate(centre, None, None, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
+        effect = farthest_bound(centre, bounds) if effect is None else effect
+        below = above = no_spread_half_width(groups, effect)
+    else:
+        rare = _rare_value_arms(y, codes)
+        below, above = max(below, rare[0]), max(above, rare[1])
+    low, high = max(centre - below, bounds[0]), min(centre + above, bounds[1])
     return Estimate(centre, low, high, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
+
+
+def _rare_value_arms(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
+    """Return how far the mean may lie below and above its estimate if fewer than FEW_DEVIATIONS
+    rows (and less than half of them) differ from the most frequent value; (0, 0) otherwise.
+
+    A sample with few such rows often shows too few of them, or too many. The shares of larger and
+    of smaller values get Wilson limits, their mean deviations count as known (that of a side
+    without rows: as large as the other), and the distances to the limits are combined as those of
+    independent shares: √(a² + b²).
+    """
+    found, counts = np.unique(y, return_counts=True)
+    events = len(y) - int(counts.max())
+    if not 0 < events < min(FEW_DEVIATIONS, len(y) / 2):
+        return 0.0, 0.0
+    deviation = y - found[counts.argmax()]
+    typical = float(np.abs(deviation[np.abs(deviation) > NO_SPREAD]).mean())
+    below = above = 0.0
+    for sign in (1.0, -1.0):
+        side = sign * deviation > NO_SPREAD
+        share = proportion(side, items)
+        if share.value is None or share.low is None or share.high is None:
+            continue
+        size = float(np.abs(deviation[side]).mean()) if side.any() else typical
+        less, more = size * (share.value - share.low), size * (share.high - share.value)
+        down, up = (less, more) if sign > 0 else (more, less)
+        below, above = math.hypot(below, down), math.hypot(above, up)
+    return below, above
 
 
 def no_spread_half_width(items: int, effect: float) -> float:
@@ -243,11 +324,15 @@ def widen_by_rare_share(
 
 
 def paired_difference(
-    first: ArrayLike, second: ArrayLike, items: ArrayLike, unit: str = "share"
+    first: ArrayLike,
+    second: ArrayLike,
+    items: ArrayLike,
+    unit: str = "share",
+    bounds: tuple[float, float] = (-1.0, 1.0),
 ) -> Estimate:
     """Estimate the mean of first − second over matched rows; t interval clustered by item."""
     gap = np.asarray(first, np.float64) - np.asarray(second, np.float64)
-    return mean_estimate(gap, items, unit, note="" if len(gap) else "no rows in common")
+    return mean_estimate(gap, items, unit, bounds, "" if len(gap) else NO_COMMON_NOTE)
 
 
 def jackknife_estimate(

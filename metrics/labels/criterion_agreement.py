@@ -9,7 +9,7 @@ import pandas as pd
 
 from metrics.labels.label_sections import asdict_estimates
 from metrics.labels.option_order import Cell, cells_of
-from metrics.labels.point_table import chosen_options
+from metrics.labels.point_table import chosen_options, table_scale
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 
 
@@ -30,6 +30,7 @@ def criterion_agreement(frame: pd.DataFrame) -> dict[Cell, dict[str, ScoreAgreem
                 part["score"].to_numpy(np.float64),
                 part["label"].to_numpy(np.float64),
                 part["item"].to_numpy(np.int64),
+                table_scale(own),
             )
             for name, part in own.groupby("criterion", sort=True)
         }

@@ -63,8 +63,7 @@ def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResu
 
 def _result(rows: PassFailRows, by_contestant: dict[str, PassFailRows]) -> PassFailResult:
     rates = pass_fail_rates(rows)
-    tables = [pass_fail_rates(own).confusion for own in by_contestant.values()]
-    errors_p = errors_differ(tables) if len(tables) > 1 else None
+    errors_p = errors_differ(list(by_contestant.values())) if len(by_contestant) > 1 else None
     return PassFailResult(rates, true_pass_rate(rows, rates), power_tuned_rate(rows), errors_p)
 
 
@@ -132,10 +131,10 @@ def scores_section(frame: pd.DataFrame) -> Json:
     nested: Json = {}
     for (judge, prompt), rows in score_cells(frame).items():
         if np.isfinite(rows.label).any():
-            found = score_agreement(rows.score, rows.label, rows.item)
+            found = score_agreement(rows.score, rows.label, rows.item, rows.scale)
             values: Json = dict(asdict_estimates(found))
             if np.isfinite(rows.expected).any():
-                expected = score_agreement(rows.expected, rows.label, rows.item)
+                expected = score_agreement(rows.expected, rows.label, rows.item, rows.scale)
                 values["expected"] = asdict_estimates(expected)
             nested.setdefault(judge, {})[prompt] = values
     return nested

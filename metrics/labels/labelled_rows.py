@@ -12,7 +12,13 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints
 from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
-from studies.frames.point_columns import EXPECTED_COLUMN, GOLD_COLUMN, pass_fail_rows
+from metrics.labels.score_scale import ScoreScale, scale_of
+from studies.frames.point_columns import (
+    EXPECTED_COLUMN,
+    GOLD_COLUMN,
+    arrangement_of,
+    pass_fail_rows,
+)
 
 JudgePrompt = tuple[str, str]
 CELL: Final = ("judge", "prompt")
@@ -29,6 +35,7 @@ class ScoreRows:
     item: Ints
     expected: Floats
     """Expected score from the probabilities of the options; nan without them."""
+    scale: ScoreScale
 
 
 def pass_fail_cells(frame: pd.DataFrame) -> dict[JudgePrompt, PassFailRows]:
@@ -66,7 +73,14 @@ def _score_rows(rows: pd.DataFrame) -> ScoreRows:
         _labels(rows),
         row_selection.item_codes(rows),
         _column(rows, EXPECTED_COLUMN),
+        frame_scale(rows),
     )
+
+
+def frame_scale(rows: pd.DataFrame) -> ScoreScale:
+    """Return the scale of the options that verdicts on single answers chose from."""
+    named = rows["labels"].cat
+    return scale_of([arrangement_of(named.categories[code]) for code in named.codes.unique()])
 
 
 def _labels(rows: pd.DataFrame) -> Floats:

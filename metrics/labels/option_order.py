@@ -16,7 +16,14 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation.intervals import Floats, mean_estimate, proportion, unknown_estimate
-from metrics.labels.point_table import ANSWER, arrangements_by_code, chosen_options, point_table
+from metrics.labels.point_table import (
+    ANSWER,
+    arrangements_by_code,
+    chosen_options,
+    point_table,
+    table_scale,
+)
+from metrics.labels.score_scale import ScoreScale
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement
 
@@ -128,7 +135,8 @@ def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
     item = spread.index.get_level_values("item").to_numpy()
     note = "" if len(spread) else ONE_ORDER_NOTE
     changed = proportion((spread > _SAME_SCORE).to_numpy(), item, note=note)
-    return OrderEffect(changed, _noise_floor(own, main), _shifts(cells, case, order))
+    shifts = _shifts(cells, case, order, table_scale(own))
+    return OrderEffect(changed, _noise_floor(own, main), shifts)
 
 
 def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
@@ -140,7 +148,9 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
     return proportion(changed, pairs["item"].to_numpy(), note=note)
 
 
-def _shifts(cells: pd.DataFrame, case: list[str], order: str) -> dict[str, Estimate]:
+def _shifts(
+    cells: pd.DataFrame, case: list[str], order: str, scale: ScoreScale
+) -> dict[str, Estimate]:
     """Return order -> its mean score minus that in the other orders, paired by answer."""
     wide = cells.pivot(index=case, columns=order, values="score")
     found = {}
@@ -148,7 +158,7 @@ def _shifts(cells: pd.DataFrame, case: list[str], order: str) -> dict[str, Estim
         gap = (wide[name] - wide.drop(columns=name).mean(axis=1)).dropna()
         items = gap.index.get_level_values("item").to_numpy()
         found[str(name)] = (
-            mean_estimate(gap.to_numpy(), items)
+            scale.difference(gap.to_numpy(), items)
             if len(gap)
             else unknown_estimate(ONE_ORDER_NOTE, "score")
         )

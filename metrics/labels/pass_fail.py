@@ -20,7 +20,7 @@ from metrics.estimation.intervals import (
     Floats,
     Ints,
     jackknife_estimate,
-    proportion,
+    rare_proportion,
     safe_divide,
     sum_by_item,
     unknown_estimate,
@@ -30,6 +30,11 @@ from studies.domain import Estimate
 PASS, FAIL, UNKNOWN = 1, 0, -1
 """Codes of verdicts and labels; UNKNOWN: no usable verdict, or no label."""
 MOVER_METHOD: Final = "sum of two shares, from their Wilson limits"
+PERMUTATIONS: Final = 2_000
+PERMUTATION_SEED: Final = 5
+MAX_PERMUTED: Final = 2_000
+"""Number of answers above which the p-value of a permutation test is that of an F test, which it
+then equals up to chance."""
 NO_GOOD_NOTE: Final = "no answer has the label pass"
 NO_BAD_NOTE: Final = "no answer has the label fail"
 NO_LABEL_NOTE: Final = "no verdict has a label"
@@ -105,10 +110,12 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
     known, usable = rows.labelled, rows.usable
     good, bad = known.label == PASS, known.label == FAIL
     passed = known.verdict == PASS
-    sensitivity = proportion(
+    sensitivity = rare_proportion(
         passed[good], known.item[good], note="" if good.any() else NO_GOOD_NOTE
     )
-    specificity = proportion(~passed[bad], known.item[bad], note="" if bad.any() else NO_BAD_NOTE)
+    specificity = rare_proportion(
+        ~passed[bad], known.item[bad], note="" if bad.any() else NO_BAD_NOTE
+    )
     return PassFailRates(
         confusion=Confusion(
             int((passed & good).sum()),
@@ -118,12 +125,14 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
         ),
         sensitivity=sensitivity,
         specificity=specificity,
-        precision=proportion(good[passed], known.item[passed], note=_empty_note(known, passed)),
-        agreement=proportion(passed == good, known.item, note=_empty_note(known, good | bad)),
+        precision=rare_proportion(
+            good[passed], known.item[passed], note=_empty_note(known, passed)
+        ),
+        agreement=rare_proportion(passed == good, known.item, note=_empty_note(known, good | bad)),
         kappa=_kappa_estimate(known),
         youden=youden_index(sensitivity, specificity),
-        base_rate=proportion(good, known.item, note=_empty_note(known, good | bad)),
-        observed_pass_rate=proportion(usable.verdict == PASS, usable.item),
+        base_rate=rare_proportion(good, known.item, note=_empty_note(known, good | bad)),
+        observed_pass_rate=rare_proportion(usable.verdict == PASS, usable.item),
         unusable=int((rows.verdict == UNKNOWN).sum()),
     )
 
@@ -217,25 +226,48 @@ def combine_independent(
     )
 
 
-def errors_differ(tables: Sequence[Confusion]) -> float | None:
+def errors_differ(contestants: Sequence[PassFailRows]) -> float | None:
     """p-value of the hypothesis that the judge has the same sensitivity and specificity for all
-    contestants; None if no test is possible.
+    contestants; None if no test is possible. `contestants`: the verdicts on each one's answers.
 
-    Sensitivity and specificity are tested separately, by Fisher's exact test for two contestants,
-    by a likelihood-ratio test for more; the smaller p-value is doubled if both tests were possible.
+    Sensitivity and specificity are tested separately; the smaller p-value is doubled if both tests
+    were possible. Verdicts on the same answer are not independent, so an answer counts once, by
+    its share of passes.
     """
-    by_label = [
-        [(t.pass_good, t.fail_good) for t in tables if t.pass_good + t.fail_good],
-        [(t.pass_bad, t.fail_bad) for t in tables if t.pass_bad + t.fail_bad],
+    shares = [
+        [_pass_shares(rows.labelled, label) for rows in contestants] for label in (PASS, FAIL)
     ]
-    found = [p for rows in by_label if (p := _same_share_p(rows)) is not None]
+    found = [p for side in shares if (p := _same_share_p(side)) is not None]
     return min(1.0, len(found) * min(found)) if found else None
 
 
-def _same_share_p(rows: Sequence[tuple[int, int]]) -> float | None:
-    table = np.asarray(rows, np.float64)
-    if len(table) < 2 or (table.sum(axis=0) == 0).any():
+def _pass_shares(rows: PassFailRows, label: int) -> Floats:
+    """Share of passes of each answer (each item) that has this label."""
+    own = rows.select(rows.label == label)
+    counted = np.stack([own.verdict == PASS, np.ones(len(own.item))], axis=1).astype(np.float64)
+    sums = sum_by_item(counted, own.item)[1]
+    return np.asarray(sums[:, 0] / sums[:, 1], np.float64)
+
+
+def _same_share_p(by_contestant: Sequence[Floats]) -> float | None:
+    """p-value of equal mean shares. If every answer has one verdict (or equal ones), Fisher's exact
+    test for two contestants and a likelihood-ratio test for more; else a permutation test, which
+    assigns the answers to the contestants at random."""
+    groups = [shares for shares in by_contestant if len(shares)]
+    values = np.concatenate([np.zeros(0), *groups])
+    if len(groups) < 2 or np.ptp(values) == 0:
         return None
-    if table.shape == (2, 2):
-        return float(stats.fisher_exact(table)[1])
-    return float(stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")[1])
+    if np.isin(values, (0.0, 1.0)).all():
+        table = np.asarray([[shares.sum(), len(shares) - shares.sum()] for shares in groups])
+        if len(groups) == 2:
+            return float(stats.fisher_exact(table)[1])
+        return float(stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")[1])
+    if len(values) > MAX_PERMUTED:
+        return float(stats.f_oneway(*groups)[1])
+    starts = np.cumsum([0, *(len(shares) for shares in groups[:-1])])
+    sizes = np.asarray([len(shares) for shares in groups], np.float64)
+    draw = np.random.default_rng(PERMUTATION_SEED)
+    drawn = draw.permuted(np.tile(values, (PERMUTATIONS + 1, 1)), axis=1)
+    drawn[0] = values
+    spread = (np.add.reduceat(drawn, starts, axis=1) ** 2 / sizes).sum(axis=1)
+    return float((spread >= spread[0] - 1e-9).mean())

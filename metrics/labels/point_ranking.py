@@ -16,16 +16,15 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation.intervals import (
+    NO_COMMON_NOTE,
     join_notes,
-    mean_estimate,
-    paired_difference,
     unknown_estimate,
 )
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, rows_by_contestant
 from metrics.labels.option_order import Cell, cells_of
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, combine_independent, pass_fail_rates
-from metrics.labels.point_table import point_table
+from metrics.labels.point_table import point_table, table_scale
 from metrics.labels.true_pass_rate import (
     POOLED_METHOD,
     clip_share,
@@ -86,8 +85,9 @@ def point_rankings(frame: pd.DataFrame) -> dict[Cell, PointRanking]:
 
 
 def _score_ranking(own: pd.DataFrame) -> PointRanking:
+    scale = table_scale(own)
     values = {
-        str(who): mean_estimate(part["score"].to_numpy(np.float64), part["item"].to_numpy())
+        str(who): scale.mean(part["score"].to_numpy(np.float64), part["item"].to_numpy())
         for who, part in own.groupby("who", sort=True)
     }
     gaps = _paired_gaps(own, list(values))
@@ -167,11 +167,17 @@ def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
     """Estimate the differences of mean scores on the items that both models answered."""
     means = own.groupby(["item", "entry", "who"])["score"].mean().unstack("who")
     item = means.index.get_level_values("item").to_numpy()
+    scale = table_scale(own)
     found: Gaps = {}
     for one, other in _pairs(names):
         first, second = means[one].to_numpy(np.float64), means[other].to_numpy(np.float64)
         both = np.isfinite(first) & np.isfinite(second)
-        found[one, other] = paired_difference(first[both], second[both], item[both], "score")
+        gap = (first - second)[both]
+        found[one, other] = (
+            scale.difference(gap, item[both])
+            if both.any()
+            else unknown_estimate(NO_COMMON_NOTE, "score")
+        )
     return found
 
 

@@ -7,7 +7,6 @@ the rule "one call" (the verdict of a single call) on the same answers, paired b
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -18,7 +17,7 @@ import pandas as pd
 from metrics.estimation.intervals import Floats, Ints, mean_estimate, proportion, sum_by_item
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.option_order import Cell, cells_of
-from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
+from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table, table_scale
 from metrics.labels.scores.score_agreement import score_agreement
 from metrics.remedies.recommendation import gains_by_price, random_halves
 from studies.domain import Estimate
@@ -108,6 +107,7 @@ class _CellVerdicts:
     def __init__(self, own: pd.DataFrame, kind: Kind) -> None:
         self.kind = kind
         self.rows = own
+        self.scale = table_scale(own)
         keys = [*ANSWER, "options", "criteria"]
         main = own[~own["noise"]]
         grouped = main.groupby(keys)
@@ -174,19 +174,22 @@ def _remedies(verdicts: _CellVerdicts) -> PointRemedies:
     repeats = _repeat_losses(verdicts)
     tests = len(losses) - 1 + (repeats is not None)
     rules = [
-        _rule(verdicts.kind, id, calls, loss, losses[SINGLE][1], item, tests)
+        _rule(verdicts, id, calls, loss, losses[SINGLE][1], item, tests)
         for id, (calls, loss) in losses.items()
     ]
     if repeats is not None:
         calls, loss, single, part = repeats
-        rules.append(_rule(verdicts.kind, "repeats", calls, loss, single, part, tests))
+        rules.append(_rule(verdicts, "repeats", calls, loss, single, part, tests))
     known = {rule.id for rule in rules}
     expected = ("expected",) if verdicts.kind == "score" else ()
     asked = ("arrangements", *expected, "expected-arrangements", "repeats")
     asked += ("threshold",) if verdicts.kind == "pass" else ()
     missing = {id: MISSING[id] for id in asked if id not in known}
-    advice = _advice(losses, item, rules)
-    useful = advice is None or _has_signal(verdicts.kind, answers, losses[advice.rule][1], item)
+    span = verdicts.scale.span or 1.0
+    advice = _advice(losses, item, rules, span)
+    useful = advice is None or _has_signal(
+        verdicts.kind, answers, losses[advice.rule][1], item, span
+    )
     return PointRemedies(
         verdicts.kind, tuple(rules), missing, advice if useful else None, not useful
     )
@@ -201,16 +204,23 @@ def _losses(verdicts: _CellVerdicts, answers: pd.DataFrame, column: str) -> Floa
 
 
 def _rule(
-    kind: Kind, id: str, calls: float, loss: Floats, single: Floats, item: Ints, tests: int
+    verdicts: _CellVerdicts,
+    id: str,
+    calls: float,
+    loss: Floats,
+    single: Floats,
+    item: Ints,
+    tests: int,
 ) -> PointRule:
+    kind = verdicts.kind
     if kind == "pass":
         value = proportion(1 - loss, item)
     else:
-        value = mean_estimate(loss, item, bounds=(0.0, math.inf))
+        value = verdicts.scale.distance(loss, item)
     if id == SINGLE:
         return PointRule(id, calls, value)
     if kind == "score":
-        gain = mean_estimate(single - loss, item, "score")
+        gain = verdicts.scale.difference(single - loss, item)
     else:
         # Two hard verdicts earn on average exactly what one does, so their gain has no error.
         exact = id == "arrangements" and calls == 2
@@ -297,10 +307,11 @@ def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
 
 
 def _advice(
-    losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule]
+    losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule], span: float
 ) -> PointAdvice | None:
     """Return the rule with the fewest calls that has a significant gain on held-out items. None if
-    there is no such rule, or if no rule's adjusted gain is significant."""
+    there is no such rule, or if no rule's adjusted gain is significant. `span`: largest possible
+    gain."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
         for one in rules
@@ -312,15 +323,14 @@ def _advice(
     _, sums = sum_by_item(columns, item)
     prices = [losses[id][0] for id in ids]
     rng = np.random.default_rng(SEED)
-    bounds = (-math.inf, math.inf)
-    found = gains_by_price(sums[:, :-1], sums[:, -1], prices, rng, "", bounds)
+    found = gains_by_price(sums[:, :-1], sums[:, -1], prices, rng, "", (-span, span))
     for price, place, gain, _ in found:
         if place and gain.low is not None and gain.low > 0:
             return PointAdvice(ids[place], price, gain)
     return None
 
 
-def _has_signal(kind: Kind, answers: pd.DataFrame, loss: Floats, item: Ints) -> bool:
+def _has_signal(kind: Kind, answers: pd.DataFrame, loss: Floats, item: Ints, span: float) -> bool:
     """Whether verdicts and labels correlate significantly (Spearman's ρ above zero), and a rule's
     loss is significantly below that of the best constant (the same verdict on every answer, fitted
     on other items). Averages of random scores are nearer to the labels than one random score."""
@@ -333,7 +343,7 @@ def _has_signal(kind: Kind, answers: pd.DataFrame, loss: Floats, item: Ints) -> 
     halves = random_halves(len(units), np.random.default_rng(SEED))[:, code] > 0
     target = label if kind == "score" else (label >= 0.5).astype(np.float64)
     constant = _mean_held_out(halves, lambda fit: np.abs(target - np.median(target[fit])))
-    lead = mean_estimate(constant - loss, item)
+    lead = mean_estimate(constant - loss, item, bounds=(-span, span))
     return lead.low is not None and lead.low > 0
 
 

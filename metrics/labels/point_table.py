@@ -9,6 +9,7 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.labels.labelled_rows import usable_scores
+from metrics.labels.score_scale import ScoreScale, scale_of
 from studies.frames.arrangement import LEVEL_PREFIX, Arrangement
 from studies.frames.point_columns import (
     CRITERION_LABEL_PREFIX,
@@ -32,11 +33,13 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
     Columns: judge, prompt, item (unit of resampling), entry (item), who (contestant), options and
     criteria (each as a text in the order listed), labels (code of the arrangement), noise, score,
     expected and spread (mean and standard deviation of the score by the probabilities of the
-    options), label, row (row number among the frame's rows on single answers).
+    options), label, lowest and highest (scores of the options offered; infinite if unknown), row
+    (row number among the frame's rows on single answers).
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     codes = rows["labels"].cat.codes.to_numpy()
     parsed = _arrangements(rows)
+    scales = [scale_of([one]) for one in parsed]
     table = pd.DataFrame(
         {
             "judge": rows["judge"].astype(str).to_numpy(),
@@ -52,6 +55,8 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "expected": _numbers(rows, EXPECTED_COLUMN),
             "spread": _numbers(rows, SPREAD_COLUMN),
             "label": _numbers(rows, GOLD_COLUMN),
+            "lowest": np.asarray([one.low for one in scales], np.float64)[codes],
+            "highest": np.asarray([one.high for one in scales], np.float64)[codes],
             "row": np.arange(len(rows)),
         }
     )
@@ -86,6 +91,12 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
         )
         found.append(part[part["score"].notna() & (part["criterion"] != "")])
     return pd.concat(found, ignore_index=True)
+
+
+def table_scale(table: pd.DataFrame) -> ScoreScale:
+    """Return the scale of the scores and labels in rows of `point_table` or `chosen_options`."""
+    scale = ScoreScale(float(table["lowest"].min()), float(table["highest"].max()))
+    return scale.including(*(table[name].to_numpy(np.float64) for name in ("score", "label")))
 
 
 def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:

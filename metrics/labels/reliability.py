@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation.intervals import Floats, mean_estimate, proportion
+from metrics.estimation.intervals import Floats, proportion
 from metrics.labels.option_order import Cell, cells_of
-from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
+from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table, table_scale
 from studies.domain import Estimate
 
 BINS: Final = 5
@@ -66,10 +66,11 @@ def _pass_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
 
 def _score_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
     score: Floats = np.round(own["score"].to_numpy(np.float64), 6)
+    scale = table_scale(own)
     return tuple(
         ReliabilityPoint(
             float(value),
-            mean_estimate(
+            scale.mean(
                 own["label"].to_numpy(np.float64)[score == value],
                 own["item"].to_numpy()[score == value],
             ),

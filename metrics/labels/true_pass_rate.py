@@ -12,6 +12,7 @@ import math
 from typing import Final
 
 import numpy as np
+from scipy.special import stdtrit
 
 from metrics.estimation.intervals import (
     Floats,
@@ -177,10 +178,11 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
     residual_items = sum_by_item((y - y.mean()) - weight * (on_labelled - on_labelled.mean()),
                                  usable.item[known])[1]  # fmt: skip
     other_items = sum_by_item(weight * (on_others - on_others.mean()), usable.item[~known])[1]
-    # Mean and weight are estimated from the labelled answers, which costs two degrees of freedom.
-    fitted = n / max(n - 2, 1)
-    variance = fitted * (residual_items**2).sum() / n**2 + (other_items**2).sum() / others**2
-    low, high = _wilson_limits(value, float(variance), n)
+    # Mean and weight are estimated from the labelled items, which costs two degrees of freedom.
+    degrees = max(len(residual_items) - 2, 1)
+    labelled = len(residual_items) / degrees * float((residual_items**2).sum()) / n**2
+    unlabelled = float((other_items**2).sum()) / others**2
+    low, high = _wilson_limits(value, labelled, unlabelled, degrees, len(residual_items))
     items = len(np.unique(usable.item))
     return clip_share(
         Estimate(value, min(low, value), max(high, value), n + others, items, "share", 0.95,
@@ -189,12 +191,20 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
     )  # fmt: skip
 
 
-def _wilson_limits(value: float, variance: float, labels: int) -> tuple[float, float]:
-    """Wilson limits of a share, at the sample size for which a share has this variance; if the
-    variance is zero, at the number of labels."""
+def _wilson_limits(
+    value: float, labelled: float, unlabelled: float, degrees: int, items: int
+) -> tuple[float, float]:
+    """Wilson limits of a share, at the sample size for which a share has the variance `labelled` +
+    `unlabelled`; if the variance is zero, at the number of labelled items.
+
+    The variance from labelled items has few `degrees` of freedom, so that the size is reduced by
+    the ratio of the quantiles, (z/t)², with Satterthwaite's degrees of freedom for the sum.
+    """
     share = min(1.0, max(0.0, value))
-    spread = share * (1 - share)
-    size = spread / variance if spread > 0 and variance > 0 else float(labels)
+    spread, variance = share * (1 - share), labelled + unlabelled
+    size = spread / variance if spread > 0 and variance > 0 else float(items)
+    if labelled > 0:
+        size *= (Z95 / float(stdtrit(degrees * (variance / labelled) ** 2, 0.975))) ** 2
     low, high = wilson_bounds(share * size, size)
     return float(low), float(high)
 

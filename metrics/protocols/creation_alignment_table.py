@@ -180,7 +180,7 @@ def alignment_contrast(
     return AlignmentContrast(
         judge,
         *names,
-        mae=paired_difference(a[both], b[both], item, "score"),
+        mae=paired_difference(a[both], b[both], item, "score", (-4.0, 4.0)),
         consistency=paired_difference(a_within[both], b_within[both], item, "share"),
     )
 

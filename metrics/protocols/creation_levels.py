@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.estimation.intervals import Floats, Ints, mean_estimate, proportion, unknown_estimate
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    join_notes,
+    mean_estimate,
+    pooled_judges_note,
+    proportion,
+    unknown_estimate,
+)
+from metrics.labels.labelled_rows import frame_scale
+from metrics.labels.score_scale import ScoreScale
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
 from studies.frames.point_columns import pass_fail_rows
 
 LEVELS: Final = ("much_better", "better", "tie", "worse", "much_worse")
+TEN_POINTS: Final = ScoreScale(0, 10, 10)
+MT_BENCH_PREFIXES: Final = ("mt-bench", "single-v1", "single-math-v1")
+MT_BENCH_SCALE: Final = ScoreScale(1, 10, 9)
 LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50, "much_worse": -100}
 
 
@@ -135,7 +149,10 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
     key = _score_keys(placed, names, baseline)
     score = rows[columns[:2]].to_numpy(np.float64)
     item = np.repeat(row_selection.item_codes(rows), 2)
-    return {name: _item_mean(score.ravel(), item, key.ravel() == name) for name in np.unique(key)}
+    return {
+        name: _item_mean(score.ravel(), item, key.ravel() == name, TEN_POINTS)
+        for name in np.unique(key)
+    }
 
 
 def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndarray:
@@ -147,23 +164,60 @@ def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndar
     return np.where(labels == baseline, beside, labels)
 
 
-def _item_mean(score: Floats, item: Ints, mine: np.ndarray) -> Estimate:
+def _item_mean(score: Floats, item: Ints, mine: np.ndarray, scale: ScoreScale) -> Estimate:
     scored = mine & np.isfinite(score)
     if not scored.any():
-        return unknown_estimate("no scores", "score/10")
+        return unknown_estimate("no scores", scale.unit)
     items, code = np.unique(item[scored], return_inverse=True)
-    each = np.bincount(code, score[scored]) / np.bincount(code)
-    return mean_estimate(each, items, "score/10", (0, 10))
+    each = np.asarray(np.bincount(code, score[scored]) / np.bincount(code), np.float64)
+    return scale.mean(each, items, scale.unit)
 
 
-def single_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate single ratings (MT-Bench): mean over items of each contestant's mean score.
-    Pass/fail verdicts are not ratings; their rates are in a separate section."""
+@dataclass(frozen=True, slots=True)
+class PromptRatings:
+    """Ratings of single answers by one prompt (one of the scores of a scorer): their scale, and the
+    mean rating of each contestant."""
+
+    scale: ScoreScale
+    means: dict[str, Estimate]
+
+
+def ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
+    """Return prompt -> ratings of single answers (MT-Bench): mean over items of each contestant's
+    mean score. Pass/fail verdicts are not ratings; their rates are in a separate section. If
+    several judges gave the ratings, a note says that they are pooled."""
     ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))
     if "score_0" not in rows or len(rows) == 0:
         return {}
+    prompt = rows["prompt"].astype(str).to_numpy()
+    return {
+        name: _prompt_ratings(name, row_selection.select_rows(rows, prompt == name))
+        for name in sorted(set(prompt))
+    }
+
+
+def _prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
     score = rows["score_0"].to_numpy(np.float64)
-    who = rows["first"].astype(str).to_numpy()
-    item = row_selection.item_codes(rows)
-    return {name: _item_mean(score, item, who == name) for name in sorted(set(who))}
+    known = MT_BENCH_SCALE if prompt.startswith(MT_BENCH_PREFIXES) else frame_scale(rows)
+    scale, who = known.including(score), rows["first"].astype(str).to_numpy()
+    item, judge = row_selection.item_codes(rows), rows["judge"].cat.codes.to_numpy()
+    means = {}
+    for name in sorted(set(who)):
+        found = _item_mean(score, item, who == name, scale)
+        note = pooled_judges_note(len(np.unique(judge[who == name])))
+        means[name] = replace(found, note=join_notes(found.note, note))
+    return PromptRatings(scale, means)
+
+
+def single_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """Return contestant -> mean rating (see `ratings_by_prompt`). If several prompts rated answers,
+    their scores are kept apart: "contestant (prompt)" -> mean rating."""
+    found = ratings_by_prompt(frame)
+    if len(found) == 1:
+        return next(iter(found.values())).means
+    return {
+        f"{name} ({prompt})": mean
+        for prompt, one in found.items()
+        for name, mean in one.means.items()
+    }

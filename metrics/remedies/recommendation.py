@@ -198,7 +198,7 @@ def gains_by_price(
         if sum(one <= price + SAME_PRICE for one in prices) > 1:
             sums = np.stack([held - credits[:, 0], count], axis=1)
             n = round(float(count.sum()))
-            gain = jackknife_estimate(sums, first_over_last, n, unit, bounds, effect=1.0)
+            gain = jackknife_estimate(sums, first_over_last, n, unit, bounds, effect=bounds[1])
             found.append((price, place, gain, held))
     return found
 

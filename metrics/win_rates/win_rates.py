@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -10,8 +11,22 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.integer_codes import unique_codes
-from metrics.estimation.intervals import Floats, Ints, join_notes, proportions, unknown_estimate
-from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    join_notes,
+    pooled_judges_note,
+    proportions,
+    unknown_estimate,
+)
+from metrics.estimation.measures import (
+    ORDER_UNKNOWN_NOTE,
+    CellKey,
+    GroupedFrame,
+    Measure,
+    MeasureTally,
+    build_tally,
+)
 from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.win_rates.counting_rules import (
     CombineRule,
@@ -84,10 +99,25 @@ def win_rates_by_cell(
     note = join_notes(note, "chosen among N options" if (rows["options"] > 2).any() else "")
     note = join_notes(note, BY_PROBABILITY if outcome == "probability" else "")
     flat = _share_by_cell(rows, names, outcome, evidence.count, note)
+    pooled = [pooled_judges_note(judges) for judges in _judges_by_cell(rows, evidence.count)]
     return {
-        key: {name: flat[k * len(names) + i] for i, name in enumerate(names)}
+        key: {
+            name: replace(one, note=join_notes(one.note, pooled[k] if one.n else ""))
+            for name, one in zip(names, flat[k * len(names) :], strict=False)
+        }
         for k, key in enumerate(evidence.cells)
     }
+
+
+def _judges_by_cell(rows: pd.DataFrame, cells: int) -> list[int]:
+    """Number of judges (people are not counted) with verdicts in each cell."""
+    if not len(rows):
+        return [0] * cells
+    rows = row_selection.select_rows(rows, ~row_selection.people_mask(rows))
+    code, judges = row_selection.column_codes(rows["judge"])
+    present, _ = unique_codes(rows["cell"].to_numpy().astype(np.int64) * max(judges, 1) + code)
+    counted: list[int] = np.bincount(present // max(judges, 1), minlength=cells).tolist()
+    return counted
 
 
 DEFAULT_RULES: Final = ("pooled", "exclude")
@@ -189,7 +219,7 @@ def head_to_head(
 def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estimate]]:
     """Return contestant -> win rate in the pairs where its answer is shown first, and in those
     where it is shown second; empty without readable verdicts. Ties count half; every readable
-    verdict of every order counts."""
+    verdict of every order counts, unless the records do not say which answer was shown first."""
     frame = row_selection.select_pairs(_comparison_rows(frame))
     names = row_selection.contestants(frame)
     rows = outcome_rows(frame)
@@ -201,7 +231,11 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
         place: Ints = 2 * who + (first != who)
         return place
 
-    group, total, n = _item_points(rows, names, "verdict", places)
+    known = row_selection.select_rows(rows, rows["orders"] > 0)
+    if len(known) == 0:
+        unknown = unknown_estimate(ORDER_UNKNOWN_NOTE, "share")
+        return dict.fromkeys(names, (unknown, unknown))
+    group, total, n = _item_points(known, names, "verdict", places)
     found = proportions(total, n, group, 2 * len(names), "share")
     return {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(names)}
 

@@ -79,6 +79,15 @@ def test_too_little_evidence_cannot_tell(tmp_path: Path) -> None:
         eh.gate(night(1), tmp_path / "absent.json")
 
 
+def test_a_baseline_of_few_nights_is_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    for seed, nights in enumerate((1, 2, 3, 4, 5)):
+        saved = eh.gate(night(seed), path, save=True).checks[0].reason
+        tested = eh.gate(night(9), path, record=False).checks[0].reason
+        assert all((f"only {nights} baseline night" in text) == (nights < 5)
+                   for text in (saved, tested))  # fmt: skip
+
+
 def test_a_night_is_recorded_unless_told_otherwise(baseline: Path) -> None:
     before = baseline.read_bytes()
     eh.gate(night(41), baseline, record=False)

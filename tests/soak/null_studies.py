@@ -143,5 +143,9 @@ def screen(study: NullStudy, rows: list[Row]) -> LeanScreen:
     )
 
 
+TIED_GUESSES = NullStudy(
+    "coin judges that tie in 20 %, better answers known", judges=2, sharp=0.0, ties=0.2, models=2,
+    known=True,
+)  # fmt: skip
 GUESSES = NullStudy("coin judges, better answers known", sharp=0.0, ties=0.0, models=2, known=True)
 EQUAL_MODELS = NullStudy("equal models", judges=2, models=4)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.metrics.drift.simulated_nights import first_alarm
+from tests.metrics.drift.simulated_nights import first_alarm, first_alarm_of_spread_drop
 from tests.soak.coverage_studies import SEEDS
 
 NIGHTS = 365
@@ -23,6 +23,8 @@ DROPS = (
     (100, 0.1, 1, 4),
 )  # fmt: skip
 """(items, noise, nights of the baseline, night of the drop)"""
+SPREAD_DROPS = ((1, 1), (2, 1), (3, 1), (5, 1), (10, 1), (1, 30), (5, 30))
+"""(nights of the baseline, night of a drop that is spread over all items)"""
 FOUND = {
     line for line in DROPS if line[0] >= 100 and line[1] <= 0.1 and line[2:] not in ((2, 1), (3, 1))
 }
@@ -52,6 +54,24 @@ def nights_to_find(
     return len(found) / series, float(np.median(found)) if found else None
 
 
+def spread_drops_found(baseline: int, at: int, series: int) -> float:
+    """Share of drops by 10 points, spread over all of 100 items, that are found within a week."""
+    rng = np.random.default_rng([92, baseline, at])
+    alarms = [
+        first_alarm_of_spread_drop(
+            rng, items=100, nights=at + WEEK - 1, baseline=baseline, drop_at=at, drop=0.1
+        )
+        for _ in range(series)
+    ]
+    return sum(alarm is not None and alarm >= at for alarm in alarms) / series
+
+
+def test_five_baseline_nights_find_a_spread_drop_that_one_misses() -> None:
+    series = min(SEEDS, 60)
+    assert spread_drops_found(5, 1, series) >= 0.7 - 3 * (0.21 / series) ** 0.5
+    assert spread_drops_found(1, 1, series) <= 0.3
+
+
 def limit(share: float, series: int) -> float:
     """Three standard errors above a share."""
     return share + 3 * (share * (1 - share) / series) ** 0.5
@@ -76,6 +96,9 @@ def print_tables(series: int) -> None:
     print(f"| items | noise floor | series that alarm in {NIGHTS} nights |\n|---|---|---|")
     for items, noise in QUIET:
         print(f"| {items} | {noise:.0%} | {quiet_share(items, noise, series):.3f} |", flush=True)
+    print("\n| baseline nights | drop at night | found in 7 nights |\n|---|---|---|")
+    for baseline, at in SPREAD_DROPS:
+        print(f"| {baseline} | {at} | {spread_drops_found(baseline, at, series):.2f} |", flush=True)
     print(
         "\n| items | noise floor | baseline nights | drop at night | found in 7 nights | median |"
     )

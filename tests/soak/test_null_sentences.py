@@ -10,6 +10,7 @@ docs/coverage.md.
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -54,12 +55,14 @@ from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import compare_orders
 from components.results.ranking.sentences import ranking_finding
 from components.results.wins.sentences import wins_finding
+from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.agreement.judge_as_annotator import judges_as_annotators
 from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.estimation.row_selection import select_pairs
-from metrics.labels.label_sections import PassFailResult
-from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates
+from metrics.labels.label_sections import MAX_ERRORS_P, PassFailResult
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows, errors_differ, pass_fail_rates
+from metrics.labels.point_rules import point_remedies
 from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
 from metrics.position.order_tables import build_order_tables
 from metrics.position.order_tests import item_sign_test, permutation_test
@@ -68,6 +71,8 @@ from metrics.win_rates.own_family_excess import own_family_excess
 from studies.domain import Estimate
 from studies.store.store import Store
 from tests.metrics.frames import build, rotated
+from tests.metrics.labels.test_pass_fail import judged_alike
+from tests.metrics.labels.test_points_coverage import ORDERS, frame_of
 from tests.soak.null_studies import (
     COINS,
     EIGHT_JUDGES,
@@ -77,6 +82,7 @@ from tests.soak.null_studies import (
     MISSING_SECOND,
     NO_POSITION,
     PEOPLE,
+    TIED_GUESSES,
     LeanScreen,
     NullStudy,
     screen,
@@ -85,6 +91,8 @@ from tests.voted_studies import save
 
 STUDIES = int(os.environ.get("EVENHAND_SEEDS", "300"))
 POSITION_RULES = {"by label", "by place", "one way", "rather", "order"}
+PROVISO = "provided that repeats are independent"
+"""A sentence with these words claims nothing about repeats that depend on each other."""
 PEOPLE_RULES = {"above people", "below people"}
 ACCURACY_RULES = {"below chance", "right"}
 
@@ -189,6 +197,10 @@ def card_accuracy(view: StoredStudy) -> bool:
     return any(excludes(one, 0.5) for one in found) and cards(view, 1, ACCURACY_RULES)
 
 
+def card_accuracy_with_ties(view: StoredStudy) -> bool:
+    return cards(view, 1, ACCURACY_RULES)
+
+
 def agrees_most(view: FilteredStudy) -> bool:
     return "most often" in agreement_finding(load_agreement(view))[0]
 
@@ -246,6 +258,41 @@ def repeats_show_an_order_effect(seed: int) -> bool:
                                  "pick": shown.index(name), "repeat": repeat})  # fmt: skip
     leans = flip_leans(bias_from_frame(build(rows)))
     return any(row.order_decides or row.is_significant for row in leans)
+
+
+def memory_shows_an_order_effect(seed: int) -> bool:
+    """Three repeats in both orders, of which a repeat copies the one before it in 60 % of cases
+    (a cache, or a low temperature); no order effect."""
+    draw, rows = np.random.default_rng([seed, 7]), []
+    for k in range(20):
+        p = draw.choice([0.5, 0.7, 0.9])
+        for judge in ("j0", "j1"):
+            for shown in ("xy", "yx"):
+                name = ""
+                for repeat in range(3):
+                    if not name or draw.random() > 0.6:
+                        name = "x" if draw.random() < p else "y"
+                    rows.append({"item": f"q{k}", "judge": judge, "shown": shown,
+                                 "pick": shown.index(name), "repeat": repeat})  # fmt: skip
+    raters = UnsavedRaters(UnsavedStudy("repeats", judgements=build(rows)), "design")
+    found = (ReportCard(raters, name) for name in raters.names)
+    first = [card_sentences(card.facts, card.words)[0] for card in found]
+    return any(one.rule in POSITION_RULES and PROVISO not in one.text for one in first)
+
+
+def remedy_without_signal(seed: int) -> bool:
+    """Scores from 1 to 5 at random, in five orders of the options; 20 labelled answers."""
+    draw, scored = np.random.default_rng([seed, 8]), []
+    labels = {f"q{k}": {"m": float(draw.integers(1, 6))} for k in range(20)}
+    for item in labels:
+        scored += [(item, "m", order, float(draw.integers(1, 6))) for order in ORDERS]
+    return point_remedies(frame_of(scored, labels))["j", "p"].advice is not None
+
+
+def errors_called_different(seed: int) -> bool:
+    """Two models on whose answers the judge errs equally often; five verdicts on each answer."""
+    p = errors_differ(judged_alike(np.random.default_rng([seed, 9]), 60, 5, 2.0))
+    return p is not None and p < MAX_ERRORS_P
 
 
 def four_options(seed: int) -> pd.DataFrame:
@@ -391,6 +438,16 @@ GROUPS = (
     NullGroup(GUESSES, {
         "the better answer found more often, or less often, than by chance, on any card":
             card_accuracy}),
+    NullGroup(TIED_GUESSES, {
+        "the better answer found more often, or less often, than by chance, on any card":
+            card_accuracy_with_ties}),
+    NullGroup("repeats that copy the one before in 60 %, no order effect", {
+        "“toward the answer shown first”, “the order matters”, on any card":
+            memory_shows_an_order_effect}),
+    NullGroup("scores at random", {
+        "a remedy for scores is recommended": remedy_without_signal}),
+    NullGroup("equal error rates, five verdicts an answer", {
+        "“error rates differ between models”": errors_called_different}),
     NullGroup("strong own model, no bias", {
         "self-preference relative to outsiders excludes 0": own_family_preferred}),
     NullGroup("true pass rate = observed one", {
@@ -442,16 +499,20 @@ def test_at_most_one_null_study_in_twenty_gets_a_false_sentence(group, capsys):
 
 
 def rows(group: NullGroup, got: dict[str, float]) -> list[str]:
-    return [f"| {sentence} | {group.name} | {one:.3f} |" for sentence, one in got.items()]
+    return [
+        f"| {sentence} | {group.name} | {STUDIES} | {one:.3f} |" for sentence, one in got.items()
+    ]
 
 
-def table() -> Iterator[str]:
-    yield "| sentence | null study | studies with a false one |"
-    yield "|---|---|---|"
+def table(part: str = "") -> Iterator[str]:
+    """Yield the lines of the table, for null studies whose name contains `part`."""
+    yield "| sentence | null study | studies | with a false one |"
+    yield "|---|---|---|---|"
     for group in GROUPS:
-        yield from rows(group, false_shares(group, STUDIES))
+        if part in group.name:
+            yield from rows(group, false_shares(group, STUDIES))
 
 
 if __name__ == "__main__":
-    for text in table():
+    for text in table(*sys.argv[1:2]):
         print(text, flush=True)

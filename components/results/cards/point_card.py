@@ -77,7 +77,7 @@ class PointCard:
         found = next(iter(score_cells(self.rows).values()), None)
         if found is None:
             return None
-        made = score_agreement(found.score, found.label, found.item)
+        made = score_agreement(found.score, found.label, found.item, found.scale)
         return made if made.mae.value is not None else None
 
     @cached_property

@@ -101,7 +101,9 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
         if combine != "pooled":
             lead = f"Win rate: (wins + half the ties) / comparisons; {combine_text(combine)}"
         how = "are excluded" if unreadable == "exclude" else "count as ties"
-        return f"{lead}; unusable replies {how}."
+        judges = filtered_study.outcomes["judge"].nunique()
+        pooled = f" The verdicts of {judges} judges are pooled." if judges > 1 else ""
+        return f"{lead}; unusable replies {how}.{pooled}"
     who, got = largest_gap(known)
     significant = got.low is not None and got.high is not None and not got.low <= 0 <= got.high
     size = f"{_points_text(got)} points {interval(got, scale=100)}".strip()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from metrics.estimation.intervals import mean_estimate, unknown_estimate
+from metrics.estimation.intervals import unknown_estimate
 from metrics.labels.option_order import (
     ONE_ORDER_NOTE,
     Cell,
@@ -17,7 +17,7 @@ from metrics.labels.option_order import (
     cells_of,
     order_effect,
 )
-from metrics.labels.point_table import ANSWER, chosen_options, point_table
+from metrics.labels.point_table import ANSWER, chosen_options, point_table, table_scale
 from studies.domain import Estimate
 
 
@@ -82,4 +82,5 @@ def _place_gap(levels: pd.DataFrame, place: int) -> Estimate:
     gap = (means[True] - means[False]).dropna()
     if not len(gap):
         return unknown_estimate(ONE_ORDER_NOTE, "score")
-    return mean_estimate(gap.to_numpy(), gap.index.get_level_values("item").to_numpy())
+    items = gap.index.get_level_values("item").to_numpy()
+    return table_scale(levels).difference(gap.to_numpy(), items)

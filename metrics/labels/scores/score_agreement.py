@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -11,14 +11,18 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from metrics.estimation.intervals import (
+    FEW_DEVIATIONS,
     Floats,
     Ints,
-    join_notes,
-    mean_estimate,
-    proportion,
+    no_spread_half_width,
+    rare_proportion,
     student_t_quantile,
+    sum_by_item,
     unknown_estimate,
+    widen_by_rare_share,
 )
+from metrics.estimation.rare_events import farthest_bound
+from metrics.labels.score_scale import UNKNOWN_SCALE, ScoreScale
 from studies.domain import Estimate
 
 MAX_GROUPS: Final = 100
@@ -44,23 +48,28 @@ class ScoreAgreement:
     quadratic_kappa: Estimate
 
 
-def score_agreement(scores: ArrayLike, labels: ArrayLike, items: ArrayLike) -> ScoreAgreement:
+def score_agreement(
+    scores: ArrayLike, labels: ArrayLike, items: ArrayLike, scale: ScoreScale | None = None
+) -> ScoreAgreement:
     """Estimate the agreement of scores with labels (nan: missing); one row per score, clustered by
-    item."""
+    item. Without `scale` it reaches from the lowest to the highest score or label."""
     score, label = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     known = np.isfinite(score) & np.isfinite(label)
     score, label, item = score[known], label[known], np.asarray(items, np.int64)[known]
     if not len(score):
         none = unknown_estimate(NO_LABEL_NOTE, "score")
         return ScoreAgreement(none, none, none, none, none, none)
+    scale = (scale or UNKNOWN_SCALE).including(score, label)
     gap = score - label
+    found, counts = np.unique(gap, return_counts=True)
+    uneven = gap != found[counts.argmax()]
     return ScoreAgreement(
-        mae=mean_estimate(np.abs(gap), item, bounds=(0.0, np.inf)),
-        bias=mean_estimate(gap, item),
-        spearman=_correlation(score, label, item, _spearman),
-        kendall=_correlation(score, label, item, _kendall),
-        within_one=proportion(np.abs(gap) <= 1 + 1e-9, item),
-        quadratic_kappa=_correlation(score, label, item, quadratic_kappa),
+        mae=scale.distance(np.abs(gap), item),
+        bias=scale.difference(gap, item),
+        spearman=_correlation(score, label, item, _spearman, uneven),
+        kendall=_correlation(score, label, item, _kendall, uneven),
+        within_one=rare_proportion(np.abs(gap) <= 1 + 1e-9, item),
+        quadratic_kappa=_correlation(score, label, item, quadratic_kappa, gap != 0),
     )
 
 
@@ -86,10 +95,18 @@ def _kendall(score: Floats, label: Floats) -> float:
 
 
 def _correlation(
-    score: Floats, label: Floats, item: Ints, statistic: Callable[[Floats, Floats], float]
+    score: Floats,
+    label: Floats,
+    item: Ints,
+    statistic: Callable[[Floats, Floats], float],
+    uneven: np.ndarray,
 ) -> Estimate:
     """Estimate a statistic of scores and labels with a jackknife interval over groups of items.
-    Groups are drawn with a fixed seed, so that the same data give the same interval."""
+    Groups are drawn with a fixed seed, so that the same data give the same interval.
+
+    `uneven` marks the rows that keep the statistic below 1. If there are few, the interval is at
+    least that of a rare share: leaving out items shows nothing of the errors not in the sample.
+    """
     value = statistic(score, label)
     present, code = np.unique(item, return_inverse=True)
     count = len(present)
@@ -98,14 +115,27 @@ def _correlation(
     groups = min(count, MAX_GROUPS)
     group = np.random.default_rng(0).permutation(count)[code] % groups
     left = np.array([statistic(score[group != g], label[group != g]) for g in range(groups)])
+    found = Estimate(value, None, None, len(score), count, "correlation", 0.95, GROUPED_METHOD)
     if groups < 3 or not np.isfinite(left).all():
-        note = join_notes("too few items for an interval")
-        return Estimate(value, None, None, len(score), count, "correlation", 0.95,
-                        GROUPED_METHOD, note)  # fmt: skip
-    # The interval is computed on Fisher's z scale, which keeps the limits between −1 and 1.
-    z, left_z = (np.arctanh(np.clip(one, -0.999999, 0.999999)) for one in (value, left))
-    error = np.sqrt((groups - 1) / groups * ((left_z - left_z.mean()) ** 2).sum())
-    half = float(student_t_quantile(groups)) * float(error)
-    low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
-    return Estimate(value, min(low, value), max(high, value), len(score), count, "correlation",
-                    0.95, GROUPED_METHOD)  # fmt: skip
+        return replace(found, note="too few items for an interval")
+    t = float(student_t_quantile(groups))
+    if uneven.sum() <= 1:
+        unseen = no_spread_half_width(count, farthest_bound(value, (-1.0, 1.0)))
+        half = max(t * _jackknife_spread(left), unseen)
+        low, high = value - half, value + half
+    else:
+        # The interval is computed on Fisher's z scale, which keeps the limits between −1 and 1.
+        z, left_z = (np.arctanh(np.clip(one, -0.999999, 0.999999)) for one in (value, left))
+        half = t * _jackknife_spread(left_z)
+        low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
+    _, sums = sum_by_item(np.stack([uneven, np.ones(len(uneven))], axis=1), code)
+    found = widen_by_rare_share(
+        replace(found, low=min(low, value), high=min(max(high, value), 1.0)),
+        sums[:, 0], sums[:, 1], FEW_DEVIATIONS,
+    )  # fmt: skip
+    return replace(found, low=max(found.low or -1.0, -1.0))
+
+
+def _jackknife_spread(left: Floats) -> float:
+    """Standard error of a statistic from its values without each group in turn."""
+    return float(np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum()))

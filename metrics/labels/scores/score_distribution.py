@@ -10,9 +10,16 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation.intervals import mean_estimate, proportion
+from metrics.estimation.intervals import proportion
 from metrics.labels.option_order import Cell, cells_of
-from metrics.labels.point_table import ANSWER, NO_CRITERION, chosen_options, point_table
+from metrics.labels.point_table import (
+    ANSWER,
+    NO_CRITERION,
+    chosen_options,
+    point_table,
+    table_scale,
+)
+from metrics.labels.score_scale import ScoreScale
 from studies.domain import Estimate
 
 MAX_VALUES: Final = 25
@@ -87,12 +94,13 @@ def _distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistributio
     values = tuple(float(value) for value in np.unique(chosen["score"].to_numpy(np.float64)))
     if len(values) > MAX_VALUES:
         values = ()
+    scale = table_scale(table)
     scores = dict(list(table.groupby([*_ARRANGEMENT], sort=True)))
     arrangements = tuple(
         ArrangementScores(
             str(options),
             str(criteria),
-            _mean_score(scores[options, criteria]),
+            _mean_score(scores[options, criteria], scale),
             {value: _share_of(own, value) for value in values},
         )
         for (options, criteria), own in chosen.groupby([*_ARRANGEMENT], sort=True)
@@ -106,7 +114,7 @@ def _distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistributio
     return ScoreDistribution(
         values,
         arrangements,
-        _mean_score(table),
+        _mean_score(table, scale),
         effective,
         _expected_scores(table),
         {name: one for name, one in by_criterion.items() if one is not None},
@@ -117,15 +125,15 @@ def _expected_scores(table: pd.DataFrame) -> ExpectedScores | None:
     rows = table[table["expected"].notna() & table["spread"].notna()]
     if not len(rows):
         return None
-    item = rows["item"].to_numpy()
+    item, scale = rows["item"].to_numpy(), table_scale(rows)
     return ExpectedScores(
-        mean_estimate(rows["expected"].to_numpy(np.float64), item),
-        mean_estimate(rows["spread"].to_numpy(np.float64), item, bounds=(0.0, math.inf)),
+        scale.mean(rows["expected"].to_numpy(np.float64), item),
+        scale.distance(rows["spread"].to_numpy(np.float64), item),
     )
 
 
-def _mean_score(rows: pd.DataFrame) -> Estimate:
-    return mean_estimate(rows["score"].to_numpy(np.float64), rows["item"].to_numpy())
+def _mean_score(rows: pd.DataFrame, scale: ScoreScale) -> Estimate:
+    return scale.mean(rows["score"].to_numpy(np.float64), rows["item"].to_numpy())
 
 
 def _share_of(rows: pd.DataFrame, value: float) -> Estimate:
@@ -175,15 +183,15 @@ def point_repeats(frame: pd.DataFrame) -> dict[Cell, PointRepeats]:
         groups = own.groupby([*ANSWER, *_ARRANGEMENT])["score"]
         several = groups.size() > 1
         if several.any():
-            found[cell] = _repeats(groups.std(ddof=1)[several])
+            found[cell] = _repeats(groups.std(ddof=1)[several], table_scale(own))
     return found
 
 
-def _repeats(deviation: pd.Series) -> PointRepeats:
+def _repeats(deviation: pd.Series, scale: ScoreScale) -> PointRepeats:
     items = deviation.index.get_level_values("item").to_numpy()
     values = deviation.to_numpy(np.float64)
     return PointRepeats(
-        mean_estimate(values, items, bounds=(0.0, math.inf)),
+        scale.distance(values, items),
         proportion(values > _SAME_SCORE, items),
     )
 

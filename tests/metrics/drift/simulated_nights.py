@@ -30,6 +30,28 @@ def first_alarm(
     after = right.copy()
     lost = rng.choice(np.flatnonzero(right == 1), round(drop * items), replace=False)
     after[lost] = 0.0
+    return _alarm(rng, right, after, nights, baseline, drop_at)
+
+
+def first_alarm_of_spread_drop(
+    rng: np.random.Generator, *, items: int, nights: int, baseline: int, drop_at: int, drop: float
+) -> int | None:
+    """The night of the first alarm if the chance of a right verdict (Beta(3, 0.6) over items, mean
+    5/6) is lower by `drop` on every item from the night `drop_at` on."""
+    right = rng.beta(3.0, 0.6, items)
+    return _alarm(rng, right, np.clip(right - drop, 0, 1), nights, baseline, drop_at)
+
+
+def _alarm(
+    rng: np.random.Generator,
+    right: np.ndarray,
+    after: np.ndarray,
+    nights: int,
+    baseline: int,
+    drop_at: int | None,
+) -> int | None:
+    """The night of the first alarm; `right` and `after`: chances of a right verdict on each item
+    before and after the drop."""
     history = StreamHistory("accuracy")
     for _ in range(baseline):
         history = history.with_baseline(_night(rng, right))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from metrics.agreement.pairwise_agreement import agreement_matrix
 from metrics.estimation.contrasts import paired_contrasts
-from metrics.estimation.intervals import mean_estimate
+from metrics.estimation.intervals import mean_estimate, modified_wilson_bounds, wilson_bounds
 from metrics.estimation.rare_events import Z95, tango_bounds, unseen_share
 from metrics.position.position_measures import (
     CONSISTENCY,
@@ -115,9 +116,42 @@ def test_a_perfect_grade_has_an_interval():
     assert grade_measure().of(frame).low == pytest.approx(1 - unseen_share(2))
 
 
+def test_the_modified_wilson_limits_are_the_published_ones():
+    # Brown, Cai and DasGupta (2001): for one success ½χ²(.05; 2)/n = −ln(.95)/n; else Wilson's.
+    low, high = modified_wilson_bounds(0.1, 10)
+    assert (low, high) == pytest.approx((-np.log(0.95) / 10, float(wilson_bounds(1, 10)[1])))
+    assert modified_wilson_bounds(0.9, 10) == pytest.approx((1 - high, 1 - low))
+    assert modified_wilson_bounds(0.5, 10) == pytest.approx(tuple(map(float, wilson_bounds(5, 10))))
+
+
+@pytest.mark.parametrize("n", [4, 8, 15, 30])
+def test_near_one_the_modified_limits_cover_where_wilson_s_do_not(n):
+    seen = np.arange(n + 1)
+    shares = np.linspace(0.95, 0.995, 40)
+    inside = [
+        sum(
+            stats.binom.pmf(k, n, p)
+            for k, (low, high) in zip(seen, limits, strict=True)
+            if low <= p <= high
+        )
+        for limits in [[modified_wilson_bounds(k / n, n) for k in seen]]
+        for p in shares
+    ]
+    assert min(inside) >= 0.925
+
+
+def test_one_value_that_differs_widens_a_mean_as_its_share():
+    # 19 of 20 answers have 0, one has 2: Wilson's upper limit of 1 in 20, times 2.
+    got = mean_estimate([2.0] + [0.0] * 19, range(20), bounds=(0, 4))
+    assert got.high == pytest.approx(2 * float(wilson_bounds(1, 20)[1]), rel=1e-5)
+    mirrored = mean_estimate([-2.0] + [0.0] * 19, range(20), bounds=(-4, 0))
+    assert mirrored.low == pytest.approx(-got.high)
+
+
 def test_an_unbounded_mean_has_no_width_to_assume():
     got = mean_estimate([3.0, 3.0], [0, 1])
-    assert (got.low, got.high) == (3, 3)
+    assert (got.value, got.low, got.high) == (3, None, None)
+    assert "scale is unknown" in got.note
 
 
 def test_tango_reaches_the_limits_for_tiny_effective_samples():

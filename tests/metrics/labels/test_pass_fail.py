@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from metrics.labels.pass_fail import (
     UNKNOWN,
@@ -117,8 +120,85 @@ def test_prediction_powered_rate_covers_and_is_narrower_than_labels_alone():
 
 
 def test_errors_that_depend_on_the_contestant_are_found():
-    same = [Confusion(80, 10, 20, 40), Confusion(82, 9, 18, 41)]
-    other = [Confusion(80, 10, 20, 40), Confusion(50, 30, 50, 20)]
-    assert errors_differ(same) > 0.2
-    assert errors_differ(other) < 0.001
-    assert errors_differ([Confusion(1, 0, 0, 0)]) is None
+    one, like, unlike = (
+        rows_of(*counts) for counts in ((80, 10, 20, 40), (82, 9, 18, 41), (50, 30, 50, 20))
+    )
+    assert errors_differ([one, like]) > 0.2
+    assert errors_differ([one, unlike]) < 0.001
+    assert errors_differ([rows_of(1, 0, 0, 0)]) is None
+    by_fisher = [stats.fisher_exact(t)[1] for t in ([[80, 20], [50, 50]], [[10, 40], [30, 20]])]
+    assert errors_differ([one, unlike]) == pytest.approx(2 * min(by_fisher))
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_repeated_verdicts_on_an_answer_are_no_further_evidence(times):
+    rows = [rows_of(*counts) for counts in ((30, 6, 10, 14), (22, 9, 18, 11))]
+    repeated = [
+        PassFailRows.from_values(*(np.repeat(x, times) for x in (r.verdict, r.label, r.item)))
+        for r in rows
+    ]
+    assert errors_differ(repeated) == pytest.approx(errors_differ(rows))
+
+
+def judged_alike(rng, answers, verdicts, spread):
+    """Two contestants on whose answers the judge errs equally often, in 15 % of verdicts; the
+    error rate differs between answers (Beta with this concentration)."""
+    found = []
+    for _ in range(2):
+        good = rng.random(answers) < 0.5
+        right = rng.beta(0.85 * spread, 0.15 * spread, answers)[:, None]
+        verdict = (rng.random((answers, verdicts)) < right) == good[:, None]
+        item = np.repeat(np.arange(answers), verdicts)
+        found.append(PassFailRows.from_values(verdict.ravel(), good[item], item))
+    return found
+
+
+def share_called_different(answers, verdicts, spread, studies):
+    rng = np.random.default_rng([12, answers, verdicts])
+    found = [errors_differ(judged_alike(rng, answers, verdicts, spread)) for _ in range(studies)]
+    return np.mean([p is not None and p < 0.05 for p in found])
+
+
+def test_five_verdicts_on_an_answer_do_not_make_equal_errors_differ():
+    assert share_called_different(60, 5, 2, 30) <= 0.05 + 3 * (0.05 * 0.95 / 30) ** 0.5
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize(("answers", "verdicts", "spread"), [
+    (60, 1, 2), (60, 2, 2), (60, 3, 2), (60, 5, 2), (200, 5, 1),
+])  # fmt: skip
+def test_equal_errors_differ_in_one_study_of_twenty(answers, verdicts, spread):
+    assert share_called_different(answers, verdicts, spread, 400) <= 0.05 + 0.027
+
+
+def labelled_items(rng, items, answers, labelled):
+    """Pass/fail verdicts on several answers an item; prevalence .6, sensitivity .85 and
+    specificity .8 differ between items (Beta with concentration 3)."""
+    good, passed, failed = (rng.beta(3 * p, 3 * (1 - p), (items, 1)) for p in (0.6, 0.85, 0.8))
+    is_good = rng.random((items, answers)) < good
+    verdict = (rng.random((items, answers)) < np.where(is_good, passed, failed)) == is_good
+    label = np.where(np.arange(items)[:, None] < labelled, is_good, UNKNOWN)
+    item = np.repeat(np.arange(items), answers)
+    return PassFailRows.from_values(verdict.ravel(), label.ravel(), item)
+
+
+@pytest.mark.parametrize(("items", "answers", "labelled"), [(40, 10, 5), (60, 5, 10), (60, 6, 8)])
+def test_prediction_powered_rate_covers_with_few_labelled_items(items, answers, labelled):
+    rng, studies = np.random.default_rng([32, items]), 200
+    drawn = (labelled_items(rng, items, answers, labelled) for _ in range(studies))
+    found = [power_tuned_rate(rows) for rows in drawn]
+    inside = np.mean([one.low <= 0.6 <= one.high for one in found])
+    assert inside >= 0.95 - 2.5 * (0.95 * 0.05 / studies) ** 0.5
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("labels", [8, 15, 30])
+def test_rates_of_a_near_perfect_judge_cover(labels):
+    rng, studies, inside = np.random.default_rng([9, labels]), 300, Counter()
+    for _ in range(studies):
+        rates = pass_fail_rates(simulate(rng, 0.5, 0.97, 0.97, labels, 0))
+        for name in ("sensitivity", "specificity", "precision"):
+            one = getattr(rates, name)
+            inside[name] += one.low is None or one.low <= 0.97 <= one.high
+    least = 0.95 - 2.5 * (0.95 * 0.05 / studies) ** 0.5
+    assert {name: n / studies for name, n in inside.items() if n / studies < least} == {}

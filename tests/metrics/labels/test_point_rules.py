@@ -61,10 +61,10 @@ def test_scores_lose_their_distance_to_the_label() -> None:
     # Labels 3; scores 1, 3 and 5 in three orders: one call is 4/3 away, the mean 0.
     rows: list[Row] = [
         (f"q{k}", offered, score, False, None)
-        for k in range(8)
+        for k in range(30)
         for offered, score in zip(SCALES, (1.0, 3.0, 5.0), strict=True)
     ]
-    found = remedies_of(rows, {f"q{k}": 3 for k in range(8)})
+    found = remedies_of(rows, {f"q{k}": 3 for k in range(30)})
     assert found.kind == "score"
     assert found.advice is None and found.no_signal, "the constant 3 needs no judge"
     assert found.rules[0].value.value == pytest.approx(4 / 3)

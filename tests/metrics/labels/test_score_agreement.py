@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from scipy import stats
 
+from metrics.estimation.intervals import Floats
+from metrics.estimation.rare_events import unseen_share
 from metrics.labels.scores.score_agreement import quadratic_kappa, score_agreement
 
 
@@ -62,3 +67,61 @@ def test_the_interval_of_a_rank_correlation_covers():
         found = score_agreement(x, y, np.arange(60)).spearman
         inside += found.low <= 6 / np.pi * np.arcsin(0.6 / 2) <= found.high
     assert 0.9 <= inside / 100 <= 1.0
+
+
+def test_no_error_in_eight_answers_proves_no_perfect_judge():
+    # Unseen errors: at most Wilson's limit for 0 of 8, each as far as the scale allows (1 to 5).
+    label = np.array([1, 2, 3, 4, 5, 3, 2, 4])
+    found, unseen = score_agreement(label, label, range(8)), unseen_share(8)
+    assert (found.mae.low, found.mae.high) == pytest.approx((0, 4 * unseen))
+    assert (found.bias.low, found.bias.high) == pytest.approx((-4 * unseen, 4 * unseen))
+    for one in (found.spearman, found.kendall, found.quadratic_kappa):
+        assert (one.low, one.high) == pytest.approx((1 - 2 * unseen, 1))
+    above = score_agreement(label + 1, label, range(8))
+    assert above.mae.low < 1 < above.mae.high and above.spearman.low < 0.9
+
+
+def seldom_wrong(rng: np.random.Generator, answers: int, errors: float) -> tuple[Floats, Floats]:
+    """Scores from 1 to 5 that differ from the label in a share of answers, by −1, 1 or 2."""
+    label = rng.choice(5, answers, p=[0.1, 0.15, 0.2, 0.25, 0.3]) + 1.0
+    step = np.where(rng.random(answers) < errors, rng.choice([-1, 1, 2], answers), 0)
+    return np.clip(label + step, 1, 5), label
+
+
+def coverage(answers: int, errors: float, studies: int) -> dict[str, float]:
+    rng = np.random.default_rng([21, answers])
+    score, label = seldom_wrong(np.random.default_rng(1), 20_000, errors)
+    gap = score - label
+    truth = {
+        "mae": np.abs(gap).mean(), "bias": gap.mean(), "within_one": (np.abs(gap) <= 1).mean(),
+        "spearman": stats.spearmanr(score, label).statistic,
+        "kendall": stats.kendalltau(score, label).statistic,
+        "quadratic_kappa": quadratic_kappa(score, label),
+    }  # fmt: skip
+    inside = Counter[str]()
+    for _ in range(studies):
+        found = score_agreement(*seldom_wrong(rng, answers, errors), np.arange(answers))
+        for name, value in truth.items():
+            one = getattr(found, name)
+            inside[name] += one.low is None or one.low <= value <= one.high
+    return {name: inside[name] / studies for name in truth}
+
+
+def test_intervals_cover_for_a_judge_that_is_seldom_wrong():
+    got = coverage(15, 0.05, 40)
+    assert {name: share for name, share in got.items() if share < 0.85} == {}
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("answers", [8, 15, 30, 100])
+def test_intervals_of_score_agreement_cover(answers):
+    got = coverage(answers, 0.05, 300)
+    least = 0.95 - 2.5 * (0.95 * 0.05 / 300) ** 0.5
+    assert {name: share for name, share in got.items() if share < least} == {}
+
+
+if __name__ == "__main__":
+    print("| answers | " + " | ".join(coverage(8, 0.05, 1)) + " |")
+    for count in (8, 15, 30, 100):
+        shares = coverage(count, 0.05, 300).values()
+        print(f"| {count} | " + " | ".join(f"{share:.3f}" for share in shares) + " |", flush=True)

@@ -77,6 +77,39 @@ def test_single_ratings_are_means_over_items():
     assert p.single_ratings(build(rows))["m"].value == pytest.approx(8)
 
 
+def rated(item, score, prompt="p", judge="j", labels=None):
+    row = {"item": item, "shown": ["m"], "pick": None, "status": "ok", "scores": [score],
+           "orders": 1, "prompt": prompt, "judge": judge}  # fmt: skip
+    return row | ({"labels": labels} if labels else {})
+
+
+def test_several_scores_of_a_scorer_are_not_averaged_together():
+    # A log with two scores of one scorer: .1604 and .625, not .3927.
+    rows = [rated(f"q{k}", score, f"scorer/{name}") for k in range(4)
+            for name, score in (("harm", 0.1604), ("refusals", 0.625))]  # fmt: skip
+    got = p.single_ratings(build(rows))
+    assert {name: one.value for name, one in got.items()} == pytest.approx(
+        {"m (scorer/harm)": 0.1604, "m (scorer/refusals)": 0.625}
+    )
+
+
+def test_a_rating_has_the_unit_and_bounds_of_its_scale():
+    five = [rated(f"q{k}", score, labels=list("12345")) for k, score in enumerate((5, 5, 5, 4))]
+    got = p.single_ratings(build(five))["m"]
+    assert (got.unit, got.high) == ("score/5", 5)
+    unknown = [rated(f"q{k}", score) for k, score in enumerate((0.9, 0.2, 1.0, 0.5))]
+    assert p.single_ratings(build(unknown))["m"].unit == "score"
+    ten = [rated(f"q{k}", score, "mt-bench-single") for k, score in enumerate((9, 10, 10))]
+    got = p.single_ratings(build(ten))["m"]
+    assert (got.unit, got.high) == ("score/10", 10)
+
+
+def test_ratings_of_several_judges_say_that_they_are_pooled():
+    rows = [rated(f"q{k}", 4, judge=judge) for k in range(3) for judge in ("a", "b")]
+    assert "2 judges" in p.single_ratings(build(rows))["m"].note
+    assert "judges" not in p.single_ratings(build(rows[::2]))["m"].note
+
+
 def test_creation_mmbench_table_5_follows_from_its_counts():
     path = RECORDS.parent / "reference" / "creation_mmbench_table5.csv"
     if not path.exists():

@@ -89,6 +89,21 @@ def test_win_rates_by_position_split_the_verdicts_of_each_model():
     assert all(one.low <= one.value <= one.high for one in (*got["x"], *got["y"]))
 
 
+def test_without_a_recorded_order_no_win_rate_by_position_is_given():
+    unknown = build([{**row, "orders": 0} for row in ROWS])
+    for parts in win_rates.win_rate_by_position(unknown).values():
+        assert [one.value for one in parts] == [None, None]
+        assert all("shown first" in one.note for one in parts)
+    assert win_rates.win_rate(unknown)["x"].n == 9
+
+
+def test_a_win_rate_of_several_judges_says_that_they_are_pooled():
+    frame = build([r for k in range(3) for j in "abc" for r in pair(f"q{k}", 0, 1, judge=j)])
+    assert "verdicts of 3 judges pooled" in win_rates.win_rate(frame)["x"].note
+    alone = win_rates.win_rates_by_cell(frame, ["judge"])
+    assert not any("pooled" in one.note for rates in alone.values() for one in rates.values())
+
+
 def test_missing_verdicts_bound_the_win_rate():
     # x has 6 of 9, one verdict missing: between 6/10 and 7/10.
     got = win_rates.manski_bounds(build(ROWS))["x"]

@@ -69,9 +69,9 @@ def load_scores(filtered: FilteredStudy) -> ScoresView:
         score_distributions(rows),
         option_order_effects(rows),
         criteria_order_effects(rows),
-        {cell: score_agreement(o.score, o.label, o.item) for cell, o in labelled.items()},
+        {cell: score_agreement(o.score, o.label, o.item, o.scale) for cell, o in labelled.items()},
         {
-            cell: score_agreement(one.expected, one.label, one.item)
+            cell: score_agreement(one.expected, one.label, one.item, one.scale)
             for cell, one in labelled.items()
             if np.isfinite(one.expected).any()
         },

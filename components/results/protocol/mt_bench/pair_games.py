@@ -5,8 +5,10 @@ A game is one order of a pair with its verdict.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import pandas as pd
 
@@ -34,7 +36,7 @@ from metrics.estimation.row_selection import (
     select_pairs,
     select_rows,
 )
-from metrics.protocols.creation_levels import single_ratings
+from metrics.protocols.creation_levels import PromptRatings, ratings_by_prompt
 from metrics.win_rates.win_rates import win_loss_record, win_rate
 
 
@@ -186,18 +188,30 @@ def _percent_html(part: int, whole: int) -> Markup:
 # -- headline and key numbers --------------------------------------------------------------------
 
 
+MAX_TITLE_RATINGS: Final = 2
+"""Maximum number of prompts whose best model the headline names."""
+
+
+def _ratings_title(found: Mapping[str, PromptRatings]) -> str:
+    """Headline: the model with the highest rating, for each prompt if there are several."""
+    parts = []
+    for prompt, ratings in found.items():
+        means = ratings.means
+        best = max(means, key=lambda model: means[model].value or 0.0)
+        end = f" of {ratings.scale.high:g}" if math.isfinite(ratings.scale.high) else ""
+        by = f" by {prompt}" if len(found) > 1 else ""
+        parts.append(f"{best} has the highest rating{by}: {number(means[best].value, 2)}{end}.")
+    return " ".join(parts[:MAX_TITLE_RATINGS])
+
+
 def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
     rows = load_game_rows(filtered)
     rates = win_rate(rows, *filtered.rule) if len(rows) else {}
     rates = {model: rate for model, rate in rates.items() if rate.value is not None}
     if not rates:
-        found = (
-            single_ratings(load_rating_rows(filtered)) if len(load_rating_rows(filtered)) else {}
-        )
-        if found:
-            best = max(found, key=lambda model: found[model].value or 0.0)
-            title = f"{best} has the highest rating: {number(found[best].value, 2)} of 10."
-            return title, "Verdicts from 1 to 10 are averaged for each item, then over items."
+        ratings = load_rating_rows(filtered)
+        if found := ratings_by_prompt(ratings) if len(ratings) else {}:
+            return _ratings_title(found), "Ratings are averaged for each item, then over items."
         return "No verdicts yet.", "Results appear here while the study runs."
     best = next(iter(rates))
     conflicts = game_conflicts(filtered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -28,7 +29,8 @@ from components.html.tables.value_table import (
 )
 from components.results.protocol.sections import protocol_rows
 from metrics.estimation.row_selection import select_picks
-from metrics.protocols.creation_levels import single_ratings
+from metrics.labels.score_scale import ScoreScale
+from metrics.protocols.creation_levels import ratings_by_prompt, single_ratings
 from metrics.ratings.battles import STRONG_WINS
 from metrics.ratings.bradley_terry import fit_leaderboards
 from studies.domain import Estimate
@@ -36,9 +38,7 @@ from studies.frames.frame import TIE
 
 ARENA_LABELS: Final = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
 """The five possible verdicts of Arena-Hard; A is the answer shown first, >> is much better."""
-RATING_SCALE: Final = scales.ColourScale(
-    "Rating", "w", 5, 10, ("no colour: 5 or less", "full colour: 10"), 1, 1, "of 10"
-)
+USUAL_ENDS: Final = (1.0, 5.0, 10.0, 100.0)
 
 
 def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:
@@ -48,38 +48,53 @@ def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:
 def show_ratings(filtered: FilteredStudy) -> Markup:
     """HTML table of each model's mean rating, and a matrix of mean ratings by category."""
     rows = load_rating_rows(filtered)
-    found = single_ratings(rows) if len(rows) else {}
+    found = ratings_by_prompt(rows) if len(rows) else {}
     if not found:
         return empty_state(
             "No single ratings.",
             "To get single ratings, use the prompt mt-bench-single, which "
             "rates one answer at a time.",
         )
-    order = sorted(found, key=lambda model: -(found[model].value or 0.0))
-    axis = fit_axis([found[model] for model in order], steps_from(1), number)
+    axis = fit_axis([one for part in found.values() for one in part.means.values()],
+                    steps_from(1), number)  # fmt: skip
     heads = [
         ColumnHead("Model", numeric=False),
+        *([ColumnHead("Score", numeric=False)] if len(found) > 1 else []),
         ColumnHead("Rating"),
         ColumnHead("", axis=axis),
         ColumnHead("Ratings"),
     ]
-    lines = []
-    for model in order:
-        select = {"contestant": model}
-        who = f"mean rating of {model}"
-        rated = int((rows["first"] == model).sum())
-        lines.append(
-            [
-                name_cell(model, select),
-                value_cell(found[model], SCORE, who=who, select=select),
-                forest_cell(found[model], axis, SCORE, who, select),
-                count(rated),
-            ]
-        )
-    return value_table(heads, lines, label="Single ratings") + _category_matrix(rows, order)
+    lines, matrices = [], EMPTY
+    for prompt, part in found.items():
+        own = rows[rows["prompt"] == prompt]
+        order = sorted(part.means, key=lambda model: -(part.means[model].value or 0.0))
+        for model in order:
+            select = {"contestant": model, **({"prompt": prompt} if len(found) > 1 else {})}
+            who = f"mean rating of {model}"
+            mean = part.means[model]
+            lines.append(
+                [
+                    name_cell(model, select),
+                    *([prompt] if len(found) > 1 else []),
+                    value_cell(mean, SCORE, who=who, select=select),
+                    forest_cell(mean, axis, SCORE, who, select),
+                    count(int((own["first"] == model).sum())),
+                ]
+            )
+        matrices += _category_matrix(own, order, part.scale)
+    return value_table(heads, lines, label="Single ratings") + matrices
 
 
-def _category_matrix(rows: pd.DataFrame, order: Sequence[str]) -> Markup:
+def rating_colours(scale: ScoreScale, highest: float) -> scales.ColourScale:
+    """Colours of ratings: none up to the middle of the scale, full at its end. An unknown scale
+    ends at the first of USUAL_ENDS that is not below the highest rating."""
+    ends = (scale.high,) if math.isfinite(scale.high) else USUAL_ENDS
+    full = next((end for end in ends if end >= highest), highest)
+    texts = (f"no colour: {full / 2:g} or less", f"full colour: {full:g}")
+    return scales.ColourScale("Rating", "w", full / 2, full, texts, 1, 1, f"of {full:g}")
+
+
+def _category_matrix(rows: pd.DataFrame, order: Sequence[str], scale: ScoreScale) -> Markup:
     cells: dict[tuple[str, str], Estimate | None] = {}
     sizes = rows.groupby("category", observed=True)["item"].nunique()
     columns = [heat.MatrixColumn(str(c), str(n)) for c, n in sizes.items() if str(c)]
@@ -89,8 +104,9 @@ def _category_matrix(rows: pd.DataFrame, order: Sequence[str]) -> Markup:
         part = single_ratings(rows[rows["category"] == column.name])
         cells |= {(model, column.name): got for model, got in part.items()}
     return heat.matrix_html(
-        order, columns, cells, RATING_SCALE, keys=("contestant", "category"), turns=True
-    )
+        order, columns, cells, rating_colours(scale, float(rows["score_0"].max())),
+        keys=("contestant", "category"), turns=True,
+    )  # fmt: skip
 
 
 # -- Arena-Hard: five labels ---------------------------------------------------------------------

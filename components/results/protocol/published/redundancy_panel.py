@@ -28,7 +28,7 @@ from metrics.protocols.benchmark_correlations import (
     benchmark_scores,
     correlate_all_benchmarks,
 )
-from metrics.protocols.creation_levels import single_ratings
+from metrics.protocols.creation_levels import ratings_by_prompt
 from metrics.ratings.bradley_terry import fit_leaderboards
 from studies.domain import Estimate
 
@@ -82,7 +82,12 @@ def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
         return "rating", {n: e for board in boards for n, e in board.ratings.items()}
     if "single" in kinds:
         rows = load_rating_rows(filtered)
-        return "mean rating", single_ratings(rows) if len(rows) else {}
+        found = ratings_by_prompt(rows) if len(rows) else {}
+        if not found:
+            return "mean rating", {}
+        prompt = max(found, key=lambda name: len(found[name].means))
+        name = f"mean rating by {prompt}" if len(found) > 1 else "mean rating"
+        return name, found[prompt].means
     return "", {}
 
 
