@@ -36,9 +36,9 @@ _CODE: Final = re.compile(r"(```|~~~).*?\1|`[^`\n]+`", re.DOTALL)
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _QUOTED_LINE: Final = re.compile(r"^ {0,3}>[^\n]*", re.MULTILINE)
 _QUOTATION: Final = re.compile(
-    "\u201c[^\u201c\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|\u00ab[^\u00ab\u00bb]*\u00bb"
+    "\u201c[^\u201c\u201d]*\u201d|\u201e[^\u201c-\u201e]*[\u201c\u201d]|\u00ab[^\u00ab\u00bb]*\u00bb"
     "|\u300c[^\u300c\u300d]*\u300d"
-    r"|(?<![\w'\u2019])['\u2018](?=\S)(?:[^'\u2018\u2019\n]|['\u2019](?=\w)){1,400}['\u2019](?!\w)"
+    r"|(?<![\w'\u2019])['\u2018](?=\S)(?:[^'\u2018\u2019\n]|['\u2019](?=\w)){1,200}['\u2019](?!\w)"
 )
 _STRAIGHT_QUOTATION: Final = re.compile(r'(?<![\w"])"(?=\S)(?:[^"]*"(?!\w)|[^"\n]*)')
 _BRACKET: Final = re.compile(r"\[\[[^\[\]\n]{0,80}\]\]|\[result\]|[()\[\]{}]", re.IGNORECASE)
@@ -56,13 +56,17 @@ def settle_asides(
     if found.verdict is None:
         return found
     text = clean_reply(reply, emphasis=False).text
-    spans = find_asides(text, is_json=is_json)
-    if not spans or not _has_marker(read, "\n".join(text[slice(*span)] for span in spans)):
+    asides = [
+        # The word keeps a label alone from being read as a whole reply.
+        (span, aside)
+        for span in find_asides(text, is_json=is_json)
+        if (aside := read(f"quoted: {text[slice(*span)]}")).verdict or aside.reason != NO_MARKER
+    ]
+    if not asides:
         return found
-    spans = [span for span in spans if _has_marker(read, text[slice(*span)])]
-    own = read(blank_spans(text, spans))
+    own = read(blank_spans(text, [span for span, _ in asides]))
     if own.verdict is None and own.reason == NO_MARKER:
-        agreed = all(_agrees(read(text[slice(*span)]), found.verdict, True) for span in spans)
+        agreed = all(_agrees(aside, found.verdict, True) for _, aside in asides)
     else:
         agreed = _agrees(own, found.verdict, False)
     return found if agreed else MarkerMatch(reason=CONTRADICTED, rule=found.rule)
@@ -100,13 +104,6 @@ def blank_spans(text: str, spans: list[Span]) -> str:
     return " ".join(
         text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True)
     )
-
-
-def _has_marker(read: Callable[[str], MarkerMatch], aside: str) -> bool:
-    """Whether a text contains a marker, readable or not. A word before it keeps a label alone from
-    being read as a whole reply."""
-    found = read(f"quoted: {aside}")
-    return found.verdict is not None or found.reason != NO_MARKER
 
 
 def _after_chat_token(text: str) -> Iterator[Span]:
