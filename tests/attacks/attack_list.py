@@ -44,6 +44,7 @@ THREATS: Final = {
         (
             "tests/studies/texts/test_injection.py",
             "tests/judges/rendering/test_injected_answers.py",
+            "tests/judges/rendering/test_prompt.py",
         ),
     ),
     "formulas in exports": Threat(

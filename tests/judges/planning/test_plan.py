@@ -106,6 +106,14 @@ def test_a_key_is_the_same_on_every_machine_for_ever() -> None:
     assert one_key() == sha(request)[:40] == "cd78ebf7b7fa9b614174eae4fa57e0d42a9faebc"
 
 
+def test_the_fence_that_is_sent_depends_on_the_answers_and_the_key_uses_its_own() -> None:
+    """Replies stored under earlier fences keep their keys."""
+    (ask, *_) = plan(items(1, "xy"), prompts=[OWN_PROMPT]).asks()
+    sent = ask.call.messages[-1]["content"]
+    assert make_fence(ask.call.prompt, ask.call.inputs) in sent
+    assert key_fence(ask.call.prompt, ask.call.inputs) not in sent
+
+
 @pytest.mark.extra
 def test_a_key_is_the_same_after_a_restart(tmp_path: Path) -> None:
     """A fresh process, another hash seed, another folder, another judge name."""

@@ -3,13 +3,16 @@ quoted before the judge's own does not count."""
 
 from __future__ import annotations
 
+import sys
 import time
+import unicodedata
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judges.verdicts.reply_cleaning import clean_reply
 from judges.verdicts.verdict import READING_RULES, marker_span, parse_verdict, read_probabilities
 from judges.verdicts.verdict_formats import FORMATS
 from studies.domain import Verdict
@@ -256,3 +259,13 @@ def test_long_replies_of_any_kind_are_read_in_linear_time(kind: str) -> None:
         start = time.process_time()
         parse_verdict(format, LONG[kind], 4)
         assert time.process_time() - start < 1.5 * SIZE / 100_000, format
+
+
+def test_no_character_makes_a_reply_much_longer() -> None:
+    """U+FDFA alone becomes 18 characters by NFKC: a reply of 1 MB would become one of 6."""
+    every = (chr(code) for code in range(0x80, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
+    longest = max(every, key=lambda c: len(unicodedata.normalize("NFKC", c)))
+    assert longest == "\ufdfa"
+    for character in (longest, "\ufdfb", "\ufdfc", "\u33ff", "\u3316"):
+        for text in (character * 1_000, f"A{character}" * 500):
+            assert len(clean_reply(text).text) <= 6 * len(text), f"U+{ord(character):04X}"
