@@ -28,6 +28,7 @@ from judges.planning.plan import (
     render_call,
     save_plan,
 )
+from judges.rendering.messages import key_fence, make_fence
 from judges.rendering.prompt import load_prompt, parse_prompt
 from studies.domain import Item
 from studies.errors import StudyError
@@ -108,10 +109,12 @@ def test_a_key_is_the_same_on_every_machine_for_ever() -> None:
 
 def test_the_fence_that_is_sent_depends_on_the_answers_and_the_key_uses_its_own() -> None:
     """Replies stored under earlier fences keep their keys."""
-    (ask, *_) = plan(items(1, "xy"), prompts=[OWN_PROMPT]).asks()
-    sent = ask.call.messages[-1]["content"]
-    assert make_fence(ask.call.prompt, ask.call.inputs) in sent
-    assert key_fence(ask.call.prompt, ask.call.inputs) not in sent
+    made = replace(plan(items(1)), prompts=(parse_prompt(OWN_PROMPT),))
+    for planned in asks(made):
+        call = planned.call
+        sent = call.messages[-1]["content"]
+        assert f"<{make_fence(call.prompt, call.inputs)}>" in sent
+        assert key_fence(call.prompt, call.inputs) not in sent
 
 
 @pytest.mark.extra
