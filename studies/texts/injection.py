@@ -185,7 +185,8 @@ def _lower_text(text: str) -> str:
 
 def _find_places(text: str) -> list[int]:
     """Return the index in the original text of each character of the folded text."""
-    places, end = [], 0
+    places: list[int] = []
+    end = 0
     lower = _lower_text(text)
     for match in _TO_FOLD.finditer(lower):
         places += range(end, match.start())
