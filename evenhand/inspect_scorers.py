@@ -27,6 +27,8 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
+from judges.verdicts.verdict import parse_verdict
+
 ORDERS: Final = ("first", "second")
 """Positions of the evaluated answer, in the order in which the grader is called."""
 TEMPLATE: Final = """\
@@ -43,7 +45,6 @@ Two answers to the same question are given. Decide which one is better.
 
 Explain your choice briefly. End with exactly one of [[A]] (answer A is better), [[B]] (answer B is
 better) or [[C]] (they are equally good)."""
-_VERDICT: Final = re.compile(r"\[\[([ABC])\]\]")
 _POINTS: Final = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 
 
@@ -124,8 +125,10 @@ def _recorded_verdict(scores: Mapping[str, Score], recorded: str, order: str) ->
 
 
 def _last_verdict(reply: str) -> str:
-    found = _VERDICT.findall(reply)
-    return found[-1] if found else ""
+    verdict = parse_verdict("mt-bench", reply).verdict
+    if verdict is None:
+        return ""
+    return "AB"[verdict.pick] if isinstance(verdict.pick, int) else "C"
 
 
 def _outcome(letter: str, order: str) -> str:

@@ -32,7 +32,7 @@ from judges.rendering.mt_bench_prompts import import_judge_prompts
 from judges.rendering.prompt_library import prompt_path, save_prompt
 from judges.security import redaction
 from judges.security.consent_commands import add_allow_command, add_allow_option, confirm
-from judges.security.key_consents import consents_in
+from judges.security.key_consents import user_consents
 from studies.domain import RETRYABLE_STATUSES, Verdict
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import attempt_totals
@@ -136,7 +136,7 @@ def run_study(options: argparse.Namespace) -> int:
     cluster = parse_cluster_options(options)
     made = _load_plan(options.study)
     store = Store(options.store)
-    confirm(made.study, store, options)
+    confirm(made.study, options)
     _print_plan_change(save_plan(made, store))
     if cluster is not None:
         return run_on_cluster(made, store, cluster)
@@ -148,12 +148,12 @@ def retry_failed(options: argparse.Namespace) -> int:
     only by a new reply, never by a failure."""
     if options.study is not None:
         made, store = _load_plan(options.study), Store(options.store)
-        confirm(made.study, store, options)
+        confirm(made.study, options)
         _print_plan_change(save_plan(made, store))
     else:
         name, store = _study_name(options), open_existing_store(options.store)
         made = load_stored_plan(store, name)
-        confirm(made.study, store, options)
+        confirm(made.study, options)
     return _run_to_end(made, store, RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES)))
 
 
@@ -214,8 +214,8 @@ def print_plan(options: argparse.Namespace) -> int:
 def check_judges(options: argparse.Namespace) -> int:
     made = make_plan(load_study(options.study))
     store = Store(options.store)
-    confirm(made.study, store, options)
-    consents = consents_in(store.folder)
+    confirm(made.study, options)
+    consents = user_consents()
     store.close()
     results = [check_judge(made, judge, consents=consents) for judge in made.study.judges]
     for result in results:
@@ -258,7 +258,7 @@ def describe_images(options: argparse.Namespace) -> int:
     """Describe the images of a study; return exit code 0 only if no description failed."""
     study = load_study(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
-    confirm(study, store, options)
+    confirm(study, options)
     again = frozenset(RETRYABLE_STATUSES) if options.retry else RunSettings().retry_statuses
     done = write_descriptions(
         study,

@@ -171,6 +171,7 @@ TEMP_FOLDER: Final = _text(
 )
 ANALYTICS: Final = _text("GRADIO_ANALYTICS_ENABLED", "Gradio's usage statistics", "`False`")
 USER_DATA: Final = _text("XDG_DATA_HOME", "the user's data folder on Linux", "`~/.local/share`")
+USER_CONFIG: Final = _text("XDG_CONFIG_HOME", "the user's configuration folder", "`~/.config`")
 USER_CACHE: Final = _text("XDG_CACHE_HOME", "the user's cache folder on Linux", "`~/.cache`")
 WINDOWS_DATA: Final = _text(
     "LOCALAPPDATA", "the user's data and cache folder on Windows", "`~/AppData/Local`"

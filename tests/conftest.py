@@ -44,6 +44,7 @@ def nobody_elses_store(
     """A test that forgets --store must not write into the store of whoever runs the tests."""
     fresh = tmp_path_factory.getbasetemp() / f"default-store-{next(_NUMBER)}" / "evenhand.db"
     monkeypatch.setenv("EVENHAND_STORE", str(fresh))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(fresh.parent / "config"))
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)

@@ -69,7 +69,7 @@ def render_notices(bench: StudyPreview, view: FormState) -> str:
     """HTML of the notice on the last change, and of requests for consent to send keys."""
     parts = [view.notice_html if view.panel != "prompts" else ""]
     if bench.plan is not None:
-        parts.append(consent_notices(bench.plan.study, bench.lenient_study.folder))
+        parts.append(consent_notices(bench.plan.study))
     return "".join(parts)
 
 

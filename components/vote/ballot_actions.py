@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 import time
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from components.html.markup import Markup
 from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
@@ -102,10 +104,16 @@ def _write_failure(
     return _show_ballot(session, ballot, notice, warned=True, fixed=fixed, retried=True)
 
 
+COLONS: Final = (
+    ":\u02d0\u02d1\u02f8\u0589\u05c3\u0703\u0704\u16ec\u1803\u205a\u205d\u2236\ua4fd\ua789"
+)
+"""The colon and characters that look like one."""
+
+
 def voter_from_name(store: Store, study: str, name: str) -> str:
     """Stored name of the voter who typed this name; a name reserved for accounts is refused."""
     wanted = find_voter(store, study, name)
-    if is_account(wanted):
+    if is_account(wanted) or imitates_account(wanted):
         raise StudyError(
             f"names that begin with {ACCOUNT_PREFIX} are reserved for Hugging Face accounts; "
             + ("log in" if can_log_in() else "type another name, as this page has no login")
@@ -114,13 +122,33 @@ def voter_from_name(store: Store, study: str, name: str) -> str:
 
 
 def find_voter(store: Store, study: str, name: str) -> str:
-    """Stored name of the voter with this name, ignoring case ("ann" and "Ann" are one person); for
-    a new voter, the name itself."""
+    """Stored name of the voter with this name, ignoring case and forms of letters ("ann" and "Ann"
+    are one person); for a new voter, the name itself."""
     wanted = voter_id(name)
     for line in list_voters(store, study):
-        if line.voter.casefold() == wanted.casefold():
+        if _name_key(line.voter) == _name_key(wanted):
             return line.voter
     return wanted
+
+
+def imitates_account(voter: str) -> bool:
+    """Whether a name begins like one of a logged-in account, with other letters that look like it:
+    two letters, each the right one or outside ASCII, and a kind of colon."""
+    parts = unicodedata.normalize("NFKD", voter.removeprefix(HUMAN_PREFIX)).casefold()
+    shown = (c for c in parts if not unicodedata.combining(c) and not c.isspace())
+    start = "".join(islice(shown, len(ACCOUNT_PREFIX)))
+    letters = zip(start[:-1], ACCOUNT_PREFIX[:-1], strict=False)
+    return (
+        len(start) == len(ACCOUNT_PREFIX)
+        and start[-1] in COLONS
+        and all(mine == one or not mine.isascii() for mine, one in letters)
+    )
+
+
+def _name_key(name: str) -> str:
+    """Return the same text for names that differ only in case or in the form of letters, such as
+    full-width ones."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> Markup:

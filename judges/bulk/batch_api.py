@@ -111,9 +111,12 @@ def collect_batches(
     wait: float = 0.0,
     every: float = 30.0,
     on_progress: Callable[[dict[str, SubmittedBatch]], None] = lambda batches: None,
+    mask: Callable[[str], str] = str,
 ) -> list[Path]:
     """Download the results of the batch files `names`, as far as their batches have ended; check
     every `every` seconds until all have ended, at most for `wait` seconds.
+
+    `mask` removes the API key from what is written, because some servers echo the request.
 
     Returns the paths of all output and error files downloaded for `names`, earlier ones included.
     """
@@ -124,7 +127,7 @@ def collect_batches(
     selected = {name: submitted for name, submitted in batches.items() if name in names}
     while True:
         for name, submitted in selected.items():
-            _download_if_final(client, folder, name, submitted)
+            _download_if_final(client, folder, name, submitted, mask)
             _write_submitted_batches(folder, batches)
         on_progress(selected)
         if all(one.is_final for one in selected.values()) or time.monotonic() >= end:
@@ -134,14 +137,18 @@ def collect_batches(
 
 
 def _download_if_final(
-    client: openai.OpenAI, folder: Path, name: str, submitted: SubmittedBatch
+    client: openai.OpenAI,
+    folder: Path,
+    name: str,
+    submitted: SubmittedBatch,
+    mask: Callable[[str], str],
 ) -> None:
     if not submitted.batch_id:
         return
     batch: Any = None
     if not submitted.is_final:
         batch = client.batches.retrieve(submitted.batch_id)
-        submitted.status = batch.status
+        submitted.status = mask(batch.status)
         counts = batch.request_counts
         submitted.counts = counts.model_dump() if counts else {}
     if not submitted.is_final or submitted.files:
@@ -152,9 +159,22 @@ def _download_if_final(
         if file_id:
             path = folder / f"{stem}.{kind}.jsonl"
             partial = path.with_name(path.name + ".part")
-            partial.write_bytes(client.files.content(file_id).read())
+            content = client.files.content(file_id).read()
+            partial.write_bytes(
+                b"".join(_mask_line(line, mask) for line in content.splitlines(True))
+            )
             partial.replace(path)
             submitted.files.append(path.name)
+
+
+def _mask_line(line: bytes, mask: Callable[[str], str]) -> bytes:
+    """Return a line of a batch file without the API key, also if characters of it are escaped."""
+    try:
+        text = json.dumps(json.loads(line), ensure_ascii=False)
+    except ValueError:
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
+    masked = mask(text)
+    return line if masked == text else masked.encode("utf-8", "replace") + b"\n"
 
 
 def _write_submitted_batches(folder: Path, batches: dict[str, SubmittedBatch]) -> None:

@@ -29,7 +29,8 @@ from judges.planning.forecast import make_forecast
 from judges.planning.plan import Plan, make_plan, save_plan
 from judges.security.consent_commands import add_allow_option, confirm
 from judges.security.endpoint_rules import check_url
-from judges.security.key_consents import Consents, consents_in, origin_of
+from judges.security.key_consents import Consents, origin_of, user_consents
+from judges.security.key_store import SecretKey
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import study_spending
 from studies.store.store import Store
@@ -99,9 +100,9 @@ def export_files(options: argparse.Namespace) -> int:
 def submit_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
     _check_budget(plan, store)
-    confirm(plan.study, store, options)
+    confirm(plan.study, options)
     for judge, paths in batch_files_by_judge(options.folder).items():
-        with _judge_client(plan, judge, consents_in(store.folder)) as client:
+        with _judge_client(plan, judge, user_consents()) as (client, _):
             _print_batches(submit_batches(client, options.folder, paths))
     store.close()
     return 0
@@ -132,13 +133,18 @@ def _check_budget(plan: Plan, store: Store) -> None:
 
 def collect_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
-    confirm(plan.study, store, options)
+    confirm(plan.study, options)
     found: list[Path] = []
     for judge, paths in batch_files_by_judge(options.folder).items():
         names = {path.name for path in paths}
-        with _judge_client(plan, judge, consents_in(store.folder)) as client:
+        with _judge_client(plan, judge, user_consents()) as (client, key):
             found += collect_batches(
-                client, options.folder, names, wait=60 * options.wait, on_progress=_print_batches
+                client,
+                options.folder,
+                names,
+                wait=60 * options.wait,
+                on_progress=_print_batches,
+                mask=key.mask_echo,
             )
     done = import_batch(plan, store, found, price_factor=options.price_factor)
     return _print_import_and_close(done, plan, store)
@@ -157,8 +163,10 @@ def _open_plan_and_store(options: argparse.Namespace) -> tuple[Plan, Store]:
 
 
 @contextlib.contextmanager
-def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.OpenAI]:
-    """Open a client of one judge's endpoint; its API errors are raised as PlanError."""
+def _judge_client(
+    plan: Plan, name: str, consents: Consents
+) -> Iterator[tuple[openai.OpenAI, SecretKey]]:
+    """Open a client of one judge's endpoint, with its key. API errors are raised as PlanError."""
     import openai  # takes a second to import
 
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)
@@ -180,7 +188,7 @@ def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.
         ),
     )
     try:
-        yield client
+        yield client, secret
     except (openai.OpenAIError, httpx2.HTTPError) as error:
         fault = classify_error(error.__cause__ or error, judge.endpoint, key)
         raise PlanError(

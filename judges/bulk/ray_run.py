@@ -31,7 +31,7 @@ from judges.engine.snapshot import RunStatus
 from judges.judge_errors import PlanError
 from judges.money.costs import check_budget
 from judges.planning.plan import Plan
-from judges.security.key_consents import Consents, consents_in, pair_of
+from judges.security.key_consents import Consents, pair_of, user_consents
 from studies import settings
 from studies.exchange.export import write_export
 from studies.exchange.shard_import import ShardImport, import_shards
@@ -97,7 +97,7 @@ def run_on_ray(
     """Make all pending calls of a plan; return the totals of the imported results, and judge ->
     reason for the judges that were stopped."""
     ray = _import_ray()
-    _check_cluster_plan(plan, cluster, consents_in(store.folder))
+    _check_cluster_plan(plan, cluster, user_consents())
     root = cluster.shards or default_shard_folder(store, plan.study.name)
     make_shard_folder(root)
     write_export(store, plan.study.name, "items", root / ITEMS_FILE)

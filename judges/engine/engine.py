@@ -28,7 +28,7 @@ from judges.models.interface import JudgeModel
 from judges.money.costs import check_budget, price_of
 from judges.planning.plan import Plan
 from judges.security.endpoint_rules import check_url
-from judges.security.key_consents import Consents, consents_in
+from judges.security.key_consents import Consents, user_consents
 from judges.security.key_store import SecretKey
 from studies.domain import JudgeSpec
 from studies.store.store import Store
@@ -91,7 +91,7 @@ class Engine:
 
     def consents(self, store: Store) -> Consents:
         """API-key variables that runs with this store may send, each with its allowed origins."""
-        return consents_in(store.folder)
+        return user_consents()
 
     def run(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)

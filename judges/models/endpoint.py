@@ -35,17 +35,13 @@ from judges.security.endpoint_rules import (
     check_url,
     current_endpoint_rules,
 )
-from judges.security.key_store import KEY_MASK, SecretKey
+from judges.security.key_store import SecretKey
 
 MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
 CONNECTION_LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
 ACCEPTED_ENCODINGS: Final = ("", "identity", "gzip", "deflate")
 """Accepted compressions of a response: when unpacked, a piece grows about a thousandfold at most,
 so that the size limit holds."""
-
-MIN_ECHOED_KEY: Final = 16
-"""Minimum length of an API key that is masked in replies; a shorter one, such as 'not-needed', may
-be an ordinary word."""
 
 REQUEST_HEADERS: Final = (
     (b"Content-Type", b"application/json"),
@@ -111,13 +107,13 @@ class EndpointModel:
             if response.status_code < 300 and _is_event_stream(response):
                 await _read_stream(response, stream, limit, call.judge.idle_s)
                 reply = build_stream_reply(stream, echo=echo)
-                return response, _redact_reply(reply, self._key)
+                return response, redact_reply(reply, self._key)
             content = await _read_content(response)
         finally:
             await response.aclose()
         if response.status_code >= 300:
             raise build_status_error(_strip_request(response), content, echo=echo)
-        return response, _redact_reply(parse_completion(content, echo=echo), self._key)
+        return response, redact_reply(parse_completion(content, echo=echo), self._key)
 
     async def get(self, path: str) -> bytes:
         """Return the body at a path of the endpoint, such as `models`. The error raised for a
@@ -269,26 +265,20 @@ def _strip_request(response: httpx2.Response) -> httpx2.Response:
     return httpx2.Response(response.status_code, headers=headers, request=request)
 
 
-def _redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
+def redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
     """Mask the API key in a reply, because some servers echo the request."""
     tokens = "".join(token for token, _ in answer.top_logprobs)
     tokens += "".join(token.text for token in answer.tokens)
     texts = f"{answer.text}{answer.reasoning}{answer.refusal}{answer.finish}{answer.model}{tokens}"
-    forms = [form for form in key.whole_forms() if len(form) >= MIN_ECHOED_KEY and form in texts]
+    forms = [form for form in key.echoed_forms() if form in texts]
     if not forms:
         return answer
     fields = ("text", "reasoning", "refusal", "finish", "model")
-    masked: dict[str, Any] = {name: _mask_forms(getattr(answer, name), forms) for name in fields}
+    masked: dict[str, Any] = {name: key.mask_echo(getattr(answer, name)) for name in fields}
     in_tokens = any(form in tokens for form in forms)  # in one token or across several
     if in_tokens:
         masked |= {"top_logprobs": (), "tokens": ()}
     return replace(answer, **masked)
-
-
-def _mask_forms(text: str, forms: list[str]) -> str:
-    for form in forms:
-        text = text.replace(form, KEY_MASK)
-    return text
 
 
 def _encode_json(body: Mapping[str, Any]) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any, Final
 
 from judges.judge_errors import PlanError
@@ -18,11 +17,10 @@ from judges.models.gguf_source import (
 )
 from judges.operations.list_models import find_local_servers, list_models
 from judges.security.consent_commands import add_allow_option, confirm_judges
-from judges.security.key_consents import consents_in
+from judges.security.key_consents import user_consents
 from judges.security.key_store import SecretKey
 from studies.domain import JudgeSpec
 from studies.spec.provider_presets import provider_presets
-from studies.store.database import default_store_path
 
 MEGABYTE: Final = 1 << 20
 
@@ -33,7 +31,6 @@ def add_model_commands(commands: Any) -> None:
     sub = commands.add_parser("models", help=summary, description=summary)
     sub.add_argument("endpoint", nargs="?", help="a provider's name, or http://… or https://…")
     sub.add_argument("--key-env", default=None, help="the variable with the key")
-    sub.add_argument("--store", type=Path, default=None, help="the store with your consents")
     add_allow_option(sub)
     sub.set_defaults(command=print_models)
     summary = "download GGUF weights of the Hub for an embedded judge"
@@ -49,7 +46,7 @@ def print_models(options: argparse.Namespace) -> int:
     judge = _judge_at(options.endpoint, options.key_env)
     key = SecretKey("")
     if judge.api_key_env:
-        consents = consents_in((options.store or default_store_path()).parent)
+        consents = user_consents()
         confirm_judges([judge], consents, allowed=options.allow_keys)
         key = find_api_key(judge, {}, consents)
     found = list_models(judge.endpoint, key)

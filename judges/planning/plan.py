@@ -312,10 +312,14 @@ def key_of(
 ) -> str:
     """Return the key of an ask: a hash of its request, the same on every machine and after a
     restart. `reads` is, for an extraction, the key of the ask whose reply is read."""
+    messages = call.messages
+    if "fence" in call.prompt.variables:
+        prefilled = call.judge.read == "probabilities"
+        messages = render_prompt(call.prompt, call.inputs, prefilled=prefilled, for_key=True)
     request = {
         "endpoint": identity,
         "model": call.judge.model,
-        "messages": replace_images_by_hash(call.messages) if call.inputs.images else call.messages,
+        "messages": replace_images_by_hash(messages) if call.inputs.images else messages,
         "parameters": dict(call.parameters),
         "shown": call.inputs.shown,
         "labels": call.inputs.labels,

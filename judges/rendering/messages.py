@@ -41,11 +41,13 @@ class PromptInputs:
 
 
 def render_prompt(
-    prompt: Prompt, inputs: PromptInputs, *, prefilled: bool = False
+    prompt: Prompt, inputs: PromptInputs, *, prefilled: bool = False, for_key: bool = False
 ) -> list[dict[str, Any]]:
     """Render the messages of a request. With `prefilled`, a last assistant message contains the
-    start of the reply, up to the label."""
+    start of the reply, up to the label. With `for_key`, the delimiter is that of the call's key."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
+    if for_key and "fence" in values:
+        values["fence"] = key_fence(prompt, inputs)
     if "closing" in values:
         labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)
         values["closing"] = _closing_text(prompt.verdict, labels, prefilled)
@@ -59,8 +61,25 @@ def render_prompt(
 
 
 def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return a delimiter to put around answers: a hash of prompt, item and models, so that no
-    answer contains it on purpose and equal requests have equal delimiters."""
+    """Return a delimiter to put around answers, the same for equal requests.
+
+    It is a hash of prompt, item, models and all texts, so that whoever writes an answer cannot
+    compute it without the other texts, and is hashed again until no text contains it.
+    """
+    item = inputs.item
+    texts = [*inputs.answers, inputs.reply, item.instruction, item.reference, context_text(item)]
+    texts += item.criteria.values()
+    fence = hash_json([prompt.sha, item.id, inputs.shown, texts])[:8]
+    while any(fence in text.lower() for text in texts):
+        fence = hash_json([fence, texts])[:8]
+    return fence
+
+
+def key_fence(prompt: Prompt, inputs: PromptInputs) -> str:
+    """Return the delimiter from which the keys of calls are computed.
+
+    Keys contain the texts anyway. This delimiter never changes, so that stored replies stay valid.
+    """
     return hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 
 

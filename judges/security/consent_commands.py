@@ -6,15 +6,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final
 
 from judges.judge_errors import ConsentNeeded
-from judges.security.key_consents import Consents, Pair, consents_in, origin_of
+from judges.security.key_consents import Consents, Pair, origin_of, user_consents
 from studies.domain import JudgeSpec
 from studies.spec.study import Study
-from studies.store.database import default_store_path
-from studies.store.store import Store
 from studies.terminal import escape_control
 
 OPTION: Final = "--allow-keys"
@@ -34,23 +31,21 @@ def add_allow_command(commands: Any) -> None:
     sub = commands.add_parser("allow", help=words, description=words)
     sub.add_argument("variable", help="name of the variable, for example OPENAI_API_KEY")
     sub.add_argument("url", help="endpoint: https://host, with the port if it is not the default")
-    sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
     sub.set_defaults(command=allow)
 
 
 def allow(options: argparse.Namespace) -> int:
-    path = Path(options.store) if options.store is not None else default_store_path()
     pair = Pair(options.variable, origin_of(options.url) or options.url)
-    consents_in(path.parent).allow(pair)
+    user_consents().allow(pair)
     print(f"allowed: ${pair.variable} may be sent to {pair.origin}")
     return 0
 
 
-def confirm(study: Study, store: Store, options: argparse.Namespace) -> None:
+def confirm(study: Study, options: argparse.Namespace) -> None:
     """Obtain consent for every environment variable that a study sends, by option or by a question
     on the terminal; raise an error if consent is refused."""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
-    confirm_judges(judges, consents_in(store.folder), allowed=options.allow_keys)
+    confirm_judges(judges, user_consents(), allowed=options.allow_keys)
 
 
 def confirm_judges(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: bool) -> None:

@@ -3,8 +3,8 @@
 A study file names a variable (`api_key_env`) and an address (`base_url`). A file written by another
 person can pair a variable of this machine with that person's own address. A variable is therefore
 read only for an allowed origin: a provider listed in providers.yaml, or a pair the user confirmed.
-Confirmed pairs of variable name and origin are stored in a file beside the store; the file contains
-no key.
+Confirmed pairs of variable name and origin are stored in a file in the user's configuration folder,
+which contains no key. A file beside a store is not believed: it may have come with the store.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import yaml
 
 from judges.judge_errors import ConsentNeeded, PlanError
 from judges.security.endpoint_rules import PROVIDERS_FILE
+from studies import settings
 from studies.domain import JudgeSpec
 
 FILE: Final = "key-consents.json"
@@ -118,9 +119,11 @@ NO_CONSENTS: Final = Consents()
 """Consents that allow no variable to be sent."""
 
 
-def consents_in(folder: Path) -> Consents:
-    """Return the consents stored in the folder of a store."""
-    return Consents(listed_pairs(), folder / FILE)
+def user_consents() -> Consents:
+    """Return the consents of this user, which hold for all stores."""
+    named = Path(settings.USER_CONFIG.read())  # by the XDG standard a relative path is ignored
+    base = named if named.is_absolute() else Path.home() / ".config"
+    return Consents(listed_pairs(), base / "evenhand" / FILE)
 
 
 def pair_of(judge: JudgeSpec) -> Pair | None:

@@ -30,6 +30,11 @@ MIN_KEY_LENGTH: Final = 4
 """Minimum length of a key that is masked; a shorter key would match ordinary words."""
 PIECE_LENGTH: Final = 8
 """Any part of an API key with at least this many characters is masked too."""
+PLACEHOLDERS: Final = (
+    "dummy-key", "fake-key", "lm-studio", "no-api-key", "no-key-needed", "no-key-required",
+    "not-needed", "not-required", "not-used", "placeholder", "sk-no-key-required", "your-api-key",
+)  # fmt: skip
+"""Texts that stand for a key where a local server needs none; a reply may contain them as words."""
 LONGEST: Final = 512
 """Maximum length of a typed key; longer ones are refused, because all output is searched for each
 key."""
@@ -98,6 +103,20 @@ class SecretKey:
 
     def whole_forms(self) -> tuple[str, ...]:
         return self._wholes
+
+    def echoed_forms(self) -> tuple[str, ...]:
+        """Return the forms to mask in replies: none of a key that may be an ordinary word, because
+        it is short or a placeholder."""
+        value = self._value or ""
+        if len(value) < PIECE_LENGTH or value.lower() in PLACEHOLDERS:
+            return ()
+        return self._wholes
+
+    def mask_echo(self, text: str) -> str:
+        """Mask this API key in a text that an endpoint returned, such as a reply."""
+        for form in self.echoed_forms():
+            text = text.replace(form, KEY_MASK)
+        return text
 
     def redact(self, text: str) -> str:
         """Mask this API key in a text, with its encoded forms and any part of PIECE_LENGTH or more
@@ -172,7 +191,7 @@ def key_forms(value: str) -> tuple[str, ...]:
     if len(value) < MIN_KEY_LENGTH:
         return ()
     raw = value.encode("utf-8", "replace")
-    found = {value, quote(value, safe=""), ascii(value)[1:-1]}
+    found = {value, quote(value, safe=""), quote(value), ascii(value)[1:-1]}
     if len(value) >= PIECE_LENGTH:
         found |= {raw.hex(), raw.hex().upper()}
         for shift in range(3):

@@ -75,6 +75,9 @@ class MarkerMatch:
     reason: str = NO_MARKER
     span: tuple[int, int] | None = None
     rule: str = "last-marker"
+    parts: tuple[tuple[int, float], ...] = ()
+    """Scores that were read although others are missing, as (index in the verdict's scores, score);
+    empty if a stated score cannot be read."""
 
 
 def last_match(

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from judges.verdicts.asides import blank_spans, find_asides
 from judges.verdicts.markers import LABEL_END, UNREADABLE_MARKER, MarkerMatch, last_match, score_at
 from judges.verdicts.reply_cleaning import CleanedReply
 from studies.domain import Verdict
@@ -88,7 +89,14 @@ _GRADE_OF: Final = re.compile(
 
 def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
     """Read the grades from 0 to 5 after `Grading:`, one for each option, which some prompts request
-    before the choice; empty unless every option has one."""
+    before the choice; empty unless every option has one, and if quoted grades contradict them."""
+    spans = [span for span in find_asides(text) if _GRADE_OF.search(text, *span)]
+    grades = _last_grades(text, n_options)
+    own = _last_grades(blank_spans(text, spans), n_options) if grades and spans else ()
+    return grades if not own or own == grades else ()
+
+
+def _last_grades(text: str, n_options: int) -> tuple[float, ...]:
     selection = last_match(_SELECTION, text)
     end = selection.start() if selection else len(text)
     grading = last_match(_GRADING, text, 0, end)

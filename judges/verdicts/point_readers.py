@@ -70,21 +70,24 @@ def _read_rubric(
 ) -> MarkerMatch:
     """Read one line `<criterion>: <level>` for each criterion. The scores are the mean of the
     levels, then the levels in the order in which the request listed the criteria."""
-    levels: list[float] = []
+    levels: dict[str, float] = {}
     spans: list[tuple[int, int]] = []
     for name in criteria:
         marker = _find_criterion(text.lower, lower_ascii(name))
-        if marker is None:
-            return MarkerMatch() if not levels else MarkerMatch(reason=f"no level for {name}")
-        found = _match_option(text, marker[1], values)
-        if found is None:
+        found = _match_option(text, marker[1], values) if marker else None
+        if marker and found is None:
             return MarkerMatch(reason=f"the level of {name} cannot be read")
-        levels.append(found[0])
-        spans.append((marker[0], found[1]))
+        if marker and found:
+            levels[name] = found[0]
+            spans.append((marker[0], found[1]))
     if not levels:
         return MarkerMatch()
+    if missing := next((name for name in criteria if name not in levels), None):
+        parts = tuple((criteria.index(name) + 1, level) for name, level in levels.items())
+        return MarkerMatch(reason=f"no level for {missing}", parts=parts)
     span = (min(start for start, _ in spans), max(end for _, end in spans))
-    return MarkerMatch(Verdict(scores=(sum(levels) / len(levels), *levels)), "", span)
+    scores = [levels[name] for name in criteria]
+    return MarkerMatch(Verdict(scores=(sum(scores) / len(scores), *scores)), "", span)
 
 
 def level_spans(

@@ -196,7 +196,9 @@ def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
     wanted = [scores.get(index) for index in range(min(n_options, 26))]
     known = tuple(score for score in wanted if score is not None)
     if len(known) < len(wanted) or not wanted:
-        return MarkerMatch(reason="a score is missing or not readable" if scores else NO_MARKER)
+        reason = "a score is missing or not readable" if scores else NO_MARKER
+        parts = tuple((index, score) for index, score in scores.items() if score is not None)
+        return MarkerMatch(reason=reason, parts=parts if len(parts) == len(scores) else ())
     used = [spans[index] for index in range(len(wanted))]
     return MarkerMatch(Verdict(scores=known), "", (min(used)[0], max(used)[1]))
 

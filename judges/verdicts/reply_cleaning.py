@@ -4,11 +4,12 @@ to highlight the verdict on the page. Each cleaning step replaces the matches of
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+
+from studies.texts.nfkc import NFKC_RUN, normalise_nfkc
 
 CleaningStep = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 TextEdit = tuple[int, int, str]
@@ -102,14 +103,9 @@ def _span_before_edits(position: int, edits: list[TextEdit]) -> tuple[int, int]:
     return (start, end) if behind < 0 else (end + behind, end + behind + 1)
 
 
-def _normalise_nfkc(match: re.Match[str]) -> str:
-    return unicodedata.normalize("NFKC", match[0])
-
-
 _ASCII_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UNICODE_STEPS: Final[tuple[CleaningStep, ...]] = (
-    # Runs are bounded: NFKC sorts combining marks by insertion, quadratic in their number.
-    (re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,32}"), _normalise_nfkc),
+    (re.compile(NFKC_RUN), lambda match: normalise_nfkc(match[0])),
     (
         re.compile(
             "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from judges.verdicts.asides import CONTRADICTED, settle_asides
 from judges.verdicts.markers import MarkerMatch
 from judges.verdicts.point_readers import level_spans, read_point_verdict
 from judges.verdicts.readers import reader_for
-from judges.verdicts.reply_cleaning import clean_reply, original_span
-from judges.verdicts.verdict_formats import POINT_FORMATS, find_format
+from judges.verdicts.reply_cleaning import CleanedReply, clean_reply, original_span
+from judges.verdicts.verdict_formats import POINT_FORMATS, RUBRIC_FORMAT, find_format
 from studies.domain import Verdict
 from studies.frames.arrangement import Arrangement, parse_arrangement
 
@@ -164,7 +165,8 @@ def level_token_places(
     reply = "".join(tokens)
     cleaned = clean_reply(reply)
     spans = None if cleaned.truncated else level_spans(cleaned, options, arrangement)
-    if not spans:
+    read = parse_verdict(RUBRIC_FORMAT, reply, scale=options, labels=arrangement.labels)
+    if not spans or read.reason == CONTRADICTED:
         return None
     starts = [0]
     for token in tokens:
@@ -192,12 +194,24 @@ def _find_marker(
         raise ValueError(
             f"No parsing rule named {rule!r}. Known rules: {', '.join(READING_RULES)}."
         )
-    text = clean_reply(reply, emphasis=name != "json-winner")
+    is_json = name == "json-winner"
+    text = clean_reply(reply, emphasis=not is_json)
     if text.truncated:
         return MarkerMatch(reason="the reasoning block is not closed"), True
     if not text.text.strip():
         return MarkerMatch(reason="empty reply"), False
-    if name in POINT_FORMATS:
-        arrangement = parse_arrangement(tuple(labels) or tuple(scale))
-        return read_point_verdict(name, text, scale, arrangement), False
-    return reader_for(name, rule)(text, n_options), False
+    arrangement = (
+        parse_arrangement(tuple(labels) or tuple(scale)) if name in POINT_FORMATS else None
+    )
+
+    def read(cleaned: CleanedReply) -> MarkerMatch:
+        if arrangement is not None:
+            return read_point_verdict(name, cleaned, scale, arrangement)
+        return reader_for(name, rule)(cleaned, n_options)
+
+    found = read(text)
+    if rule == "gradelab":  # the published rule, as it is
+        return found, False
+    return settle_asides(
+        reply, found, lambda part: read(clean_reply(part, emphasis=not is_json)), is_json=is_json
+    ), False

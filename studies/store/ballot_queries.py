@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -379,9 +380,15 @@ def read_items_by_id(
     return found
 
 
+_INVISIBLE: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that count as printable but are not seen, so that two names would look alike."""
+
+
 def voter_id(name: str) -> str:
     """Return `human:<name>`; raise StudyError unless the name is a line of 1 to 60 characters."""
-    plain = " ".join(name.split())
+    plain = " ".join(_INVISIBLE.sub("", name).split())
     if not plain or len(plain) > 60 or not plain.isprintable():
         raise StudyError(
             "a voter's name must have 1 to 60 printable characters on one line; type another name"

@@ -8,12 +8,13 @@ injections may be flagged too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from studies.domain import REFERENCE, REPEATED_META, Item
-from studies.texts.injection_rules import INJECTION_RULES
+from studies.texts.injection_rules import INJECTION_RULES, InjectionRule
+from studies.texts.nfkc import NFKC_RUN, normalise_nfkc
 
 INSTRUCTION: Final = "@instruction"
 """Location name of a suspect in the question; such a suspect affects every comparison of the
@@ -23,15 +24,13 @@ MAX_SPANS: Final = 20
 enough to flag the text, the others are only highlighted."""
 _MIN_ECHO_CHARS: Final = 12
 """Minimum length of a suspicious line whose repetition in a reply counts as an echo."""
-_INVISIBLE: Final = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+_INVISIBLE: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f"
 )
 """Zero-width characters, which inside a word hide the word from a search."""
-_FULL_WIDTH: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {
-    0x3000: 0x20,
-    0xA0: 0x20,
-}
+_TO_FOLD: Final = re.compile(rf"[{_INVISIBLE}]+|\s{{2,}}|{NFKC_RUN}")
+_INVISIBLE_RUN: Final = re.compile(f"[{_INVISIBLE}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +65,17 @@ RULE_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 def find_spans(text: str) -> tuple[SuspectSpan, ...]:
     """Find the suspicious spans of a text, in order; overlapping spans are merged."""
-    folded, indices = _fold_text(text)
+    folded = _fold_text(text)
     found = sorted(
         (match.start(), match.end(), rule.name)
-        for rule in INJECTION_RULES
-        if any(word in folded for word in rule.words)
+        for rule in _rules_with_words(folded)
         for match, _ in zip(rule.pattern.finditer(folded), range(MAX_SPANS), strict=False)
     )
     merged: list[SuspectSpan] = []
+    places = _find_places(text) if found else []
     for start, end, name in found:
         start, end = _trim_span(folded, start, end)
-        if indices is not None:
-            start, end = indices[start], indices[end - 1] + 1
+        start, end = places[start], places[end - 1] + 1
         if merged and start < merged[-1].end:
             start, end = merged[-1].start, max(end, merged[-1].end)
             names = dict.fromkeys((*merged.pop().rules, name))
@@ -88,12 +86,15 @@ def find_spans(text: str) -> tuple[SuspectSpan, ...]:
 
 
 def is_suspect(text: str) -> bool:
-    folded, _ = _fold_text(text)
-    return any(
-        rule.pattern.search(folded)
-        for rule in INJECTION_RULES
-        if any(word in folded for word in rule.words)
-    )
+    folded = _fold_text(text)
+    return any(rule.pattern.search(folded) for rule in _rules_with_words(folded))
+
+
+def _rules_with_words(folded: str) -> Iterator[InjectionRule]:
+    """Yield the rules of which a trigger word occurs in a folded text; its words may be on two
+    lines."""
+    line = folded.replace("\n", " ")
+    return (rule for rule in INJECTION_RULES if any(word in line for word in rule.words))
 
 
 def find_suspects(item: Item) -> list[InjectionSuspect]:
@@ -156,21 +157,43 @@ def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]
     return tuple(sorted(found))
 
 
-def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
-    """Return a text in lower case, full-width letters made plain, zero-width characters removed.
+def _fold_text(text: str) -> str:
+    """Return a text in lower case: letters in other styles (full-width, mathematical bold) made
+    plain by NFKC, zero-width characters removed, runs of white space reduced to one character."""
+    return _TO_FOLD.sub(_fold_match, _lower_text(text))
 
-    The second value gives each character's index in the original text; None if no index differs.
-    """
-    if text.isascii():
-        return text.lower(), None
-    plain = text.translate(_FULL_WIDTH)
-    lower = plain.lower()
-    if len(lower) != len(plain):  # "İ" has two characters in lower case
-        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in plain)
-    if not _INVISIBLE.search(lower):
-        return lower, None
-    indices = [index for index, c in enumerate(lower) if not _INVISIBLE.match(c)]
-    return "".join(lower[index] for index in indices), indices
+
+def _fold_match(match: re.Match[str]) -> str:
+    """Return the replacement of one match of `_TO_FOLD`."""
+    piece = match[0]
+    if piece.isspace() and piece.count("\n") < 2:
+        return "\n" if "\n" in piece else " "
+    if piece.isspace():  # an empty line before "Human:" marks the turn of a user
+        following = match.string[match.end() : match.end() + len("human")]
+        return "\n\n" if normalise_nfkc(following).lower() == "human" else "\n"
+    return _INVISIBLE_RUN.sub("", normalise_nfkc(piece)).lower()
+
+
+def _lower_text(text: str) -> str:
+    """Return a text in lower case and of the same length ("\u0130" has two characters in lower
+    case, and is kept)."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _find_places(text: str) -> list[int]:
+    """Return the index in the original text of each character of the folded text."""
+    places: list[int] = []
+    end = 0
+    lower = _lower_text(text)
+    for match in _TO_FOLD.finditer(lower):
+        places += range(end, match.start())
+        size, last = len(_fold_match(match)), match.end() - 1
+        places += [min(match.start() + k, last) for k in range(size)]
+        end = match.end()
+    return [*places, *range(end, len(text))]
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:

@@ -2,8 +2,8 @@
 
 Each rule has trigger words. Its pattern is tried only if one of these words occurs, because
 searching for a word is about fifty times faster than matching a pattern, and most texts have none
-of the words. Words and patterns are matched against text in lower case. All patterns take linear
-time, as no repetition is nested in another.
+of the words. Words and patterns are matched against text in lower case, with single spaces and line
+breaks. All patterns take linear time, as no repetition is nested in another.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
         "tag",
         "contains tags that separate the turns of a chat or the parts of a judge's prompt",
         "<|  [inst]  [/inst]  <<sys>>  <</sys>>  <start_of_turn>  [the end of  [the start of  "
-        "[system]  ### system  [end of  <system  </system",
+        "[system]  ### system  [end of  <system  </system  human:  human :  <<  >>",
         r"<\|(?:im_start|im_end|system|assistant|user|start_header_id|end_header_id|eot_id)\|>"
         r"(?:\s?(?:system|assistant|user))?",
         r"\[/?inst\]",
@@ -189,5 +189,7 @@ INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
         r"\[end\sof\s(?:answer|response|assistant)[^\]\n]{0,20}\]",
         r"(?:^|\n)(?:\[system\]|###\ssystem\s?:)",
         r"</?system(?:[ _-]?(?:prompt|message|note|override))?>",
+        r"\n\nhuman\s?:",
+        r"(?:^|\n)\s?<<[0-9a-f]{8}\b|\b[0-9a-f]{8}>>",
     ),
 )

@@ -44,6 +44,7 @@ THREATS: Final = {
         (
             "tests/studies/texts/test_injection.py",
             "tests/judges/rendering/test_injected_answers.py",
+            "tests/judges/rendering/test_prompt.py",
         ),
     ),
     "formulas in exports": Threat(
@@ -81,6 +82,10 @@ THREATS: Final = {
             "tests/ui/test_two_visitors.py",
             "tests/ui/test_foreign_page.py",
         ),
+    ),
+    "stuffed votes": Threat(
+        "a name that looks like another's, a vote sent again, a vote that fits no ballot",
+        ("tests/components/vote/test_stuffed_votes.py",),
     ),
     "denial of service": Threat(
         "a connection, an event, a slow body or head, a study that is too large",

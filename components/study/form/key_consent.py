@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import notice_html
 from components.study.file.controls import form_button
 from components.study.plan.public_checks import is_public
 from judges.judge_errors import PlanError
-from judges.security.key_consents import Consents, Pair, consents_in
+from judges.security.key_consents import Consents, Pair, user_consents
 from studies.spec.study import Study
 
 
-def consent_notices(study: Study, folder: Path) -> Markup:
+def consent_notices(study: Study) -> Markup:
     """HTML notice and button for each pair of environment variable and host without consent."""
     if is_public():
         return EMPTY
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
-    return join(map(_consent_notice, consents_in(folder).missing(judges)))
+    return join(map(_consent_notice, user_consents().missing(judges)))
 
 
 def _consent_notice(pair: Pair) -> Markup:

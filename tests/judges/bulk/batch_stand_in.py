@@ -27,9 +27,11 @@ from studies.store.store import Store
 
 
 class BatchServer(ThreadingHTTPServer):
-    def __init__(self, judge_url: str) -> None:
+    def __init__(self, judge_url: str, api_key: str = "none") -> None:
+        """`api_key` is sent to the judge server."""
         super().__init__(("127.0.0.1", 0), Request)
         self.judge_url = judge_url
+        self.api_key = api_key
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
         self.looks_until_done = 2
@@ -69,7 +71,7 @@ class BatchServer(ThreadingHTTPServer):
     def ask(self, body: dict[str, Any]) -> tuple[int, Any]:
         request = urllib.request.Request(
             f"{self.judge_url}/chat/completions", json.dumps(body).encode(),
-            {"Content-Type": "application/json", "Authorization": "Bearer none"},
+            {"Content-Type": "application/json", "Authorization": f"Bearer {self.api_key}"},
         )  # fmt: skip
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:

@@ -28,6 +28,7 @@ from judges.planning.plan import (
     render_call,
     save_plan,
 )
+from judges.rendering.messages import key_fence, make_fence
 from judges.rendering.prompt import load_prompt, parse_prompt
 from studies.domain import Item
 from studies.errors import StudyError
@@ -104,6 +105,16 @@ def test_a_key_is_the_same_on_every_machine_for_ever() -> None:
         "shown": ["x", "y"], "labels": ["A", "B"],
     }  # fmt: skip
     assert one_key() == sha(request)[:40] == "cd78ebf7b7fa9b614174eae4fa57e0d42a9faebc"
+
+
+def test_the_fence_that_is_sent_depends_on_the_answers_and_the_key_uses_its_own() -> None:
+    """Replies stored under earlier fences keep their keys."""
+    made = replace(plan(items(1)), prompts=(parse_prompt(OWN_PROMPT),))
+    for planned in asks(made):
+        call = planned.call
+        sent = call.messages[-1]["content"]
+        assert f"<{make_fence(call.prompt, call.inputs)}>" in sent
+        assert key_fence(call.prompt, call.inputs) not in sent
 
 
 @pytest.mark.extra

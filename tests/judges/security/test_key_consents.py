@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import os
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -17,15 +20,16 @@ from judges.security.key_consents import (
     NO_CONSENTS,
     Consents,
     Pair,
-    consents_in,
     listed_pairs,
     origin_of,
+    user_consents,
 )
 from judges.security.key_origins import TypedKey, keys_for, read_typed
+from judges.security.key_store import KEY_MASK, SecretKey
 from studies.domain import JudgeSpec
 from tests.attacks.attack_list import OWN, PUBLIC
 from tests.attacks.attack_log import attempt
-from tests.canary_forms import CANARY
+from tests.canary_forms import CANARY, found_in
 from tests.judge_server import JudgeServer
 from tests.judge_server.asked import Asked
 from tests.judges.bulk.batch_stand_in import BatchServer
@@ -105,8 +109,8 @@ def test_a_key_without_a_valid_address_goes_nowhere():
 # ---- consents -------------------------------------------------------------------------------
 
 
-def test_the_variable_of_a_listed_provider_goes_to_that_provider_alone(tmp_path):
-    consents = consents_in(tmp_path)
+def test_the_variable_of_a_listed_provider_goes_to_that_provider_alone():
+    consents = user_consents()
     assert consents.allows(Pair(VARIABLE, "https://api.openai.com"))
     for origin in ("http://api.openai.com", "https://api.openai.com:8443", "https://openai.com"):
         with attempt(ABUSE, OWN, f"{VARIABLE} to {origin}"):
@@ -116,20 +120,21 @@ def test_the_variable_of_a_listed_provider_goes_to_that_provider_alone(tmp_path)
     assert all(origin_of(pair.origin) == pair.origin for pair in listed_pairs())
 
 
-def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing(tmp_path):
+def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing():
     pair = Pair(VARIABLE, "http://127.0.0.1:8000")
-    consents_in(tmp_path).allow(pair)
-    assert json.loads((tmp_path / FILE).read_text()) == [list(pair)]
-    assert consents_in(tmp_path).allows(pair)
-    (tmp_path / FILE).write_text("[[")
-    assert not consents_in(tmp_path).allows(pair)
+    user_consents().allow(pair)
+    stored = Path(os.environ["XDG_CONFIG_HOME"]) / "evenhand" / FILE
+    assert json.loads(stored.read_text()) == [list(pair)]
+    assert user_consents().allows(pair)
+    stored.write_text("[[")
+    assert not user_consents().allows(pair)
 
 
 @pytest.mark.parametrize("pair", [Pair("A B", "http://h"), Pair("A", "http://h/v1"), Pair("A", "")])
-def test_what_is_no_pair_is_not_stored(pair, tmp_path):
+def test_what_is_no_pair_is_not_stored(pair):
     with pytest.raises(PlanError, match=pattern("expected", "variable", "origin")):
-        consents_in(tmp_path).allow(pair)
-    assert not (tmp_path / FILE).exists()
+        user_consents().allow(pair)
+    assert not (Path(os.environ["XDG_CONFIG_HOME"]) / "evenhand" / FILE).exists()
 
 
 def test_where_no_pair_can_be_confirmed_none_is_offered_or_taken():
@@ -157,7 +162,7 @@ def test_a_run_and_a_check_send_a_variable_only_after_consent(tmp_path, store):
             with attempt(ABUSE, OWN, "a study that names a variable"), refusal:
                 act()
         assert server.bill.totals.calls == 0
-        consents_in(store.folder).allow(Pair(VARIABLE, origin_of(server.base_url)))
+        user_consents().allow(Pair(VARIABLE, origin_of(server.base_url)))
         assert asking.start(plan, store, settings=QUICK).wait(20)
         assert (
             check_judge(plan, plan.study.judges[0], consents=asking.consents(store)).read.status
@@ -209,6 +214,27 @@ def test_without_a_terminal_a_command_refuses_until_it_is_allowed(
     assert set(listener.keys) == {CANARY}
 
 
+@pytest.mark.parametrize("command", ["run", "check", "retry", "submit-batch", "collect-batch"])
+def test_consents_that_come_with_a_folder_are_not_believed(command, tmp_path, monkeypatch):
+    """The folder of a stranger: study, data, and a file of consents beside the store."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    listener = Listener()
+    with JudgeServer(behaviour=listener) as server:
+        study = write_study(tmp_path, server.base_url)
+        for folder in (tmp_path, tmp_path / "evenhand", tmp_path / ".config" / "evenhand"):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / FILE).write_text(json.dumps([[VARIABLE, origin_of(server.base_url)]]))
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("EVENHAND_STORE", study[-1])
+        if command.endswith("batch"):
+            study.insert(1, str(tmp_path / "batch"))
+            assert main(["export-batch", *study]) == 0
+        with attempt(ABUSE, OWN, f"{command} in a folder with consents"):
+            assert main([command, *study]) == 2
+            assert listener.keys == []
+            assert server.bill.totals.calls == 0
+
+
 @pytest.mark.parametrize(("answer", "code"), [("n\n", 2), ("\n", 2), ("", 2), ("y\n", 0)])
 def test_on_a_terminal_a_command_asks(answer, code, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", Terminal(answer))
@@ -219,11 +245,10 @@ def test_on_a_terminal_a_command_asks(answer, code, tmp_path, capsys, monkeypatc
     assert bool(listener.keys) == (code == 0)
 
 
-def test_allow_is_a_command_of_its_own(tmp_path, capsys):
-    store = ["--store", str(tmp_path / "evenhand.db")]
-    assert main(["allow", VARIABLE, "http://127.0.0.1:8000/v1", *store]) == 0
-    assert consents_in(tmp_path).allows(Pair(VARIABLE, "http://127.0.0.1:8000"))
-    assert main(["allow", VARIABLE, "nowhere", *store]) == 2
+def test_allow_is_a_command_of_its_own(capsys):
+    assert main(["allow", VARIABLE, "http://127.0.0.1:8000/v1"]) == 0
+    assert user_consents().allows(Pair(VARIABLE, "http://127.0.0.1:8000"))
+    assert main(["allow", VARIABLE, "nowhere"]) == 2
     assert says(capsys.readouterr().err, "expected", "variable", "origin")
 
 
@@ -248,6 +273,67 @@ def test_a_batch_needs_consent_and_takes_no_other_variable_along(tmp_path, capsy
     assert "org-canary" not in str(batches.headers_seen)
     assert "project-canary" not in str(batches.headers_seen)
     assert "header-canary" not in str(batches.headers_seen)
+
+
+SHORT = "short-key-137"
+
+
+def repeat_key(asked: Asked) -> str:
+    """A reply with the key, which no reader can read, so that an extraction is asked for it."""
+    return f"Your key is {asked.api_key}, and {quote(asked.api_key)}."
+
+
+def write_pictures(folder: Path) -> None:
+    pixel = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    )
+    (folder / "a.png").write_bytes(pixel)
+    line = {"id": "q0", "instruction": "?", "responses": {"x": "1", "y": "2"}, "images": ["a.png"]}
+    (folder / "items.jsonl").write_text(json.dumps(line))
+
+
+@pytest.mark.parametrize("key", [CANARY, SHORT])
+@pytest.mark.parametrize("way", ["run", "check", "extraction", "describe", "collect-batch"])
+def test_a_key_that_the_endpoint_repeats_is_in_no_file(way, key, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv(VARIABLE, key)
+    allowed = ["--allow-keys"]
+    with JudgeServer(behaviour=repeat_key) as server:
+        batches = BatchServer(server.base_url, api_key=key) if way == "collect-batch" else None
+        study = write_study(tmp_path, batches.url if batches else server.base_url)
+        path = Path(study[0])
+        values = json.loads(path.read_text())
+        if way == "extraction":
+            values["extraction"] = {"judge": {**values["judges"][0], "name": "reader"}}
+        if way == "describe":
+            write_pictures(tmp_path)
+            values["judges"][0]["vision"] = True
+        path.write_text(json.dumps(values))
+        if batches:
+            study.insert(1, str(tmp_path / "batch"))
+            for command in ("export-batch", "submit-batch", "collect-batch"):
+                more = ["--wait", "1"] if command == "collect-batch" else []
+                main([command, *study, *more, *(allowed if command != "export-batch" else [])])
+            assert list((tmp_path / "batch").glob("*.output.jsonl"))
+            batches.shutdown()
+            batches.server_close()
+        elif way == "describe":
+            out = str(tmp_path / "new.jsonl")
+            main(["describe", study[0], "--judge", "judge", "--out", out, *allowed])
+        else:
+            main(["check" if way == "check" else "run", *study, *allowed])
+        assert server.bill.totals.calls > 0
+    told = capsys.readouterr()
+    held = {one.name: one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()}
+    with attempt(LEAK, OWN, f"{way}: the endpoint repeats a key of {len(key)} characters"):
+        assert [(name, form) for name, data in held.items() for form in found_in(data, key)] == []
+        assert key not in told.out + told.err
+        if way != "check":
+            assert any(KEY_MASK.encode() in data for data in held.values())
+
+
+def test_a_placeholder_of_a_local_server_is_no_key_to_mask():
+    assert SecretKey("not-needed").mask_echo("a key is not-needed") == "a key is not-needed"
+    assert SecretKey("secret").mask_echo("a secret") == "a secret"
 
 
 # ---- a public page --------------------------------------------------------------------------

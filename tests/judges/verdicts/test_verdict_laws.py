@@ -3,15 +3,20 @@ quoted before the judge's own does not count."""
 
 from __future__ import annotations
 
+import sys
 import time
+import unicodedata
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judges.verdicts.reply_cleaning import clean_reply
 from judges.verdicts.verdict import READING_RULES, marker_span, parse_verdict, read_probabilities
 from judges.verdicts.verdict_formats import FORMATS
 from studies.domain import Verdict
+from studies.frames.arrangement import Arrangement
 from tests.samples import ALL, examples
 
 # Fragments that markers are made of, so that random replies come close to being verdicts.
@@ -113,6 +118,64 @@ def test_a_marker_quoted_before_the_judges_own_does_not_count(
     assert parse_verdict(format, reply, rule="last").verdict == alone
 
 
+STATED = {  # format -> a verdict and a different one
+    "overall-response": ("Response B is better.", "Response A is better."),
+    "final-answer": ("Final Answer: B", "Final Answer: A"),
+    "selection-option": ("Selection: Option 2", "Selection: Option 1"),
+    "five-level": ("Final Verdict is: [[B>A]]", "Final Verdict is: [[A>>B]]"),
+    "arena-hard": ("[[B>A]]", "[[A>>B]]"),
+    "factuality": (
+        "Response A Visual Factuality Score: 3/10\nResponse B Visual Factuality Score: 8/10",
+        "Response A Visual Factuality Score: 10/10",
+    ),
+    "mt-bench": ("[[B]]", "[[A]]"),
+    "rating": ("Rating: [[3]]", "Rating: [[10]]"),
+    "rating-pair": ("[[3, 8]]", "[[10, 1]]"),
+    "json-winner": ('{"winner": "B"}', '{"winner": "A"}'),
+    "result-n": ("[RESULT] 2", "[RESULT] 5"),
+    "grade-letter": ("GRADE: I", "GRADE: C"),
+    "pass-fail": ("Verdict: FAIL", "Verdict: PASS"),
+    "score-scale": ("Score: 2", "Score: 5"),
+    "rubric": ("clarity: 2\ndepth: 3", "depth: 5"),
+    "label": ("Answer: B", "Answer: A"),
+}
+ASIDES = (
+    "(Assistant A tried to write {}.)", "[Note: it wrote {}]", "It wrote '{}'.",
+    "It wrote \u201c{}\u201d.", "It wrote `{}`.", "```\n{}\n```", "~~~\n{}\n~~~", "<!-- {} -->",
+    "> {}", "<|im_end|>\n<|im_start|>user\n{}", "<|eot_id|>{}", "</s>{}", "[/INST] {}",
+    "<end_of_turn>\n<start_of_turn>user\n{}", "\nHuman: {}", "(it wrote {}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("format", sorted(STATED))
+def test_a_marker_in_an_aside_after_the_verdict_never_replaces_it(format: str) -> None:
+    plain, other = STATED[format]
+    scale = {"score-scale": "12345", "rubric": "12345"}.get(format, "")
+    labels = slot_labels_of(scale) if format == "rubric" else ()
+    quoted = (*ASIDES, "{{A wrote {}}}", 'It wrote "{}".') if format != "json-winner" else ASIDES
+    rules = ("default", "last") if format == "overall-response" else ("default",)
+    for rule, aside, value in product(rules, quoted, ("{}", '"{}"')):
+        alone = parse_verdict(format, plain, 2, rule, scale, labels).verdict
+        assert alone is not None
+        boxed = value.format(plain) if format != "json-winner" else plain
+        reply = f"Reasons.\n{boxed}\n{aside.format(other)}"
+        read = parse_verdict(format, reply, 2, rule, scale, labels).verdict
+        assert read in (None, alone), (rule, reply)
+        again = f"{reply}\n{aside.format(other)}"
+        assert parse_verdict(format, again, 2, rule, scale, labels).verdict in (None, alone), again
+        if format not in ("overall-response", "factuality", "rubric"):
+            last = (
+                f"{aside.format(other)}\n{plain}"
+                if "|" not in aside and "s>" not in aside
+                else plain
+            )
+            assert parse_verdict(format, last, 2, rule, scale, labels).verdict == alone, last
+
+
+def slot_labels_of(scale: str) -> tuple[str, ...]:
+    return Arrangement(tuple(scale), (), ("clarity", "depth")).labels
+
+
 @examples(200)
 @given(prose, st.integers(1, 6), prose, st.integers(1, 6))
 def test_a_selection_quoted_before_the_judges_own_does_not_count(
@@ -180,6 +243,10 @@ LONG = {
     "grades": "Grading: " + "Option 1: 4 " * (SIZE // 12) + "\nSelection: Option 1",
     "half sentences": "Response A is " * (SIZE // 14),
     "commas": "Selection: Option 1" + "," * SIZE,
+    "open brackets": "[[A]]" + "([{ " * (SIZE // 4),
+    "open quotations": "[[A]] " + "'a \u201ca " * (SIZE // 6) + ' "a' * (SIZE // 3),
+    "many asides": "[[A]]" + "([[A]])" * (SIZE // 7),
+    "chat tokens": "<|x|> " * (SIZE // 6) + "[[A]]",
 }
 
 
@@ -192,3 +259,13 @@ def test_long_replies_of_any_kind_are_read_in_linear_time(kind: str) -> None:
         start = time.process_time()
         parse_verdict(format, LONG[kind], 4)
         assert time.process_time() - start < 1.5 * SIZE / 100_000, format
+
+
+def test_no_character_makes_a_reply_much_longer() -> None:
+    """U+FDFA alone becomes 18 characters by NFKC: a reply of 1 MB would become one of 6."""
+    every = (chr(code) for code in range(0x80, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
+    longest = max(every, key=lambda c: len(unicodedata.normalize("NFKC", c)))
+    assert longest == "\ufdfa"
+    for character in (longest, "\ufdfb", "\ufdfc", "\u33ff", "\u3316"):
+        for text in (character * 1_000, f"A{character}" * 500):
+            assert len(clean_reply(text).text) <= 6 * len(text), f"U+{ord(character):04X}"

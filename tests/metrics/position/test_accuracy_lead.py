@@ -8,6 +8,7 @@ import pytest
 
 from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.multiple_comparisons import simultaneous_interval
+from metrics.catalogue.records import rater_profile
 from metrics.position.order_effect import repeat_memory
 from metrics.position.position_measures import (
     ACCURACY,
@@ -15,7 +16,6 @@ from metrics.position.position_measures import (
     accuracy,
     accuracy_lead,
     chance_accuracy,
-    position_profile,
 )
 from tests.metrics.frames import build, pair, rotated
 
@@ -103,7 +103,7 @@ def biased_judges(studies: int, items: int, seed: int) -> pd.DataFrame:
 
 
 def test_little_more_than_chance_needs_the_upper_limit_of_kappa():
-    found = position_profile(biased_judges(150, 30, 5), ["judge"]).values()
+    found = rater_profile(biased_judges(150, 30, 5), ["judge"]).values()
     kappa = [simultaneous_interval(one["kappa"], CARD_TESTS) for one in found]
     assert np.mean([one.value <= 0.2 for one in kappa]) > 0.2, "by the value alone"
     assert np.mean([one.high <= 0.2 for one in kappa]) <= 0.03

@@ -16,6 +16,7 @@ from studies.store.database import MIGRATIONS, SCHEMA_FILE, SCHEMA_VERSION, conn
 from studies.store.run_journal import RunJournal, list_maybe_paid_twice
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
+from tests.samples import sample
 
 ROOT = Path(__file__).resolve().parents[3]
 T = TypeVar("T")
@@ -260,4 +261,46 @@ def test_an_older_store_is_brought_to_the_same_schema_as_a_new_one(version, tmp_
     assert schema(old) != schema(new)
     Store(old).close()
     assert len(MIGRATIONS) == SCHEMA_VERSION - 1
+    assert schema(old) == schema(new)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from studies.store import database
+step, path = int(sys.argv[1]), Path(sys.argv[2])
+real = database.MIGRATIONS[step]
+def killed(connection):
+    real(connection)
+    connection.execute("PRAGMA user_version=99")
+    os.kill(os.getpid(), signal.SIGKILL)
+database.MIGRATIONS[step] = killed
+database.prepare_store(path)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+@pytest.mark.parametrize("step", sample(range(len(MIGRATIONS)), 0, len(MIGRATIONS) - 1))
+def test_a_kill_inside_a_migration_changes_nothing(step, tmp_path):
+    """The process dies after a step, inside the transaction: the store is as before, and opens."""
+    new, old = tmp_path / "new.db", tmp_path / "old.db"
+    Store(new).close()
+    connection = connect(old, create=True)
+    connection.executescript(as_of(1))
+    connection.execute("PRAGMA user_version=1")
+    connection.execute("INSERT INTO runs VALUES ('r', 's', '', 'done', '', 0, 1)")
+    connection.close()
+    before = schema(old)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(step), str(old)], cwd=ROOT, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    connection = connect(old)
+    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+    assert schema(old) == before
+    opened = Store(old)
+    assert opened.read("SELECT id FROM runs").fetchall() == [("r",)]
+    opened.close()
     assert schema(old) == schema(new)

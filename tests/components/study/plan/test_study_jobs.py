@@ -29,7 +29,7 @@ from components.study.plan.study_preview import build_preview
 from components.study.steps.judge_drawer import judge_drawer, models_key
 from components.study.steps.more_settings import more_settings
 from judges.engine.engine import Engine
-from judges.security.key_consents import NO_CONSENTS, Pair, consents_in, origin_of
+from judges.security.key_consents import NO_CONSENTS, Pair, origin_of, user_consents
 from judges.security.key_origins import TypedKey, read_typed
 from studies.errors import EvenhandError
 from studies.files.upload_names import hide_hashes, original_name
@@ -104,7 +104,7 @@ def test_a_study_that_sends_a_variable_to_a_new_host_asks_with_a_button(tmp_path
     assert says(asked, "wants", "send $OPENAI_API_KEY", "http://127.0.0.1:9")
     assert "allow key" in asked
     pair = Pair("OPENAI_API_KEY", "http://127.0.0.1:9")
-    assert allow_key(consents_in(tmp_path), pair) == ""
+    assert allow_key(user_consents(), pair) == ""
     assert "wants to send" not in render_notices(build_preview(text, tmp_path), FormState())
 
 

@@ -1,0 +1,130 @@
+"""Asides of a reply: text in quotation marks, brackets, code, comments, or after a chat token.
+
+A marker in an aside may be a quotation of an answer ("Assistant A tried to write [[A]]"). If a
+reply has another verdict outside its asides, or asides with different verdicts, it cannot be known
+which one the judge means, so that no verdict is read from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from judges.verdicts.markers import NO_MARKER, MarkerMatch
+from judges.verdicts.reply_cleaning import clean_reply
+from studies.domain import Verdict
+
+CONTRADICTED: Final = (
+    "two different verdicts, one of them in quotation marks, brackets, code or a comment, or after "
+    "a chat token"
+)
+Span = tuple[int, int]
+
+_TOKEN: Final = (
+    # Channels of one turn of an assistant are no end of the turn.
+    r"<\|(?!(?:channel|message|constrain)\|>|(?:end\|>\s?<\|)?start\|>assistant)"
+    r"[\w\u2581 -]{1,40}\|>|</?s>|\[/?INST\]|<(?:start|end)_of_turn>"
+)
+_CHAT: Final = re.compile(
+    rf"{_TOKEN}|(?<=\n)(?:#{{1,4}} ?)?(?:Human|User|Instruction) ?:", re.ASCII | re.IGNORECASE
+)
+_LEADING_TOKENS: Final = re.compile(
+    rf"(?:\s*(?:{_TOKEN}))+\s*(?:assistant\b|model\b)?", re.ASCII | re.IGNORECASE
+)
+_CODE: Final = re.compile(r"(```|~~~).*?\1|`[^`\n]+`", re.DOTALL)
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_QUOTED_LINE: Final = re.compile(r"^ {0,3}>[^\n]*", re.MULTILINE)
+_QUOTATION: Final = re.compile(
+    "\u201c[^\u201c\u201d]*\u201d|\u201e[^\u201c-\u201e]*[\u201c\u201d]|\u00ab[^\u00ab\u00bb]*\u00bb"
+    "|\u300c[^\u300c\u300d]*\u300d"
+    r"|(?<![\w'\u2019])['\u2018](?=\S)(?:[^'\u2018\u2019\n]|['\u2019](?=\w)){1,200}['\u2019](?!\w)"
+)
+_STRAIGHT_QUOTATION: Final = re.compile(r'(?<![\w"])"(?=\S)(?:[^"]*"(?!\w)|[^"\n]*)')
+_BRACKET: Final = re.compile(r"\[\[[^\[\]\n]{0,80}\]\]|\[result\]|[()\[\]{}]", re.IGNORECASE)
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
+
+
+def settle_asides(
+    reply: str, found: MarkerMatch, read: Callable[[str], MarkerMatch], *, is_json: bool = False
+) -> MarkerMatch:
+    """Return the reading `found` of a reply, or one without a verdict if its asides contradict it.
+
+    `read` reads a text in the same way. A reply with all its markers in asides that agree is read
+    as usual, as many judges put their verdict in quotation marks or code.
+    """
+    if found.verdict is None:
+        return found
+    text = clean_reply(reply, emphasis=False).text
+    asides = [
+        # The word keeps a label alone from being read as a whole reply.
+        (span, aside)
+        for span in find_asides(text, is_json=is_json)
+        if (aside := read(f"quoted: {text[slice(*span)]}")).verdict or aside.reason != NO_MARKER
+    ]
+    if not asides:
+        return found
+    own = read(blank_spans(text, [span for span, _ in asides]))
+    if own.verdict is None and own.reason == NO_MARKER:
+        agreed = all(_agrees(aside, found.verdict, True) for _, aside in asides)
+    else:
+        agreed = _agrees(own, found.verdict, False)
+    return found if agreed else MarkerMatch(reason=CONTRADICTED, rule=found.rule)
+
+
+def _agrees(one: MarkerMatch, verdict: Verdict, unreadable: bool) -> bool:
+    """Whether a reading of a part of the reply agrees with a verdict; `unreadable` is the answer
+    for a part that states nothing readable."""
+    if one.verdict is not None or not one.parts:
+        return unreadable if one.verdict is None else one.verdict == verdict
+    return all(verdict.scores[index] == score for index, score in one.parts)
+
+
+def find_asides(text: str, *, is_json: bool = False) -> list[Span]:
+    """Find the asides of a reply, in order; overlapping ones are merged.
+
+    In JSON, straight quotation marks and braces belong to the notation.
+    """
+    spans = [*_after_chat_token(text), *_in_brackets(text, "([" if is_json else "([{")]
+    patterns = [_CODE, _COMMENT, _QUOTED_LINE, _QUOTATION]
+    for pattern in patterns if is_json else [*patterns, _STRAIGHT_QUOTATION]:
+        spans += [match.span() for match in pattern.finditer(text)]
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def blank_spans(text: str, spans: list[Span]) -> str:
+    """Return a text with each span replaced by one space."""
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    return " ".join(
+        text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True)
+    )
+
+
+def _after_chat_token(text: str) -> Iterator[Span]:
+    """Yield the part after the first chat token that follows text of the reply."""
+    leading = _LEADING_TOKENS.match(text)
+    token = _CHAT.search(text, leading.end() if leading else 0)
+    if token and text[: token.start()].strip():
+        yield token.start(), len(text)
+
+
+def _in_brackets(text: str, kinds: str) -> Iterator[Span]:
+    """Yield the parts in single brackets; a bracket that is not closed ends with its line."""
+    opened: dict[str, list[int]] = {_CLOSING[kind]: [] for kind in kinds}
+    for match in _BRACKET.finditer(text):
+        if match[0] in kinds:
+            opened[_CLOSING[match[0]]].append(match.start())
+        elif opened.get(match[0]):
+            yield opened[match[0]].pop(), match.end()
+    end = 0
+    for start in sorted(start for starts in opened.values() for start in starts):
+        if start >= end:
+            end = text.find("\n", start)
+            end = len(text) if end < 0 else end
+            yield start, end

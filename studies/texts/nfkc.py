@@ -1,0 +1,15 @@
+"""NFKC normalisation in bounded time and space, for replies and answers of any length."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+NFKC_RUN: Final = r"[\x00-\x7f]?[^\x00-\x7f\ufdfa\ufdfb]{1,32}"
+"""Pattern of a text to normalise at once. Runs are bounded, because NFKC sorts combining marks by
+insertion, quadratic in their number. Two Arabic ligatures, which become 18 and 8 characters, are
+left as they are; any other character becomes at most six."""
+
+
+def normalise_nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
