@@ -40,6 +40,7 @@ from tests.studies.store.damaged_stores import (
     flip_bytes,
     spoil_header,
 )
+from tests.waiting import until
 
 TABLES = ("studies", "items", "study_items", "requests", "plan", "judgements", "replies")
 
@@ -249,7 +250,7 @@ def test_a_backup_is_made_while_a_run_writes(tmp_path: Path) -> None:
             assert before <= len(rows_of(out, "judgements")) <= 50 + len(written) + 1
     finally:
         stop.set()
-        thread.join(30)
+        thread.join(120)
         store.close()
     assert studies(["backup", str(out), "--store", str(store.path)]) == 2, "no file is replaced"
     assert studies(["backup", "--store", str(store.path)]) == 0
@@ -358,9 +359,6 @@ def test_the_thread_makes_the_backup(tmp_path: Path) -> None:
     path = tmp_path / "evenhand.db"
     fill_store(path, asks=20).close()
     thread = DailyBackupThread(path, first=0.01, every=0.01)
-    for _ in range(500):
-        if daily_backups(path):
-            break
-        threading.Event().wait(0.02)
+    until(lambda: daily_backups(path))
     thread.close()
     assert len(daily_backups(path)) == 1
