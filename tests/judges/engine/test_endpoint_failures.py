@@ -109,7 +109,7 @@ def test_a_store_that_cannot_be_written_pauses_the_run_and_loses_nothing(trouble
         assert server.bill.paid_twice == {}
         assert server.bill.totals.calls == 300
     remedy = {"full": "free some space", "read-only": "allow writing", "busy": "close it"}
-    assert remedy[trouble] in told
+    assert f"{remedy[trouble]}, then resume" in told
     assert store.counts("small") == {"planned": 300, "ok": 300}
     assert store.read("PRAGMA integrity_check").fetchone() == ("ok",)
 

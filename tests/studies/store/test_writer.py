@@ -170,3 +170,15 @@ def test_a_loop_that_closed_meanwhile_does_not_stop_the_writer(path):
     writer.run(put(4))
     writer.close()
     assert numbers(path) == [3, 4]
+
+
+def test_the_advice_after_a_failed_write_fits_any_command(path):
+    def small() -> sqlite3.Connection:
+        made = connect(path)
+        made.execute(f"PRAGMA max_page_count={made.execute('PRAGMA page_count').fetchone()[0]}")
+        return made
+
+    writer = StoreWriter(small)
+    with pytest.raises(StoreUnusable, match=r"free some space, then try again$"):
+        writer.run(lambda c: c.execute("CREATE TABLE more AS SELECT zeroblob(100000)"))
+    writer.close()
