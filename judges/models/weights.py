@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studies import settings
-from studies.partial_files import write_beside
+from studies.files.partial_files import write_beside
 
 if TYPE_CHECKING:
     from gguf import GGUFReader, GGUFWriter

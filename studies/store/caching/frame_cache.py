@@ -17,8 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from studies.files.partial_files import write_beside
 from studies.frames.code_fingerprint import CodeMissing, fingerprint
-from studies.partial_files import write_beside
 
 if TYPE_CHECKING:
     import pandas as pd

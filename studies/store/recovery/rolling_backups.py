@@ -17,7 +17,7 @@ from typing import Final
 
 from studies import settings
 from studies.errors import StoreUnusable
-from studies.partial_files import delete_leftovers, write_beside
+from studies.files.partial_files import delete_leftovers, write_beside
 from studies.store.recovery.backup import copy_store, find_damage
 
 MAX_DAILY_BYTES: Final = 2_000_000_000

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from studies.errors import StoreUnusable
-from studies.partial_files import write_beside
+from studies.files.partial_files import write_beside
 from studies.spec.study import Study, dump_study
 from studies.store import database
 from studies.store.recovery.damage import find_bad_page

@@ -18,7 +18,7 @@ import pytest
 
 from studies.__main__ import main as studies
 from studies.errors import StoreUnusable
-from studies.partial_files import delete_leftovers, write_beside
+from studies.files.partial_files import delete_leftovers, write_beside
 from studies.spec.study import Study
 from studies.store import database
 from studies.store.recovery import damage, rolling_backups
