@@ -16,6 +16,10 @@ from __future__ import annotations
 import errno
 import shlex
 from pathlib import Path
+from typing import Final
+
+TRY_AGAIN: Final = "then try again"
+"""End of the advice after a failed write; a run or a ballot puts its own words in its place."""
 
 
 class EvenhandError(Exception):

@@ -224,6 +224,6 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
     work = f"from studies.terminal import run_command; {call}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f'{sys.executable} -c "{work}" | head -c 1'],
-        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "{")

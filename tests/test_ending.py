@@ -40,7 +40,7 @@ def test_a_signal_stores_what_is_in_flight_and_makes_the_last_snapshot(
             client.predict(text, api_name="/run_study")
             until(lambda: store.counts("small").get("ok", 0) >= 8)
             os.kill(app.process.pid, signal.SIGTERM)
-            assert app.process.wait(40) == 0
+            assert app.process.wait(240) == 0
         finally:
             app.close()
         calls = server.bill.totals.calls

@@ -162,9 +162,10 @@ def test_a_rate_limit_names_its_time_in_seconds_as_a_date_or_in_milliseconds():
     assert faulty(Fault("rate_limit_seconds", retry_after=2)).headers["Retry-After"] == "2"
     assert faulty(Fault("rate_limit_ms", retry_after=0.25)).headers["Retry-After-Ms"] == "250"
     assert "Retry-After" not in faulty(Fault("rate_limit_bare")).headers
+    # An HTTP date has whole seconds, rounded up: 2 to 3 s after the answer.
+    before = time.time()
     named = faulty(Fault("rate_limit_date", retry_after=2)).headers["Retry-After"]
-    # An HTTP date has whole seconds, rounded up: 2 to 3 s from the answer, less the trip.
-    assert 1 < parsedate_to_datetime(named).timestamp() - time.time() <= 3
+    assert before + 2 <= parsedate_to_datetime(named).timestamp() <= time.time() + 3
 
 
 def test_a_refused_parameter_goes_through_once_it_is_left_out():
@@ -218,28 +219,27 @@ def test_a_page_in_place_of_json_says_that_it_is_html(kind):
 
 
 def test_a_timeout_gives_nothing_before_the_deadline_and_is_billed():
-    with JudgeServer(rules=[always(Fault("timeout", seconds=5))]) as server:
+    with JudgeServer(rules=[always(Fault("timeout", seconds=600))]) as server:
         with pytest.raises(asyncio.TimeoutError):
-            ask(server, seconds=0.2)
+            ask(server, seconds=2)
         until(lambda: server.books()["in_flight"] == 0)
         (call,) = server.bill.calls
         assert (call.billed, call.delivered, server.bill.totals.untold) == (True, False, 1)
 
 
-def test_a_slow_drip_sends_its_headers_at_once_and_outlasts_any_read_timeout():
-    async def act(session: aiohttp.ClientSession) -> tuple[float, float, bytes]:
-        start = time.monotonic()
+def test_a_slow_drip_sends_its_headers_at_once_and_its_body_over_the_time_named():
+    async def open_only(session: aiohttp.ClientSession) -> bytes:
         url = f"{server.base_url}/chat/completions"
-        patience = aiohttp.ClientTimeout(sock_read=0.2)
-        async with session.post(url, json=question(), timeout=patience) as answer:
-            opened = time.monotonic() - start
-            body = await answer.read()
-        return opened, time.monotonic() - start, body
+        async with session.post(url, json=question()) as answer:
+            return await answer.content.readany()
 
-    with JudgeServer(rules=[always(Fault("slow_drip", seconds=0.6))]) as server:
-        opened, ended, body = with_session(act)
-    assert opened < 0.4 <= 0.6 <= ended
-    assert json.loads(body)["choices"]
+    with JudgeServer(rules=[always(Fault("slow_drip", seconds=600))]) as server:
+        first = with_session(open_only)
+    assert 0 < len(first) < 100, "a piece of the body came, ten minutes before its end"
+    with JudgeServer(rules=[always(Fault("slow_drip", seconds=0.3))]) as server:
+        start = time.monotonic()
+        assert ask(server).json["choices"]
+        assert time.monotonic() - start >= 0.3
 
 
 def test_a_truncated_body_is_whole_as_http_and_broken_as_json():
@@ -476,10 +476,16 @@ def test_a_random_latency_is_drawn_from_the_seed():
 
 
 def test_the_peak_in_flight_is_what_the_clients_held_open():
-    with JudgeServer(latency=0.2) as server:
-        start = time.monotonic()
-        ask_all(server, [question(str(n)) for n in range(12)])
-        assert 0.2 <= time.monotonic() - start < 2
+    async def hold(session: aiohttp.ClientSession) -> None:
+        held = [asyncio.ensure_future(post(session, server, question(str(n)))) for n in range(12)]
+        await asyncio.to_thread(until, lambda: server.books()["in_flight"] == 12)
+        for one in held:
+            one.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
+
+    with JudgeServer(rules=[always(Fault("timeout", seconds=600))]) as server:
+        with_session(hold)
+        until(lambda: server.books()["in_flight"] == 0)
     assert server.peak_in_flight == 12
 
 
@@ -498,9 +504,11 @@ def test_a_stern_limiter_refuses_until_the_time_it_named_is_over():
 
 
 def test_requests_in_a_cool_down_are_counted_with_their_time():
+    now = 0.0
     with JudgeServer(limiter=Limiter(rate=1, burst=2, wait=0.5, style="ms")) as server:
+        server.app.now = lambda: now  # type: ignore[method-assign]
         seen = ask_all(server, [question(str(n)) for n in range(6)])
-        time.sleep(0.2)
+        now = 0.2
         ask(server)
         (cooldown,) = server.cooldowns
         assert sorted(answer.status for answer in seen) == [200, 200, 429, 429, 429, 429]
@@ -546,17 +554,16 @@ def test_a_request_that_is_none_gets_a_400_and_an_unknown_key_or_model_is_turned
 
 
 def test_a_closed_server_refuses_connections_and_does_not_wait_for_hung_requests():
-    async def leave(session: aiohttp.ClientSession) -> float:
+    async def leave(session: aiohttp.ClientSession) -> None:
         hung = asyncio.ensure_future(post(session, server, question()))
-        await asyncio.sleep(0.1)
-        start = time.monotonic()
+        await asyncio.to_thread(until, lambda: server.books()["in_flight"] == 1)
         await asyncio.to_thread(server.close)
         with pytest.raises(aiohttp.ClientError):
             await hung
-        return time.monotonic() - start
 
-    server = JudgeServer(rules=[always(Fault("timeout", seconds=60))]).start()
-    assert with_session(leave) < 3
+    server = JudgeServer(rules=[always(Fault("timeout", seconds=600))]).start()
+    with_session(leave)
+    assert not server._thread.is_alive()
     with pytest.raises(aiohttp.ClientConnectorError):
         ask(server)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -43,6 +42,7 @@ from studies.sources.hub_files import front_of
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.texts.injection import find_spans, is_suspect
 from studies.texts.instruction_verbs import parse_opening
+from tests.growth import TWICE, cpu_seconds, growth
 from tests.pattern_attacks import (
     COMMON,
     Attack,
@@ -54,15 +54,12 @@ from tests.pattern_attacks import (
 from tests.samples import ALL, sample
 
 SHORT: Final = 2_500
-LONG: Final = 40_000
-SLOW_WHEN_SHORT: Final = 0.002
-"""Seconds of CPU from which an attack is repeated with the long text. Only that one can fail."""
-SLOW_WHEN_LONG: Final = 0.75
-"""Seconds of CPU. Linear patterns take below 0.1, quadratic ones above 1.5."""
-MEGABYTE: Final = 1_000_000
-SECONDS_PER_MEGABYTE: Final = 1.0
-"""Seconds of CPU for a megabyte of a pattern's worst input."""
-WORST_INPUT: Final = MEGABYTE if ALL else MEGABYTE // 4
+SUSPICIOUS: Final = 0.002
+"""Seconds of CPU for a short text from which its growth is measured; the others are too quick for
+a quadratic pattern. Nothing fails by this time alone."""
+HANG_SECONDS: Final = 60.0
+"""Seconds of CPU after which one expression counts as hanging; linear ones take below 0.1."""
+WORST_INPUT: Final = 1_000_000 if ALL else 100_000
 MADE_AT_IMPORT: Final = {
     "studies/texts/injection_rules.py",
     "components/layout/glossary.py",
@@ -102,18 +99,17 @@ def apply(pattern: re.Pattern[str], method: str, text: str) -> None:
 
 
 def slow_attacks(use: Use) -> list[tuple[str, Attack]]:
-    """The first attack under which a pattern takes more than linear time, or its worst attack if a
-    megabyte of it (in `make test`: a quarter) takes more than a second (a quarter)."""
+    """The first attack under which twice the text takes a pattern more than 2.5 times as long: of
+    short texts that take long, and of the worst attack with a long text."""
     worst: tuple[float, str, Attack] | None = None
     for attack in attacks_on(use.pattern):
         for method in sorted(use.methods):
             try:
-                with cpu_limit(SLOW_WHEN_LONG):
-                    began = time.thread_time()
-                    apply(use.pattern, method, attack.text(SHORT))
-                    taken = time.thread_time() - began
-                    if taken > SLOW_WHEN_SHORT:
-                        apply(use.pattern, method, attack.text(LONG))
+                with cpu_limit(HANG_SECONDS):
+                    run = partial(apply, use.pattern, method)
+                    taken = cpu_seconds(partial(run, attack.text(SHORT)))
+                    if taken > SUSPICIOUS and not is_linear(run, attack.text, SHORT):
+                        return [(method, attack)]
             except TooSlow:
                 return [(method, attack)]
             if worst is None or taken > worst[0]:
@@ -122,11 +118,18 @@ def slow_attacks(use: Use) -> list[tuple[str, Attack]]:
         return []
     _, method, attack = worst
     try:
-        with cpu_limit(SECONDS_PER_MEGABYTE * WORST_INPUT / MEGABYTE):
-            apply(use.pattern, method, attack.text(WORST_INPUT))
+        with cpu_limit(HANG_SECONDS):
+            if is_linear(partial(apply, use.pattern, method), attack.text, WORST_INPUT // 2):
+                return []
     except TooSlow:
-        return [(method, attack)]
-    return []
+        pass
+    return [(method, attack)]
+
+
+def is_linear(read: Callable[[str], object], text: Callable[[int], str], length: int) -> bool:
+    """Whether twice the length takes at most 2.5 times as long."""
+    short, long = text(length), text(2 * length)
+    return growth(lambda: read(short), lambda: read(long)) <= TWICE
 
 
 QUADRATIC: Final = (
@@ -236,32 +239,29 @@ UNITS: Final = (
 
 PLAIN_READERS: Final = [name for name in READERS if not name.endswith("markers")]
 PART: Final = 10_000 if ALL else 5_000
-WHOLE: Final = 80_000
 SLOW_PART: Final = 0.05 * (PART / 10_000) ** 2
-"""Seconds of CPU from which a text of `PART` characters is followed by one of `WHOLE`."""
-SLOW_LONG: Final = 2.0
-"""Seconds of CPU for the longer one: linear readers take below 0.2, quadratic ones above 6."""
-SLOW_MEGABYTE: Final = 10.0
-"""Seconds of CPU. The slowest linear reader takes two; a quadratic one takes an hour."""
+"""Seconds of CPU for a text of `PART` characters from which its growth is measured."""
+LARGE: Final = 500_000 if ALL else 100_000
 
 
 @pytest.mark.parametrize("name", sample(READERS, *PLAIN_READERS))
 def test_foreign_text_is_read_in_linear_time(name: str) -> None:
+    read = partial(read_or_refuse, READERS[name])
     for unit in UNITS:
         text = unit * (PART // len(unit))
-        began = time.thread_time()
-        run_within(SLOW_LONG, READERS[name], text)
-        if time.thread_time() - began > SLOW_PART:
-            run_within(SLOW_LONG, READERS[name], text * (WHOLE // PART))
+        if cpu_seconds(partial(read, text)) > SLOW_PART:
+            assert growth(partial(read, text), partial(read, text * 2)) <= TWICE, unit
 
 
 @pytest.mark.parametrize("name", sample(PLAIN_READERS, "clean", "suspects", "redaction"))
-def test_a_megabyte_is_read(name: str) -> None:
+def test_a_long_text_is_read_in_linear_time(name: str) -> None:
+    read = partial(read_or_refuse, READERS[name])
     for unit in (" ", "<think>"):
-        run_within(SLOW_MEGABYTE, READERS[name], unit * (MEGABYTE // len(unit)))
+        text = unit * (LARGE // len(unit))
+        assert growth(partial(read, text), partial(read, text * 2)) <= TWICE, unit
 
 
-def run_within(limit: float, function: Callable[[str], object], text: str) -> None:
-    """Call the function; it may refuse the text, but not take longer than the limit of CPU."""
-    with cpu_limit(limit), suppress(EvenhandError):
+def read_or_refuse(function: Callable[[str], object], text: str) -> None:
+    """Call the function, which may refuse the text but not hang."""
+    with cpu_limit(HANG_SECONDS), suppress(EvenhandError):
         function(text)

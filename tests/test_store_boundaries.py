@@ -99,6 +99,16 @@ def test_the_scan_finds_statements_and_no_comments() -> None:
     assert any(statements(path.read_text("utf-8")) for path in STORE.rglob("*.py"))
 
 
+def test_no_statement_numbers_its_parameters() -> None:
+    """Numbered parameters with a tuple are an error from Python 3.14 on."""
+    numbered = {
+        name_of(path): found
+        for path in sorted(STORE.rglob("*.py"))
+        if (found := re.findall(r"\?\d", path.read_text("utf-8")))
+    }
+    assert numbered == {}
+
+
 # -------------------------------------------------------------------------------- passing on
 
 

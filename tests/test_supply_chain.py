@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.conftest import ROOT
 from tests.sbom import bill_of_materials, licence_table, locked_packages, main, read_lock
@@ -68,6 +69,44 @@ def test_what_is_installed_is_what_is_locked() -> None:
         plain = [one for one in metadata.requires(name) or () if ";" not in one]
         needs = {normal(re.match(r"[\w.-]+", one)[0]) for one in plain}
         assert needs <= locked.keys(), name
+
+
+def front_matter(key: str) -> str:
+    """A setting of the Space, from the top of the README."""
+    return re.search(rf'^{key}: "?([^"\n]+)', (ROOT / "README.md").read_text("utf-8"), re.M)[1]
+
+
+def test_the_pins_fit_what_a_space_adds_to_them() -> None:
+    """A Space installs requirements.txt together with two extras of its Gradio."""
+    locked = {one.name: one.version for one in locked_packages()}
+    assert locked["gradio"] == front_matter("sdk_version")
+    added = [Requirement(one) for one in metadata.requires("gradio") or () if "extra ==" in one]
+    chosen = [
+        one for one in added
+        if one.marker and any(one.marker.evaluate({"extra": name}) for name in ("oauth", "mcp"))
+    ]  # fmt: skip
+    assert {normal(one.name) for one in chosen} >= {"mcp", "pydantic", "authlib"}
+    for one in chosen:
+        pinned = locked.get(normal(one.name))
+        assert pinned is None or one.specifier.contains(pinned), f"{one} against {pinned}"
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("python", sorted({"3.11", front_matter("python_version")}))
+def test_a_space_resolves_its_packages(python: str, tmp_path: Path) -> None:
+    def dry_run(*wanted: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed",
+             "--target", str(tmp_path / "none"), "--python-version", python,
+             "--only-binary", ":all:", *wanted],
+            cwd=ROOT, capture_output=True, text=True, check=False, timeout=1200,
+        )  # fmt: skip
+
+    if dry_run("--no-deps", "itsdangerous==2.2.0").returncode:
+        pytest.skip("NO PACKAGE INDEX: the packages of a Space were not resolved")
+    gradio = f"gradio[oauth,mcp]=={front_matter('sdk_version')}"
+    done = dry_run("-r", "requirements.txt", gradio)
+    assert done.returncode == 0, done.stderr
 
 
 INSTALLING = (

@@ -26,6 +26,19 @@ def until(check: Callable[[], T], seconds: float = 120.0) -> T:
     return found
 
 
+def settled(read: Callable[[], T], pause: float = 0.3) -> T:
+    """The value that two readings in a row have in common."""
+    values = [read()]
+
+    def same() -> bool:
+        time.sleep(pause)
+        values.append(read())
+        return values[-1] == values[-2]
+
+    until(same)
+    return values[-1]
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -90,11 +90,13 @@ def axes(
 
 
 def round_shares(low: float, high: float) -> list[float]:
-    """At most six equally spaced round shares that cover the range `low` to `high`."""
+    """Two to six equally spaced round shares that cover the range `low` to `high`."""
     for step in STEPS:
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first <= 5:
             break
+    if first == last:  # one share alone is no range
+        first, last = (first - 1, last) if high >= 1 else (first, last + 1)
     return [round(k * step, 4) for k in range(first, last + 1)]
 
 

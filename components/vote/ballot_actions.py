@@ -36,7 +36,7 @@ from components.vote.start_and_end import (
 )
 from components.vote.vote_controls import VoteButton, vote_buttons
 from studies.domain import HUMAN_PREFIX, REFERENCE, AnswerCheck, Verdict
-from studies.errors import EvenhandError, StoreError, StudyError
+from studies.errors import TRY_AGAIN, EvenhandError, StoreError, StudyError
 from studies.people.votable import votable_comparisons
 from studies.people.vote_session import STAMP_TOLERANCE, VoteSession, list_voters, open_vote_session
 from studies.store.ballot_queries import (
@@ -92,15 +92,15 @@ def _write_failure(
     position, stamp = _ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:
-        return write_error_html(name, why.replace("then resume", "then go on"), fixed=fixed)
+        return write_error_html(name, why.replace(TRY_AGAIN, "then go on"), fixed=fixed)
     voted = request.get("act") in ("vote", "check")
     if voted and abs(ballot.done - stamp) > STAMP_TOLERANCE:
         notice = f"**Your vote is saved, but the next ballot cannot be shown:** {why}"
-        notice = notice.replace("then resume", "then press Next")
+        notice = notice.replace(TRY_AGAIN, "then press Next")
     else:
         ballot = replace(ballot, comment=str(request.get("comment") or ""))
         notice = f"**{'Your vote is not saved' if voted else 'Not done'}:** {why}"
-        notice = notice.replace("then resume", "then press it again")
+        notice = notice.replace(TRY_AGAIN, "then press it again")
     return _show_ballot(session, ballot, notice, warned=True, fixed=fixed, retried=True)
 
 

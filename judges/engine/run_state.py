@@ -19,6 +19,7 @@ from judges.models.interface import JudgeModel
 from judges.money.costs import Ledger
 from judges.money.host_key import RunAllowance
 from studies.domain import Price, Usage
+from studies.errors import TRY_AGAIN
 from studies.store.run_journal import NotStarted
 
 
@@ -187,7 +188,8 @@ class RunState:
             return False
         if self.resumed_at > submitted:
             return True  # the write failed before the last resume
-        self.paused, self.store_error = True, str(error)
+        self.paused = True
+        self.store_error = str(error).replace(TRY_AGAIN, "then resume")
         self.on_store_error(self.store_error)
         self.apply_controls()
         await self.resume_event.wait()

@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import importlib.metadata
 import json
-import os
 import re
 import sys
 import time
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studies import settings
+from studies.files.partial_files import write_beside
 
 if TYPE_CHECKING:
     from gguf import GGUFReader, GGUFWriter
@@ -146,14 +146,9 @@ def _read_hash_cache() -> dict[str, object]:
 
 def _write_hash_cache(hashes: dict[str, object]) -> None:
     path = cache_folder() / "sha256.json"
-    part = path.with_suffix(f".{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    # Without the cache only the next start takes longer.
+    with contextlib.suppress(OSError), write_beside(path) as part:
         part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
-        part.replace(path)
-    except OSError:  # without the cache only the next start takes longer
-        with contextlib.suppress(OSError):
-            part.unlink()
 
 
 def prepare_weights() -> Path:
@@ -182,13 +177,8 @@ def prepare_weights() -> Path:
 def _write_atomically(source: Path, target: Path) -> None:
     """Write the converted file under another name and then rename it, so that no process reads a
     partial file."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
+    with write_beside(target) as part:
         requantise(source, part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def requantise(source: Path, target: Path) -> None:

@@ -276,6 +276,7 @@ def _parse_header(cells: list[str], name: str, limits: ReadLimits) -> list[str]:
 def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
     rows: list[Row] = []
     numbers: list[int] = []
+    columns: dict[str, None] = {}
     for number, line in enumerate(_read_lines(path, limits), 1):
         limits.check_blank(number - len(rows) - 1, path.name)
         if line.strip():
@@ -284,7 +285,9 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
             rows.append(parse_object(line, f"{path.name}, line {number}", limits))
             numbers.append(number)
             limits.check_rows(len(rows), path.name)
-    return SourceTable(path.name, "jsonl", _column_names(rows), rows, numbers)
+            columns.update(dict.fromkeys(rows[-1]))
+            limits.check_columns(len(columns), path.name)
+    return SourceTable(path.name, "jsonl", tuple(columns), rows, numbers)
 
 
 def _refuse_json_list(line: bytes, name: str) -> None:

@@ -123,8 +123,8 @@ class VotingRules:
 def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") -> list[Ballot]:
     """Read all ballots of a study, or those of one `voter`, sorted by voter and ballot number."""
     rows = connection.execute(
-        f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={STUDY_ID} AND voter!=?2 "
-        "AND (?3='' OR voter=?3) ORDER BY voter, position",
+        f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={STUDY_ID} AND voter!=? "
+        "AND ? IN ('', voter) ORDER BY voter, position",
         (study, RULES_ROW_VOTER, voter),
     )
     return [ballot_from_row(row) for row in rows]
@@ -162,9 +162,8 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
     votes without a reason came with the data.
     """
     rows = connection.execute(
-        "SELECT p.key, substr(r.detail, ?1) FROM plan p JOIN replies r USING(key) "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?2) AND p.judge LIKE ?3 "
-        "AND r.detail LIKE ?4",
+        "SELECT p.key, substr(r.detail, ?) FROM plan p JOIN replies r USING(key) "
+        f"WHERE p.study={STUDY_ID} AND p.judge LIKE ? AND r.detail LIKE ?",
         (len(REASON_PREFIX) + 1, study, f"{HUMAN_PREFIX}%", f"{REASON_PREFIX}%"),
     )
     return dict(rows)

@@ -154,6 +154,12 @@ def prepare_store(path: Path) -> None:
         connection.close()
 
 
+def create_store(path: Path) -> None:
+    """Create a store at a path without a file; errors of SQLite are raised as they are."""
+    with contextlib.closing(connect(path, create=True)) as connection:
+        _migrate(connection, path)
+
+
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA_VERSION:

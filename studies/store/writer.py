@@ -15,20 +15,20 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
-from studies.errors import StoreUnusable
+from studies.errors import TRY_AGAIN, StoreUnusable
 from studies.store.recovery.backup import rewrite_identity
 
 WriteFunction = Callable[[sqlite3.Connection], Any]
 MAX_BATCH_JOBS: Final = 256
 _CLOSED_MESSAGE: Final = "the store was closed"
 _ERROR_ADVICE: Final = {
-    "database or disk is full": "the disk is full: free some space, then resume",
+    "database or disk is full": f"the disk is full: free some space, {TRY_AGAIN}",
     "disk I/O error": "writing to the disk failed (it is full, over a quota or a file size limit, "
-    "or defective): make room, then resume",
+    f"or defective): make room, {TRY_AGAIN}",
     "unable to open database file": "the store cannot be written because its file cannot be opened "
-    "(the disk is full, or the folder was deleted): make room, then resume",
-    "attempt to write a readonly database": "the store is read-only: allow writing, then resume",
-    "database is locked": "another program has locked the store: close it, then resume",
+    f"(the disk is full, or the folder was deleted): make room, {TRY_AGAIN}",
+    "attempt to write a readonly database": f"the store is read-only: allow writing, {TRY_AGAIN}",
+    "database is locked": f"another program has locked the store: close it, {TRY_AGAIN}",
 }
 
 

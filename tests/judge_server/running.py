@@ -18,8 +18,8 @@ from .server import LARGEST_REQUEST, JudgeApp
 from .settings import Settings
 
 HOST = "127.0.0.1"
-START_SECONDS = 10.0
-STOP_SECONDS = 10.0
+START_SECONDS = 120.0
+STOP_SECONDS = 120.0
 LAST_WORDS = 0.2  # what a request in hand gets when the server closes
 T = TypeVar("T")
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]

@@ -17,7 +17,7 @@ from studies.spec.study import parse_study, study_from_mapping
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 
-QUICK = RunSettings(first_backoff=0.01, deadline=5.0)
+QUICK = RunSettings(first_backoff=0.01, deadline=60.0)
 PRICE = {"input": 2.0, "output": 8.0, "cache_read": 1.0, "cache_write": 3.0}
 """The judge server's own default prices, in dollars per million tokens."""
 
@@ -106,7 +106,7 @@ def run_through(
     *,
     settings: RunSettings = QUICK,
     keys: Mapping[str, str] | None = None,
-    seconds: float = 60.0,
+    seconds: float = 240.0,
 ) -> Run:
     """A whole run, in an engine of its own."""
     save_plan(plan, store)

@@ -31,7 +31,7 @@ def filled(store: Store) -> Path:
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "studies", *arguments],
-        cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False, timeout=60,
+        cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False, timeout=240,
     )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def test_a_reader_that_stops_early_is_no_error(filled: Path) -> None:
     command = f'"{sys.executable}" -m studies export long --store "{filled}" | head -n 1'
     piped = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=240,
     )  # fmt: skip
     assert json.loads(piped.stdout)["ask"]["key"] == "n0"
     assert piped.stderr == ""

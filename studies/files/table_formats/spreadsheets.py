@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import datetime
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.archives import open_archive
 from studies.files.read_limits import ReadLimits
+
+_UNREADABLE: Final = (
+    zipfile.BadZipFile, zlib.error, SyntaxError, LookupError, ValueError, TypeError, AttributeError,
+    ArithmeticError, OSError, EOFError,
+)  # fmt: skip
+"""Errors of openpyxl for a damaged workbook; an error of the XML parser is a SyntaxError."""
 
 
 def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]]:
@@ -23,12 +30,18 @@ def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]
     with open_archive(path, limits):
         pass  # checks the sizes; openpyxl reads the file itself
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        yield from _read_rows(openpyxl, path, limits)
+    except SourceError:
+        raise
+    except _UNREADABLE as error:
         raise SourceError(
             f"{path.name}: not a readable Excel workbook ({error}); save it again as .xlsx, or as "
             "CSV"
         ) from None
+
+
+def _read_rows(openpyxl: Any, path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]]:
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
     try:
         sheet = next((sheet for sheet in book.worksheets if sheet.sheet_state == "visible"), None)
         if sheet is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import secrets
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from studies.files.partial_files import write_beside
 from studies.frames.code_fingerprint import CodeMissing, fingerprint
 
 if TYPE_CHECKING:
@@ -63,18 +63,13 @@ def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.Dat
     import pyarrow.feather as feather
 
     path = _cache_path(store, study)
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     with contextlib.suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
         table = pa.Table.from_pandas(frame, preserve_index=False)
         table = table.replace_schema_metadata(
             {**(table.schema.metadata or {}), _METADATA_KEY: _version_metadata(version)}
         )
-        try:
+        with write_beside(path) as partial:
             feather.write_feather(table, partial, compression="lz4")
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
 
 
 def read_cached_value(
@@ -91,15 +86,10 @@ def read_cached_value(
 
 def cache_value(store: Path, study: str, what: str, version: tuple[str, int], value: Any) -> None:
     path = _cache_path(store, study, "json")
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     with contextlib.suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
         values = _read_cached_values(store, study) | {what: [_code_fingerprint(), *version, value]}
-        try:
+        with write_beside(path) as partial:
             partial.write_text(json.dumps(values), encoding="utf-8")
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
 
 
 def _read_cached_values(store: Path, study: str) -> dict[str, Any]:

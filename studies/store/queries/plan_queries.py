@@ -208,11 +208,10 @@ def count_verdict_forms(store: StoreFile, study: str) -> tuple[int, int, int]:
     """Count judgements of judges other than people: on pairs, on more answers, and with a margin
     above 1."""
     row = store.read(
-        "SELECT sum(length(p.shown) - length(replace(p.shown, ?2, '')) = 1), "
-        "sum(length(p.shown) - length(replace(p.shown, ?2, '')) > 1), sum(j.margin > 1) "
-        "FROM plan p JOIN judgements j USING(key) "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?1) AND p.judge NOT LIKE ?3",
-        (study, SEP, f"{HUMAN_PREFIX}%"),
+        "SELECT sum(length(p.shown) - length(replace(p.shown, ?, '')) = 1), "
+        "sum(length(p.shown) - length(replace(p.shown, ?, '')) > 1), sum(j.margin > 1) "
+        f"FROM plan p JOIN judgements j USING(key) WHERE p.study={STUDY_ID} AND p.judge NOT LIKE ?",
+        (SEP, SEP, study, f"{HUMAN_PREFIX}%"),
     ).fetchone()
     return row[0] or 0, row[1] or 0, row[2] or 0
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from studies.domain import USABLE_STATUSES, Judgement, Usage
+from studies.store.rows import STUDY_ID
 from studies.store.store_file import StoreFile
 
 
@@ -41,15 +42,15 @@ def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
     rows = store.read(
         "WITH mine(key, judge) AS ("
         "SELECT DISTINCT key, judge FROM plan WHERE origin='live' "
-        "AND study=(SELECT id FROM studies WHERE name=?1) "
+        f"AND study={STUDY_ID} "
         "UNION SELECT e.key, e.judge FROM extractions e JOIN plan p ON p.key=e.reads "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?1)) "
+        f"WHERE p.study={STUDY_ID}) "
         "SELECT mine.judge, COALESCE(a.outcome, 'unknown'), count(*), "
         "COALESCE(sum(a.prompt_tokens), 0), COALESCE(sum(a.completion_tokens), 0), "
         "COALESCE(sum(a.cached_tokens), 0), COALESCE(sum(a.cost), 0.0), "
         f"{UNKNOWN_USAGE_SQL}, COALESCE(sum(a.reasoning_tokens), 0) "
         "FROM attempts a JOIN mine USING(key) GROUP BY 1, 2 ORDER BY 1, 2",
-        (study,),
+        (study, study),
     )
     return [AttemptTotals(*row) for row in rows]
 
@@ -59,16 +60,15 @@ def attempt_totals_of_run(store: StoreFile, owner: str, study: str) -> list[Atte
     PastRun)."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
-        "SELECT DISTINCT key, judge FROM plan "
-        "WHERE study=(SELECT id FROM studies WHERE name=?2) "
+        f"SELECT DISTINCT key, judge FROM plan WHERE study={STUDY_ID} "
         "UNION SELECT e.key, e.judge FROM extractions e JOIN plan p ON p.key=e.reads "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?2)) "
+        f"WHERE p.study={STUDY_ID}) "
         "SELECT COALESCE(mine.judge, ''), COALESCE(a.outcome, 'unknown'), count(*), "
         "COALESCE(sum(a.prompt_tokens), 0), COALESCE(sum(a.completion_tokens), 0), "
         f"COALESCE(sum(a.cached_tokens), 0), COALESCE(sum(a.cost), 0.0), {UNKNOWN_USAGE_SQL}, "
         "COALESCE(sum(a.reasoning_tokens), 0) "
-        "FROM attempts a LEFT JOIN mine USING(key) WHERE a.owner=?1 GROUP BY 1, 2 ORDER BY 1, 2",
-        (owner, study),
+        "FROM attempts a LEFT JOIN mine USING(key) WHERE a.owner=? GROUP BY 1, 2 ORDER BY 1, 2",
+        (study, study, owner),
     )
     return [AttemptTotals(*row) for row in rows]
 

@@ -32,7 +32,7 @@ class RunQueries(StoreFile):
         has died get the state `interrupted`."""
         rows = self.read(
             "SELECT id, study, owner, state, reason, started, ended FROM runs "
-            "WHERE ?1 IS NULL OR study=?1 ORDER BY started DESC",
+            "WHERE study=COALESCE(?, study) ORDER BY started DESC",
             (study,),
         ).fetchall()
         return [_past_run_from_row(row, self.owners) for row in rows]

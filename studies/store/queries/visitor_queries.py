@@ -149,8 +149,8 @@ def put_link(
 ) -> None:
     connection.execute(
         "INSERT INTO shares(token, study, created, votes) "
-        "SELECT ?1, id, ?3, ?4 FROM studies WHERE name=?2",
-        (token_hash, study, created, int(votes)),
+        "SELECT ?, id, ?, ? FROM studies WHERE name=?",
+        (token_hash, created, int(votes), study),
     )
 
 

@@ -8,7 +8,6 @@ restart, so its backup is `EVENHAND_SNAPSHOT`.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import sqlite3
 import threading
@@ -18,6 +17,7 @@ from typing import Final
 
 from studies import settings
 from studies.errors import StoreUnusable
+from studies.files.partial_files import delete_leftovers, write_beside
 from studies.store.recovery.backup import copy_store, find_damage
 
 MAX_DAILY_BYTES: Final = 2_000_000_000
@@ -44,20 +44,17 @@ def backups_to_keep() -> int:
 
 def write_backup(store: Path, target: Path) -> None:
     """Copy a store to a temporary file, check the copy and rename it to `target`."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        copy_store(store, partial)
-        if damage := find_damage(partial):
-            raise StoreUnusable(f"the copy of {store} is damaged ({damage}); the copy was deleted")
-        partial.replace(target)
+        with write_beside(target) as partial:
+            copy_store(store, partial)
+            if damage := find_damage(partial):
+                raise StoreUnusable(
+                    f"the copy of {store} is damaged ({damage}); the copy was deleted"
+                )
     except sqlite3.Error as error:
         raise StoreUnusable(
             f"cannot copy {store} to {target}: {error}; make room, or name another file"
         ) from error
-    finally:
-        for tail in ("", "-journal", "-wal", "-shm"):
-            partial.with_name(partial.name + tail).unlink(missing_ok=True)
 
 
 def backup_before_migration(store: Path, version: int) -> None:
@@ -84,6 +81,7 @@ def backup_daily(store: Path) -> Path | None:
 
     Returns the new file; None if no backup was made.
     """
+    delete_leftovers(backup_folder(store))
     keep, size = backups_to_keep(), store_bytes(store)
     target = backup_folder(store) / time.strftime("daily-%Y-%m-%d.db")
     made = daily_backups(store)

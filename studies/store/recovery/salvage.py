@@ -12,11 +12,13 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from errno import EDQUOT, ENOSPC
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from studies.errors import StoreUnusable
+from studies.files.partial_files import write_beside
 from studies.spec.study import Study, dump_study
 from studies.store import database
 from studies.store.recovery.damage import find_bad_page
@@ -89,20 +91,24 @@ def repair_store(source: Path, target: Path) -> RepairReport:
         raise StoreUnusable(f"{target} exists; name another file with --out")
     wal, note = find_usable_log(source)
     notes = [note] if note else []
-    database.prepare_store(target)
     try:
-        with (
-            PageFile(source, wal) as pages,
-            contextlib.closing(database.connect(target)) as connection,
-        ):
-            connection.execute("PRAGMA foreign_keys=OFF")
-            tables = _copy_tables(pages, connection, notes)
-            notes += _restore_references(connection, tables)
-        _check_result(target)
-    except BaseException:
-        for tail in ("", "-wal", "-shm"):
-            target.with_name(target.name + tail).unlink(missing_ok=True)
-        raise
+        with write_beside(target) as partial:
+            database.create_store(partial)
+            with (
+                PageFile(source, wal) as pages,
+                contextlib.closing(database.connect(partial)) as connection,
+            ):
+                connection.execute("PRAGMA foreign_keys=OFF")
+                tables = _copy_tables(pages, connection, notes)
+                notes += _restore_references(connection, tables)
+            _check_result(partial, target)
+    except (sqlite3.Error, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (ENOSPC, EDQUOT):
+            raise  # the damaged file cannot be read
+        raise StoreUnusable(
+            f"cannot write the repaired copy {target}: {error}; make room, or name a file on "
+            f"another disk with --out. {source} is unchanged, and no copy was left"
+        ) from error
     return RepairReport(target, tuple(tables.values()), tuple(notes))
 
 
@@ -209,8 +215,9 @@ def _restore_references(
     connection.execute("COMMIT")
 
 
-def _check_result(target: Path) -> None:
-    with contextlib.closing(database.connect(target)) as connection:
+def _check_result(partial: Path, target: Path) -> None:
+    """Raise StoreUnusable if the new store, still under its partial name, is damaged."""
+    with contextlib.closing(database.connect(partial)) as connection:
         (result,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         dangling = connection.execute("PRAGMA foreign_key_check").fetchone()
     if result != "ok" or dangling:

@@ -136,7 +136,7 @@ def test_asking_again_makes_every_call_once_more(bare, engine, server, said):
     before = server.bill.totals.calls
     RunActions(bare.store, engine, LiveStudies(bare.store)).retry("small", "All")
     run = engine.latest_run("small")
-    assert run is not None and run.wait(30)
+    assert run is not None and run.wait(120)
     assert server.bill.totals.calls == before + 2 * ITEMS
     again = FilteredStudy(bare.store, "small")
     assert find_unusable(again) is None and overview_tab.draw_unusable(again) is None

@@ -69,7 +69,7 @@ def test_the_page_and_past_runs_have_the_reason_of_a_stop_after_a_long_pause(
         study(guarded, tmp_path, "one", server.base_url, items=20)
         run = start(engine, guarded, "one")
         run.pause()
-        assert run.wait(20)
+        assert run.wait(120)
         shown = " ".join(map(str, look("one", "")))
         past = show_runs(guarded, "one", "This study", "")
     assert says(shown, "without being resumed", "go")

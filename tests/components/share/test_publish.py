@@ -122,7 +122,7 @@ def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
                     if "run" in name]  # fmt: skip
     finally:
         app.kill()
-        app.wait(20)
+        app.wait(120)
     assert (app_folder(frozen) / "frozen.db").read_bytes() == before
 
 

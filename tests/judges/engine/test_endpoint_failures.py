@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,7 @@ from tests.judge_server.faults import rule_from_json
 from tests.judges.small_studies import QUICK, endpoint, engine, run_through, study_plan
 from tests.page_words import says
 from tests.samples import sample
-from tests.waiting import until
+from tests.waiting import settled, until
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY_VARIABLE = "EVENHAND_TEST_KEY"
@@ -99,10 +98,8 @@ def test_a_store_that_cannot_be_written_pauses_the_run_and_loses_nothing(trouble
             other.execute("BEGIN IMMEDIATE")
         until(lambda: run.snapshot().state == "paused")
         told = run.snapshot().reason
-        time.sleep(0.3)
-        calls = server.bill.totals.calls
-        time.sleep(0.3)
-        assert server.bill.totals.calls == calls, "nothing is asked that cannot be kept"
+        calls = settled(lambda: server.bill.totals.calls)
+        assert calls < 300, "nothing is asked that cannot be kept"
         disk.repair()
         if other.in_transaction:
             other.execute("ROLLBACK")
@@ -112,7 +109,7 @@ def test_a_store_that_cannot_be_written_pauses_the_run_and_loses_nothing(trouble
         assert server.bill.paid_twice == {}
         assert server.bill.totals.calls == 300
     remedy = {"full": "free some space", "read-only": "allow writing", "busy": "close it"}
-    assert remedy[trouble] in told
+    assert f"{remedy[trouble]}, then resume" in told
     assert store.counts("small") == {"planned": 300, "ok": 300}
     assert store.read("PRAGMA integrity_check").fetchone() == ("ok",)
 
@@ -127,7 +124,7 @@ def test_a_run_on_a_full_disk_can_be_stopped_and_says_why(store, tmp_path):
         disk.fill()
         until(lambda: run.snapshot().state == "paused")
         run.stop()
-        assert run.wait(10)
+        assert run.wait(120)
         assert run.state == "failed"
         assert says(run.reason, "disk", "full")
         disk.repair()

@@ -1,14 +1,15 @@
 """Second calls for slow ones: at most 2 % more, the first answer counts, both are billed."""
 
 import asyncio
-import time
 
 import pytest
 
 from judges.engine.attempt import RunSettings
+from judges.engine.limits import stragglers
 from judges.engine.limits.hedging import HedgeBudget, race
 from studies.store.queries.run_costs import attempt_totals
 from tests.judge_server import Fault, JudgeServer, at
+from tests.judges.engine.virtual_time import run_virtual
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 
 CALLS = 160
@@ -17,22 +18,20 @@ CALLS = 160
 def run(server, store, tmp_path, *, hedge: bool):
     judge = endpoint(server.base_url, hedge=hedge)
     plan = study_plan(tmp_path, [judge], items=CALLS, concurrency=4)
-    started = time.monotonic()
     ended = run_through(plan, store, settings=RunSettings())
     assert ended.state == "done"
-    return time.monotonic() - started
 
 
 def hung(*indexes: int, seconds: float):
     return at(Fault("timeout", seconds=seconds), *indexes)
 
 
-def test_a_hung_call_is_made_a_second_time_and_its_ask_stored_once(store, tmp_path):
-    with JudgeServer(latency=0.02, rules=[hung(120, 121, seconds=60)]) as server:
-        seconds = run(server, store, tmp_path, hedge=True)
+def test_a_hung_call_is_made_a_second_time_and_its_ask_stored_once(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(stragglers, "MIN_SLOW_SECONDS", 5.0)  # a busy machine holds none up so long
+    with JudgeServer(latency=0.02, rules=[hung(120, 121, seconds=900)]) as server:
+        run(server, store, tmp_path, hedge=True)
         calls = server.bill.totals.calls
         assert sorted(server.bill.paid_twice.values()) == [2, 2]
-    assert seconds < 45
     assert calls == CALLS + 2
     assert store.counts("small") == {"planned": CALLS, "ok": CALLS}
     totals = {t.outcome: t for t in attempt_totals(store, "small")}
@@ -40,13 +39,14 @@ def test_a_hung_call_is_made_a_second_time_and_its_ask_stored_once(store, tmp_pa
     assert totals["hedged"].unknown == 2, "given up at the end of the run: billed, cost unknown"
 
 
-def test_the_bill_of_the_slower_call_is_counted_when_it_arrives(store, tmp_path):
+def test_the_bill_of_the_slower_call_is_counted_when_it_arrives(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(stragglers.CallDurations, "slow_after", lambda *_: 1.0)
     with JudgeServer(latency=0.05, rules=[hung(60, seconds=3.0)]) as server:
         run(server, store, tmp_path, hedge=True)
         dollars = float(server.bill.totals.dollars)
-        assert server.bill.totals.calls == CALLS + 1
+        more = server.bill.totals.calls - CALLS
     totals = {t.outcome: t for t in attempt_totals(store, "small")}
-    assert (totals["hedged"].calls, totals["hedged"].unknown) in ((1, 0), (1, 1))
+    assert 1 <= more == totals["hedged"].calls <= 3, "one hung; a busy machine may hold up others"
     if not totals["hedged"].unknown:  # the run lasted longer than the slow call
         assert sum(t.cost for t in totals.values()) == pytest.approx(dollars)
 
@@ -101,7 +101,7 @@ def run_race(first: TimedCall, second: TimedCall, calls: int = 100):
         await asyncio.gather(*left, return_exceptions=True)
         return won, outcome, budget.hedges
 
-    return (*asyncio.run(main()), len(left))
+    return (*run_virtual(main), len(left))
 
 
 def test_the_first_answer_wins():

@@ -96,9 +96,9 @@ def test_resuming_is_refused_while_all_places_are_taken_and_nothing_is_lost(
             run.resume()
         assert (run.state, run.snapshot().done) == ("paused", done)
         others[0].stop()
-        assert others[0].wait(10)
+        assert others[0].wait(120)
         run.resume()
-        assert run.wait(30)
+        assert run.wait(120)
         assert run.state == "done"
         assert run.snapshot().done == 30
 
@@ -111,14 +111,14 @@ def test_a_run_paused_for_long_is_stopped_and_past_runs_have_the_reason(
     with JudgeServer(latency=0.05) as server, shared(guarded, house(server), limits) as engine:
         run = started(engine, guarded, tmp_path, who, "left", server.base_url)
         run.pause()
-        assert run.wait(20)
+        assert run.wait(120)
         assert run.state == "stopped"
         assert says(run.reason, "without being resumed", "go")
         with as_visitor(who):
             (past,) = guarded.runs("left")
             assert (past.state, past.reason) == ("stopped", run.reason)
             again = start(engine, guarded, "left")
-        assert again.wait(30)
+        assert again.wait(120)
         assert again.state == "done"
 
 
@@ -129,7 +129,7 @@ def test_a_resumed_run_is_not_stopped(guarded: VisitorStore, tmp_path: Path) -> 
         run = started(engine, guarded, tmp_path, who, "back", server.base_url)
         run.pause()
         run.resume()
-        assert run.wait(30)
+        assert run.wait(120)
         assert run.state == "done"
         assert run.snapshot().ended is not None
         assert run.snapshot().ended - run.started > 0.4  # type: ignore[operator]
@@ -148,7 +148,7 @@ def test_many_paused_runs_stop_the_one_paused_longest(
             )
             pause(runs[-1])
         started(engine, guarded, tmp_path, people[2], "2", server.base_url)
-        assert runs[0].wait(10)
+        assert runs[0].wait(120)
         assert says(runs[0].reason, "longest", "again", "go")
         assert runs[1].state == "paused"
 

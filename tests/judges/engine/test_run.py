@@ -12,6 +12,7 @@ from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
 from studies.store.store import Store
+from tests.growth import count_calls
 from tests.judge_server import Fault, JudgeServer, Reply, always, at, first_attempt
 from tests.judges.small_studies import (
     QUICK,
@@ -23,7 +24,7 @@ from tests.judges.small_studies import (
     study_plan,
 )
 from tests.page_words import says
-from tests.waiting import until
+from tests.waiting import settled, until
 
 CANARY = "canary-0123456789abcdef"
 
@@ -40,12 +41,13 @@ def test_a_pause_holds_at_once_and_keeps_what_is_in_flight(store, tmp_path, made
         until(lambda: server.bill.totals.calls > 20)
         run.pause()
         paused = server.app.now()
-        time.sleep(0.6)
-        late = [call for call in server.bill.calls if call.arrived > paused + 0.1]
-        assert not late, f"{len(late)} calls reached the server later than 100 ms after the pause"
-        assert run.snapshot().state == "paused"
-        assert run.snapshot().in_flight == 0
+        until(lambda: run.snapshot().in_flight == 0)
         arrived = server.bill.totals.calls
+        late = [call for call in server.bill.calls if call.arrived > paused]
+        assert len(late) <= 8, "no more than were under way"
+        time.sleep(0.2)  # for a call that should not come
+        assert server.bill.totals.calls == arrived
+        assert run.snapshot().state == "paused"
         assert store.counts("small")["ok"] == arrived, "what was in flight is stored"
         run.resume()
         assert run.wait(60)
@@ -55,35 +57,31 @@ def test_a_pause_holds_at_once_and_keeps_what_is_in_flight(store, tmp_path, made
 
 
 def test_a_run_paused_before_it_begins_asks_nothing(store, tmp_path, made):
-    with JudgeServer() as server:
-        run = start_small(made, store, tmp_path, server, items=20)
+    with JudgeServer(latency=0.05) as server:
+        run = start_small(made, store, tmp_path, server, items=200, concurrency=2)
         run.pause()
-        time.sleep(0.3)
-        calls = server.bill.totals.calls
-        time.sleep(0.2)
-        assert server.bill.totals.calls == calls
+        calls = settled(lambda: server.bill.totals.calls)
+        assert calls <= 2, "what was under way when the pause came"
         run.resume()
-        assert run.wait(30)
+        assert run.wait(120)
     assert run.state == "done"
 
 
 @pytest.mark.parametrize("kind", ["cool-down", "backoff"])
 def test_a_stop_does_not_wait_for_a_cool_down_or_a_backoff(kind, store, tmp_path, made):
     fault = (
-        Fault("rate_limit_seconds", retry_after=60)
+        Fault("rate_limit_seconds", retry_after=600)
         if kind == "cool-down"
         else Fault("server_error")
     )
     with JudgeServer(rules=[always(fault)]) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=20, concurrency=4)
         save_plan(plan, store)
-        run = made.start(plan, store, settings=RunSettings(first_backoff=30))
+        run = made.start(plan, store, settings=RunSettings(first_backoff=600))
         until(lambda: bool(run.snapshot().waiting))
         told = run.snapshot().waiting[0]
-        began = time.monotonic()
         run.stop()
-        assert run.wait(10)
-        assert time.monotonic() - began < 2
+        assert run.wait(120), "ten minutes are named"
     if kind == "cool-down":
         assert told.startswith("judge: cooling down ") and told.endswith(" s: rate limit")
     else:
@@ -101,11 +99,11 @@ def test_a_stop_is_final_and_the_next_run_goes_on_where_it_stopped(store, tmp_pa
         run.stop()
         run.resume()
         run.pause()
-        assert run.wait(10)
+        assert run.wait(120)
         assert run.state == "stopped"
         assert run.reason == "stopped by you"
         again = made.start(plan, store, settings=QUICK)
-        assert again.wait(30)
+        assert again.wait(120)
         assert server.bill.totals.calls == 60
     assert again.state == "done"
 
@@ -143,7 +141,7 @@ def test_two_runs_of_one_study_pay_once(store, tmp_path, made):
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=80, concurrency=8)
         save_plan(plan, store)
         runs = [made.start(plan, store, settings=QUICK) for _ in range(2)]
-        assert all(run.wait(30) for run in runs)
+        assert all(run.wait(120) for run in runs)
         assert server.bill.totals.calls == 80
     assert [run.state for run in runs] == ["done", "done"]
     assert [run.snapshot().done for run in runs] == [80, 80]
@@ -160,7 +158,7 @@ def test_runs_side_by_side_share_a_gate_but_not_their_counts(store, tmp_path, ma
             plans.append(study_plan(folder, [judge], items=30, concurrency=8, name=name))
             save_plan(plans[-1], store)
         runs = [made.start(plan, store, settings=QUICK) for plan in plans]
-        assert all(run.wait(30) for run in runs)
+        assert all(run.wait(120) for run in runs)
         (cooldown,) = server.books()["cooldowns"]
         assert server.peak_in_flight <= 8
     assert cooldown["after_grace"] == 0
@@ -180,7 +178,7 @@ def test_a_paused_run_keeps_no_place_behind_the_gate_from_another(store, tmp_pat
         until(lambda: server.bill.totals.calls > 4)
         held.pause()
         free = made.start(plans[1], store, settings=QUICK)
-        assert free.wait(20)
+        assert free.wait(120)
         held.stop()
     assert free.state == "done"
 
@@ -190,17 +188,17 @@ def test_a_paused_run_holds_no_lease_so_that_another_can_go_on_with_its_asks(sto
     with JudgeServer(latency=0.02, rules=trouble) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=80, concurrency=8)
         save_plan(plan, store)
-        held = made.start(plan, store, settings=RunSettings(first_backoff=60, deadline=5))
+        held = made.start(plan, store, settings=RunSettings(first_backoff=60, deadline=60))
         until(lambda: server.bill.totals.calls > 30)
         held.pause()
         until(lambda: held.snapshot().in_flight == 0)
-        until(lambda: store.read("SELECT count(*) FROM leases").fetchone() == (0,), 5)
+        until(lambda: store.read("SELECT count(*) FROM leases").fetchone() == (0,))
         assert store.read("SELECT count(*) FROM attempts WHERE ended IS NULL").fetchone() == (0,)
         other = made.start(plan, store, settings=QUICK)
-        assert other.wait(20)
+        assert other.wait(120)
         assert other.snapshot().counts["ok"] == 80
         held.resume()
-        assert held.wait(20)
+        assert held.wait(120)
         assert server.bill.totals.billed == 80, "and nothing was paid twice"
     assert held.state == "done"
     assert held.snapshot().done == 80
@@ -214,7 +212,7 @@ def test_a_pause_that_comes_while_the_intent_is_written_takes_it_back(store, tmp
         until(lambda: run.snapshot().in_flight == 0)
         calls, slow = server.bill.totals.calls, threading.Event()
         # A commit that takes a while: the intents of the next calls are queued behind it.
-        threading.Thread(target=store.writer.run, args=(lambda c: slow.wait(5),)).start()
+        threading.Thread(target=store.writer.run, args=(lambda c: slow.wait(120),)).start()
         (gate,) = made._limiters.values()
         run.resume()
         until(lambda: gate.in_flight == 4)
@@ -228,20 +226,26 @@ def test_a_pause_that_comes_while_the_intent_is_written_takes_it_back(store, tmp
         assert store.read(open_ones).fetchone() == (0,)
         assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
         run.resume()
-        assert run.wait(20)
+        assert run.wait(120)
     assert run.snapshot().counts["ok"] == 40
 
 
 def test_a_look_at_a_run_never_waits(store, tmp_path, made):
     with JudgeServer(latency=0.01) as server:
         run = start_small(made, store, tmp_path, server, items=300, concurrency=16)
-        looks, seen = [], []
+        held, seen = threading.Event(), []
+        until(lambda: run.snapshot().done > 20)
+        writing = threading.Thread(target=store.writer.run, args=(lambda c: held.wait(120),))
+        writing.start()
+        seen += [run.snapshot() for _ in range(10)]
+        assert writing.is_alive(), "a look does not wait for a commit"
+        held.set()
+        writing.join(120)
+        most = 0
         while not run.finished.is_set():
-            began = time.thread_time()
-            seen.append(run.snapshot())
-            looks.append(time.thread_time() - began)
+            most = max(most, count_calls(lambda: seen.append(run.snapshot())))
             time.sleep(0.01)
-    assert sorted(looks)[len(looks) // 2] < 0.005, "seconds of CPU"
+    assert most < 1_000, "function calls, whatever the number of replies"
     done = [snapshot.done for snapshot in seen]
     assert done == sorted(done)
     assert run.snapshot().done == 300
@@ -319,7 +323,7 @@ def test_a_key_is_in_nothing_that_is_kept_or_told(store, tmp_path, caplog):
         save_plan(plan, store)
         quick = RunSettings(first_backoff=0.01, deadline=0.5)
         run = made.start(plan, store, keys={"judge": CANARY}, settings=quick)
-        assert run.wait(30)
+        assert run.wait(120)
         assert run.state == "failed"
         assert CANARY not in f"{run.snapshot()} {vars(run)}"
         assert not made._clients, "no client is kept that holds a key"
@@ -349,8 +353,8 @@ def test_a_clock_that_jumps_an_hour_neither_frees_a_lease_nor_stops_a_run(store,
         second = made.start(plan, store, settings=settings)
         time.sleep(0.1)
         jump.clear()
-        assert first.wait(20)
-        assert second.wait(20)
+        assert first.wait(120)
+        assert second.wait(120)
         assert server.bill.totals.calls == 40, "a live lease was freed"
     assert store.counts("small") == {"planned": 40, "ok": 40}
 
@@ -379,7 +383,7 @@ def test_memory_stays_flat_over_five_thousand_asks(store, tmp_path, made):
     plan = study_plan(tmp_path, [judge], items=5000, concurrency=64)
     save_plan(plan, store)
     run = made.start(plan, store)
-    until(lambda: run.snapshot().done > 1000, 60)
+    until(lambda: run.snapshot().done > 1000)
     before = resident()
     assert run.wait(120)
     assert run.state == "done"

@@ -21,7 +21,7 @@ from studies.store.store import Store
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 
 WORDS = "Overall, Response A is better."
-QUICK = RunSettings(attempts=3, first_backoff=0.01, deadline=5)
+QUICK = RunSettings(attempts=3, first_backoff=0.01, deadline=60)
 
 
 def completion(words: str = WORDS, **more: Any) -> dict[str, Any]:

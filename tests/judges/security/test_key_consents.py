@@ -163,7 +163,7 @@ def test_a_run_and_a_check_send_a_variable_only_after_consent(tmp_path, store):
                 act()
         assert server.bill.totals.calls == 0
         user_consents().allow(Pair(VARIABLE, origin_of(server.base_url)))
-        assert asking.start(plan, store, settings=QUICK).wait(20)
+        assert asking.start(plan, store, settings=QUICK).wait(120)
         assert (
             check_judge(plan, plan.study.judges[0], consents=asking.consents(store)).read.status
             == "ok"

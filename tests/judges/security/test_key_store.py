@@ -9,7 +9,6 @@ import logging
 import pickle
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -37,6 +36,7 @@ from studies.errors import SettingError
 from tests.attacks.attack_list import MODES
 from tests.attacks.attack_log import attempt, current_mode, in_mode
 from tests.canary_forms import CANARY, encoded
+from tests.growth import TWICE, growth
 from tests.judge_server import Fault, JudgeServer, always, say
 from tests.judges.small_studies import QUICK, endpoint, engine, judgements, study_plan
 from tests.judges.small_studies import run_through as run_plan
@@ -166,10 +166,10 @@ def test_a_line_is_cleaned_as_fast_whatever_the_length_of_a_variable(monkeypatch
     key = find_api_key(spec, {}, consents)
     line = "GET /queue/data HTTP/1.1 200 OK, 0.0123 s, nothing in this line is a part of it"
     assert redact_keys(line) == line
-    began = time.process_time()
-    for _ in range(200):
-        redact_keys(line)
-    assert (time.process_time() - began) / 200 < 0.001
+    short, long = (SecretKey("".join(f"{n:05x}" for n in range(count))) for count in (80, 1638))
+    assert growth(lambda: short.redact(line), lambda: long.redact(line)) <= TWICE
+    short.discard()
+    long.discard()
     assert redact_keys(f"it was {key.use()[100:140]}!") == f"it was {KEY_MASK}!"
     monkeypatch.setenv("LONG_TOKEN", "k" * 100_000)
     with pytest.raises(PlanError, match="LONG_TOKEN has 100,000 characters"):
@@ -192,7 +192,7 @@ def test_a_key_lives_with_its_run_and_is_gone_when_the_run_ends(tmp_path, store)
         assert held_canaries() == 1  # the client's; the run itself holds none any more
         assert CANARY not in repr(vars(run)) + repr(run.snapshot())
         run.stop()
-        assert run.wait(20)
+        assert run.wait(120)
         assert held_canaries() == 0
 
 
@@ -213,7 +213,7 @@ def test_a_paused_run_forgets_its_key_says_so_and_goes_on_when_it_is_typed_again
         until(lambda: held_canaries() == 0)  # without anybody asking for it
         done = len(judgements(store))
         run.resume()
-        assert run.wait(20)
+        assert run.wait(120)
         assert (
             run.state == "failed"
             and EXPIRED_MESSAGE in run.reason
@@ -221,7 +221,7 @@ def test_a_paused_run_forgets_its_key_says_so_and_goes_on_when_it_is_typed_again
         )
         assert len(judgements(store)) - done <= 2  # what was in flight at the pause
         again = start(asking, plan, store)
-        assert again.wait(30) and again.state == "done"
+        assert again.wait(120) and again.state == "done"
         assert len(judgements(store)) == 60
 
 
@@ -237,9 +237,9 @@ def test_a_client_that_two_runs_share_takes_the_key_that_was_typed_again(
         until(lambda: held_canaries() == 0)
         other = study_plan(tmp_path, [endpoint(server.base_url)], items=2, name="other")
         second = start(asking, other, store)
-        assert second.wait(20) and second.state == "done", second.reason
+        assert second.wait(120) and second.state == "done", second.reason
         first.stop()
-        assert first.wait(20)
+        assert first.wait(120)
 
 
 @pytest.mark.parametrize("kind", ["unauthorized", "server_error", "forbidden", "unavailable"])

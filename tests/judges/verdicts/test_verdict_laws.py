@@ -4,8 +4,8 @@ quoted before the judge's own does not count."""
 from __future__ import annotations
 
 import sys
-import time
 import unicodedata
+from functools import partial
 from itertools import product
 
 import pytest
@@ -17,6 +17,7 @@ from judges.verdicts.verdict import READING_RULES, marker_span, parse_verdict, r
 from judges.verdicts.verdict_formats import FORMATS
 from studies.domain import Verdict
 from studies.frames.arrangement import Arrangement
+from tests.growth import TWICE, growth
 from tests.samples import ALL, examples
 
 # Fragments that markers are made of, so that random replies come close to being verdicts.
@@ -221,44 +222,45 @@ def test_swapping_the_probabilities_mirrors_the_verdict(a: float, b: float) -> N
         assert other.pick == 1 - one.pick
 
 
-SIZE = 100_000 if ALL else 50_000
-LONG = {
-    "brackets": "[" * SIZE,
-    "double brackets with spaces": "[[ " * (SIZE // 3),
-    "spaces": " " * SIZE,
-    "blank lines": " \n" * (SIZE // 2),
-    "braces": "{" * SIZE,
-    "objects that never close": '{"winner": "A", ' * (SIZE // 16),
-    "deep objects": '{"winner":' * (SIZE // 10),
-    "deep lists": '{"winner":' + "[" * SIZE,
-    "strings that never close": '{"a' * (SIZE // 3) + '"winner"',
-    "open reasoning": "<think>" * (SIZE // 7),
-    "nested reasoning": "<think>" * (SIZE // 15) + "</think>" * (SIZE // 15),
-    "angles": "<" * SIZE,
-    "emphasis": "*_`" * (SIZE // 3),
-    "backslashes": "\\" * SIZE,
-    "combining marks out of order": "a" + "\u0300\u0316" * (SIZE // 2),
-    "selections": "Selection:" * (SIZE // 10),
-    "digits": "Selection: Option " + "1" * SIZE,
-    "grades": "Grading: " + "Option 1: 4 " * (SIZE // 12) + "\nSelection: Option 1",
-    "half sentences": "Response A is " * (SIZE // 14),
-    "commas": "Selection: Option 1" + "," * SIZE,
-    "open brackets": "[[A]]" + "([{ " * (SIZE // 4),
-    "open quotations": "[[A]] " + "'a \u201ca " * (SIZE // 6) + ' "a' * (SIZE // 3),
-    "many asides": "[[A]]" + "([[A]])" * (SIZE // 7),
-    "chat tokens": "<|x|> " * (SIZE // 6) + "[[A]]",
-}
+SIZE = 50_000 if ALL else 12_000
 
 
-@pytest.mark.parametrize("kind", LONG)
+def long_replies(size: int) -> dict[str, str]:
+    """Replies of about so many characters, each hard for some reader."""
+    return {
+        "brackets": "[" * size,
+        "double brackets with spaces": "[[ " * (size // 3),
+        "spaces": " " * size,
+        "blank lines": " \n" * (size // 2),
+        "braces": "{" * size,
+        "objects that never close": '{"winner": "A", ' * (size // 16),
+        "deep objects": '{"winner":' * (size // 10),
+        "deep lists": '{"winner":' + "[" * size,
+        "strings that never close": '{"a' * (size // 3) + '"winner"',
+        "open reasoning": "<think>" * (size // 7),
+        "nested reasoning": "<think>" * (size // 15) + "</think>" * (size // 15),
+        "angles": "<" * size,
+        "emphasis": "*_`" * (size // 3),
+        "backslashes": "\\" * size,
+        "combining marks out of order": "a" + "\u0300\u0316" * (size // 2),
+        "selections": "Selection:" * (size // 10),
+        "digits": "Selection: Option " + "1" * size,
+        "grades": "Grading: " + "Option 1: 4 " * (size // 12) + "\nSelection: Option 1",
+        "half sentences": "Response A is " * (size // 14),
+        "commas": "Selection: Option 1" + "," * size,
+        "open brackets": "[[A]]" + "([{ " * (size // 4),
+        "open quotations": "[[A]] " + "'a \u201ca " * (size // 6) + ' "a' * (size // 3),
+        "many asides": "[[A]]" + "([[A]])" * (size // 7),
+        "chat tokens": "<|x|> " * (size // 6) + "[[A]]",
+    }
+
+
+@pytest.mark.parametrize("kind", long_replies(0))
 def test_long_replies_of_any_kind_are_read_in_linear_time(kind: str) -> None:
-    # Linear code takes some 10 ms for 100 kB (JSON at worst some 250), quadratic code over 10 s:
-    # at half the length a fourth, and the bound is half. Processor time, so that a busy machine
-    # does not count.
+    once, twice = (long_replies(size)[kind] for size in (SIZE, 2 * SIZE))
     for format in FORMATS:
-        start = time.process_time()
-        parse_verdict(format, LONG[kind], 4)
-        assert time.process_time() - start < 1.5 * SIZE / 100_000, format
+        read = partial(parse_verdict, format)
+        assert growth(partial(read, once, 4), partial(read, twice, 4)) <= TWICE, format
 
 
 def test_no_character_makes_a_reply_much_longer() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.catalogue.records import rater_profile
 from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.catalogue.records import rater_profile
 from metrics.position.order_effect import repeat_memory
 from metrics.position.position_measures import (
     ACCURACY,

@@ -68,7 +68,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with as_visitor(A):
         save(guarded, "a's", seed=2)
     engine = Engine()
-    assert engine.start(load_stored_plan(bare, "a's"), bare).wait(30)
+    assert engine.start(load_stored_plan(bare, "a's"), bare).wait(120)
     engine.close()
     guarded.close()
     with sqlite3.connect(bare.path) as plain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import zipfile
@@ -15,6 +16,8 @@ from metrics.position.position_measures import accuracy
 from studies.__main__ import main
 from studies.errors import SourceError, StudyError
 from studies.exchange.recorded_studies import import_verdicts
+from studies.files import tables
+from studies.files.read_limits import current_limits
 from studies.files.tables import read_table
 from studies.frames.frame import NO_PICK
 from studies.store.store import Store
@@ -199,6 +202,42 @@ def test_damaged_and_packed_workbooks_are_refused(tmp_path: Path) -> None:
         archive.writestr("a.txt", "no workbook")
     with pytest.raises(SourceError, match=pattern("other.xlsx: not", "Excel workbook")):
         read_table(other)
+
+
+@pytest.mark.parametrize(
+    "part", ["xl/workbook.xml", "xl/worksheets/sheet1.xml", "xl/styles.xml", "[Content_Types].xml"]
+)
+@pytest.mark.parametrize("content", [b"<worksheet><row>", b"", b"<a xmlns='x'/>", b"\xff\xfe<"])
+def test_a_workbook_with_an_error_in_its_xml_is_refused_in_words(
+    part: str, content: bytes, tmp_path: Path
+) -> None:
+    whole = workbook(tmp_path / "whole.xlsx", {"s": [["q"], ["why?"]]})
+    with (
+        zipfile.ZipFile(whole) as old,
+        zipfile.ZipFile(tmp_path / "broken.xlsx", "w") as new,
+    ):
+        for name in old.namelist():
+            new.writestr(name, content if name == part else old.read(name))
+    with contextlib.suppress(SourceError):  # an empty list of styles harms nothing
+        assert read_table(tmp_path / "broken.xlsx").columns == ("q",)
+    if content == b"<worksheet><row>" and part != "xl/styles.xml":
+        with pytest.raises(
+            SourceError, match=pattern("broken.xlsx: not", "Excel", "save it again")
+        ):
+            read_table(tmp_path / "broken.xlsx")
+
+
+def test_too_many_keys_over_json_lines_are_refused_before_the_rest_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, limit = tmp_path / "keys.jsonl", current_limits().columns
+    path.write_text("".join(f'{{"k{n}": {n}}}\n' for n in range(limit + 5_000)), encoding="utf-8")
+    parsed: list[int] = []
+    work = tables.parse_object
+    monkeypatch.setattr(tables, "parse_object", lambda *a: parsed.append(1) or work(*a))
+    with pytest.raises(SourceError, match=f"{limit + 1:,} columns; at most {limit:,}"):
+        read_table(path)
+    assert len(parsed) == limit + 1
 
 
 # ---- several files -------------------------------------------------------------------------------

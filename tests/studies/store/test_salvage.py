@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +18,9 @@ import pytest
 
 from studies.__main__ import main as studies
 from studies.errors import StoreUnusable
+from studies.files.partial_files import delete_leftovers, write_beside
 from studies.spec.study import Study
+from studies.store import database
 from studies.store.recovery import damage, rolling_backups
 from studies.store.recovery.backup import find_damage
 from studies.store.recovery.rolling_backups import (
@@ -26,6 +32,7 @@ from studies.store.recovery.rolling_backups import (
 from studies.store.recovery.salvage import RepairReport, repair_store
 from studies.store.rows import put_judgement
 from studies.store.store import Store
+from tests.conftest import ROOT
 from tests.page_words import says
 from tests.samples import sample
 from tests.studies.small_items import ask, item, judged, planned
@@ -40,6 +47,7 @@ from tests.studies.store.damaged_stores import (
     flip_bytes,
     spoil_header,
 )
+from tests.waiting import until
 
 TABLES = ("studies", "items", "study_items", "requests", "plan", "judgements", "replies")
 
@@ -249,7 +257,7 @@ def test_a_backup_is_made_while_a_run_writes(tmp_path: Path) -> None:
             assert before <= len(rows_of(out, "judgements")) <= 50 + len(written) + 1
     finally:
         stop.set()
-        thread.join(30)
+        thread.join(120)
         store.close()
     assert studies(["backup", str(out), "--store", str(store.path)]) == 2, "no file is replaced"
     assert studies(["backup", "--store", str(store.path)]) == 0
@@ -358,9 +366,91 @@ def test_the_thread_makes_the_backup(tmp_path: Path) -> None:
     path = tmp_path / "evenhand.db"
     fill_store(path, asks=20).close()
     thread = DailyBackupThread(path, first=0.01, every=0.01)
-    for _ in range(500):
-        if daily_backups(path):
-            break
-        threading.Event().wait(0.02)
+    until(lambda: daily_backups(path))
     thread.close()
     assert len(daily_backups(path)) == 1
+
+
+# --- killed while writing -----------------------------------------------------------------------
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from studies.store.recovery import {module}
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+{module}.{name} = die
+{module}.{call}
+"""
+
+
+def killed(module: str, name: str, call: str) -> None:
+    """Run a call in a process that is killed at the first call of a function of the module."""
+    script = KILLED.format(module=module, name=name, call=call)
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False, timeout=240)
+    assert done.returncode == -signal.SIGKILL
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
+def test_a_killed_repair_leaves_no_store_under_its_name_and_the_next_one_sweeps(
+    damaged: Path,
+) -> None:
+    flip_bytes(damaged)
+    target = damaged.with_name("new.db")
+    killed(
+        "salvage", "_check_result", f"repair_store(Path({str(damaged)!r}), Path({str(target)!r}))"
+    )
+    assert not target.exists()
+    assert list(damaged.parent.glob("new.db.*.part*"))
+    assert repair_store(damaged, target).target == target
+    assert find_damage(target) == ""
+    assert sorted(path.name for path in damaged.parent.iterdir()) == ["evenhand.db", "new.db"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
+@pytest.mark.parametrize(
+    "call", ["backup_daily(Path({!r}))", "backup_before_migration(Path({!r}), 3)"]
+)
+def test_what_a_killed_backup_leaves_is_swept_by_the_next(call: str, damaged: Path) -> None:
+    killed("rolling_backups", "find_damage", call.format(str(damaged)))
+    folder = backup_folder(damaged)
+    assert [path.suffix for path in folder.iterdir()] == [".part"]
+    made = backup_daily(damaged)
+    assert made and list(folder.iterdir()) == [made]
+
+
+def test_a_file_that_a_running_process_writes_is_not_swept(tmp_path: Path) -> None:
+    mine, theirs = tmp_path / f"a.db.{os.getpid()}.part", tmp_path / f"b.db.{os.getppid()}.part"
+    other = tmp_path / "notes.part"
+    for path in (mine, theirs, other):
+        path.touch()
+    with write_beside(tmp_path / "c.db") as partial:
+        partial.write_bytes(b"whole")
+        delete_leftovers(tmp_path)
+        assert partial.exists() and not mine.exists(), "of an earlier process with our number"
+        assert theirs.exists() and other.exists()
+    assert (tmp_path / "c.db").read_bytes() == b"whole"
+    with pytest.raises(ZeroDivisionError), write_beside(tmp_path / "c.db") as partial:
+        partial.write_bytes(bytes(1 // 0))
+    assert (tmp_path / "c.db").read_bytes() == b"whole", "what was there stays after an error"
+
+
+def test_a_full_disk_during_a_repair_is_named_with_the_way_out(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flip_bytes(damaged)
+    work = database.connect
+
+    def small(path: Path, **how: bool) -> sqlite3.Connection:
+        connection = work(path, **how)
+        connection.execute("PRAGMA max_page_count=60")
+        return connection
+
+    monkeypatch.setattr(database, "connect", small)
+    assert studies(["repair", str(damaged)]) == 2
+    told = capsys.readouterr().err
+    assert says(told, "cannot write", "evenhand-repaired.db", "full", "make room", "--out")
+    assert "--store" not in told and "resume" not in told
+    assert [path.name for path in damaged.parent.iterdir()] == ["evenhand.db"]

@@ -46,7 +46,7 @@ def test_what_has_queued_during_a_commit_is_committed_together(path):
         loop = asyncio.get_running_loop()
         waiting = [loop.create_future() for _ in range(100)]
         held = loop.create_future()
-        writer.submit_from(loop, lambda c: gate.wait(5), held)
+        writer.submit_from(loop, lambda c: gate.wait(120), held)
         for n, future in enumerate(waiting):
             writer.submit_from(loop, put(n), future)
         gate.set()
@@ -66,7 +66,7 @@ def test_one_write_that_fails_takes_no_other_with_it(path):
     async def three() -> list[object]:
         loop = asyncio.get_running_loop()
         held = loop.create_future()
-        writer.submit_from(loop, lambda c: gate.wait(5), held)
+        writer.submit_from(loop, lambda c: gate.wait(120), held)
         waiting = [loop.create_future() for _ in range(3)]
         for n, future in zip((1, 7, 2), waiting, strict=True):
             writer.submit_from(loop, put(n), future)
@@ -145,7 +145,7 @@ def test_who_writes_while_it_is_closed_is_told_and_never_left_waiting(path):
             thread.start()
         writer.close()
         for thread in threads:
-            thread.join(5)
+            thread.join(120)
         assert told == [True] * 4
 
 
@@ -162,7 +162,7 @@ def test_a_loop_that_closed_meanwhile_does_not_stop_the_writer(path):
 
     async def leave() -> None:
         loop = asyncio.get_running_loop()
-        writer.submit_from(loop, lambda c: gate.wait(5), loop.create_future())
+        writer.submit_from(loop, lambda c: gate.wait(120), loop.create_future())
         writer.submit_from(loop, put(3), loop.create_future())
 
     asyncio.run(leave())
@@ -170,3 +170,15 @@ def test_a_loop_that_closed_meanwhile_does_not_stop_the_writer(path):
     writer.run(put(4))
     writer.close()
     assert numbers(path) == [3, 4]
+
+
+def test_the_advice_after_a_failed_write_fits_any_command(path):
+    def small() -> sqlite3.Connection:
+        made = connect(path)
+        made.execute(f"PRAGMA max_page_count={made.execute('PRAGMA page_count').fetchone()[0]}")
+        return made
+
+    writer = StoreWriter(small)
+    with pytest.raises(StoreUnusable, match=r"free some space, then try again$"):
+        writer.run(lambda c: c.execute("CREATE TABLE more AS SELECT zeroblob(100000)"))
+    writer.close()

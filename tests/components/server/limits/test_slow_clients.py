@@ -26,9 +26,9 @@ from components.server.limits.slow_clients import ConnectionLimits, limit_connec
 from tests.waiting import until
 
 LIMITS = ConnectionLimits(connections=40, head_seconds=1.0, keep_alive_seconds=1, unread_seconds=1)
-PACE = BodyPace(first_seconds=1.0, bytes_per_second=1_000)
-PATIENCE = 20
-"""Seconds for an answer on a busy machine."""
+PACE = BodyPace(first_seconds=1.0, bytes_per_second=20)
+PATIENCE = 120
+"""Seconds after which a test that hangs fails."""
 
 
 async def page(request: Request) -> PlainTextResponse:
@@ -70,7 +70,7 @@ def serving(limits: ConnectionLimits = LIMITS) -> Iterator[tuple[int, uvicorn.Se
         yield server.servers[0].sockets[0].getsockname()[1], server
     finally:
         server.force_exit = server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -111,25 +111,25 @@ def test_a_connection_without_a_whole_head_is_closed(port):
         lines = {text: held.enter_context(connect(port, text)) for text in (b"", HEAD[:8], HEAD)}
         for text, line in lines.items():
             closed_after(line)
-            assert 0.3 < time.monotonic() - began < PATIENCE, text
+            assert time.monotonic() - began > 0.3, text
 
 
 def test_a_head_by_the_byte_is_not_waited_for(port):
     with connect(port) as line:
-        began, sent = time.monotonic(), 0
+        sent = 0
         with contextlib.suppress(ConnectionError):
             for byte in HEAD * 40:
                 line.sendall(bytes([byte]))
                 sent += 1
                 time.sleep(0.05)
-        assert sent < 40 * len(HEAD) and time.monotonic() - began < PATIENCE
+        assert sent < 40 * len(HEAD)
 
 
 def test_a_second_head_on_the_same_connection_has_the_same_time(port):
     with connect(port, HEAD + b"\r\n") as line:
         assert b"200 OK" in line.recv(65536)
         line.sendall(HEAD)  # ends the time of an unused connection, and begins that of a head
-        assert closed_after(line) < PATIENCE
+        closed_after(line)
 
 
 def test_an_endless_head_is_refused(port):
@@ -150,7 +150,7 @@ def test_an_upload_of_one_byte_at_a_time_is_refused_and_a_brisk_one_is_not(port)
         with contextlib.suppress(ConnectionError):
             while time.monotonic() - began < PATIENCE:
                 line.sendall(b"x")
-                line.settimeout(0.1)
+                line.settimeout(0.1)  # at most ten bytes a second
                 with contextlib.suppress(TimeoutError):
                     if answer := line.recv(65536):
                         break
@@ -204,11 +204,13 @@ def test_a_request_that_arrives_with_a_flood_is_answered():
         contextlib.ExitStack() as held,
     ):
         loop = server.servers[0].get_loop()
-        loop.call_soon_threadsafe(time.sleep, 1.5)  # a busy server: nothing is accepted meanwhile
-        time.sleep(0.2)
+        busy, free = threading.Event(), threading.Event()
+        loop.call_soon_threadsafe(lambda: (busy.set(), free.wait(PATIENCE)))
+        assert busy.wait(PATIENCE)  # nothing is accepted meanwhile
         first = held.enter_context(connect(port, HEAD + b"\r\n"))
         for _ in range(120):
             held.enter_context(connect(port))
+        free.set()
         assert first.recv(65536).startswith(b"HTTP/1.1 200")
         until(lambda: len(server.server_state.connections) <= LIMITS.connections)
 
@@ -219,17 +221,19 @@ def test_when_all_connections_are_in_use_new_ones_are_closed():
         for _ in range(3):
             assert held.enter_context(connect(port, ask)).recv(65536)
         with connect(port) as line:
-            assert closed_after(line) < PATIENCE
+            closed_after(line)
 
 
 def test_one_address_cannot_take_all_connections():
-    limits = replace(LIMITS, per_address=2, is_shared=lambda address: address != "127.0.0.1")
+    limits = replace(
+        LIMITS, head_seconds=600.0, per_address=2, is_shared=lambda address: address != "127.0.0.1"
+    )
     with serving(limits) as (port, _), contextlib.ExitStack() as held:
         ask = b"GET /gradio_api/queue/data HTTP/1.1\r\nHost: localhost\r\n\r\n"
         for _ in range(2):
             assert held.enter_context(connect(port, ask)).recv(65536)
         with connect(port) as line:
-            assert closed_after(line) < 0.9, "at once, not when its time is up"
+            closed_after(line)  # at once, not when its ten minutes are up
 
 
 def test_addresses_of_proxies_are_shared():

@@ -1,0 +1,61 @@
+"""Files that are written beside their place and renamed when they are complete."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+_TAILS: Final = ("", "-journal", "-wal", "-shm")
+_PARTIAL_NAME: Final = re.compile(r".+\.(\d+)\.part(?:-journal|-wal|-shm)?")
+_UNKNOWN_OWNER_SECONDS: Final = 86_400.0
+"""Age from which a file is a leftover where the system cannot tell whether its process runs."""
+_open_here: Final[set[str]] = set()
+"""Names of the files that this process is writing."""
+
+
+@contextlib.contextmanager
+def write_beside(target: Path) -> Iterator[Path]:
+    """Yield a path beside `target` to write to, and rename the file to `target` at the end of the
+    block. After an error the file is deleted; after a kill the next call in this folder deletes it.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    delete_leftovers(target.parent)
+    partial = target.with_name(f"{target.name}.{token_hex(4)}.{os.getpid()}.part")
+    _open_here.add(partial.name)
+    try:
+        yield partial
+        partial.replace(target)
+    finally:
+        for tail in _TAILS:
+            partial.with_name(partial.name + tail).unlink(missing_ok=True)
+        _open_here.discard(partial.name)
+
+
+def delete_leftovers(folder: Path) -> None:
+    """Delete the partial files in a folder whose processes have ended."""
+    for path in folder.glob("*.part*"):
+        name = _PARTIAL_NAME.fullmatch(path.name)
+        if name and not _is_being_written(path, int(name[1])):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _is_being_written(path: Path, process: int) -> bool:
+    if process == os.getpid():  # in a container an earlier process often had the same number
+        return path.name.split(".part")[0] + ".part" in _open_here
+    try:
+        if sys.platform == "win32":  # os.kill would end the process
+            return time.time() - path.stat().st_mtime < _UNKNOWN_OWNER_SECONDS
+        os.kill(process, 0)
+    except (ProcessLookupError, FileNotFoundError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,54 @@
+"""Cost of work as a comparison, so that no test depends on the speed of the machine."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+TWICE: Final = 2.5
+"""The most that twice the input may cost: linear work costs twice, quadratic four times as much."""
+CLEAR: Final = 3.0
+"""A ratio that needs no long check."""
+LEAST_ROUNDS, CHECKED_ROUNDS = 2, 15
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """Seconds of CPU that the work takes this thread."""
+    began = time.thread_time()
+    work()
+    return time.thread_time() - began
+
+
+def growth(small: Callable[[], object], large: Callable[[], object]) -> float:
+    """CPU time of the large work divided by that of the small work, each the best of several
+    rounds. Load adds time and never takes any away: above `TWICE` the rounds go on for 10 s of CPU,
+    or for 2 s if the ratio is clear."""
+    best_small = best_large = ratio = float("inf")
+    rounds, spent = 0, 0.0
+    while rounds < LEAST_ROUNDS or (
+        ratio > TWICE and (rounds < CHECKED_ROUNDS or spent < (2 if ratio > CLEAR else 10))
+    ):
+        times = cpu_seconds(small), cpu_seconds(large)
+        best_small, best_large = min(best_small, times[0]), min(best_large, times[1])
+        rounds, spent, ratio = rounds + 1, spent + sum(times), best_large / best_small
+    return ratio
+
+
+def count_calls(work: Callable[[], object]) -> int:
+    """Number of function calls of the work in this thread, calls of C functions included."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return calls
