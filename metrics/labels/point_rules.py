@@ -7,6 +7,7 @@ the rule "one call" (the verdict of a single call) on the same answers, paired b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -213,10 +214,7 @@ def _rule(
     tests: int,
 ) -> PointRule:
     kind = verdicts.kind
-    if kind == "pass":
-        value = proportion(1 - loss, item)
-    else:
-        value = verdicts.scale.distance(loss, item)
+    value = proportion(1 - loss, item) if kind == "pass" else verdicts.scale.distance(loss, item)
     if id == SINGLE:
         return PointRule(id, calls, value)
     if kind == "score":

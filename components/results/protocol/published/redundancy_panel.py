@@ -75,8 +75,7 @@ def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
     """Name of the study's score ("Reward", "rating" or "mean rating"), and each model's score."""
     kinds = study_protocols(filtered)
     if "five-level" in kinds:
-        found = {row.model: row.reward for row in creation_rows(filtered)}
-        return "Reward", found
+        return "Reward", {row.model: row.reward for row in creation_rows(filtered)}
     if "pairwise" in kinds:
         boards = fit_leaderboards(filtered.outcomes) if len(filtered.outcomes) else []
         return "rating", {n: e for board in boards for n, e in board.ratings.items()}
