@@ -203,10 +203,8 @@ def _rule(
     tests: int,
 ) -> PointRule:
     kind = verdicts.kind
-    if kind == "pass":
-        value = proportion(1 - loss, item)
-    else:
-        value = verdicts.scale.distance(loss, item)
+    passes = kind == "pass"
+    value = proportion(1 - loss, item) if passes else verdicts.scale.distance(loss, item)
     if id == SINGLE:
         return PointRule(id, calls, value)
     if kind == "score":
