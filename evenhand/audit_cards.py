@@ -63,7 +63,7 @@ class UnsavedRaters(Raters):
     @cached_property
     def remedies(self) -> RemedyStudy:
         source = PEOPLE if self.source == "people" else DESIGN
-        return study_remedies(self.filtered_study.stored_frame, (), source)
+        return study_remedies(self.filtered.stored_frame, (), source)
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,6 @@ class FilteredStudy:
         return outcome_rows(self.machines, *self.rule)
 
 
-def rule_clause(view: FilteredStudy) -> str:
+def rule_clause(filtered: FilteredStudy) -> str:
     """End of a subtitle that names the counting rule; empty if each order counts separately."""
-    return "" if view.rule[0] == "pooled" else f"; {combine_text(view.rule[0])}"
+    return "" if filtered.rule[0] == "pooled" else f"; {combine_text(filtered.rule[0])}"

@@ -20,8 +20,8 @@ def memoise_by_study(
     judgement or plan."""
 
     @wraps(function)
-    def cached(view: FilteredStudy) -> Result:
-        return view.memoised((function, view.filter), lambda: function(replace(view)))
+    def cached(filtered: FilteredStudy) -> Result:
+        return filtered.memoised((function, filtered.filter), lambda: function(replace(filtered)))
 
     return cached
 
@@ -35,12 +35,12 @@ def share_in_drawing(
 
     @wraps(function)
     def shared(
-        view: FilteredStudy, /, *args: Parameters.args, **named: Parameters.kwargs
+        filtered: FilteredStudy, /, *args: Parameters.args, **named: Parameters.kwargs
     ) -> Result:
         key = (function, *args, *sorted(named.items()))
-        if key not in view.shared_values:
-            view.shared_values[key] = function(view, *args, **named)
-        found: Result = view.shared_values[key]
+        if key not in filtered.shared_values:
+            filtered.shared_values[key] = function(filtered, *args, **named)
+        found: Result = filtered.shared_values[key]
         return found
 
     return shared

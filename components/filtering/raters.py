@@ -31,7 +31,7 @@ class Raters:
     since they have no prompt. In `frame` the column `judge` holds the rater's name; a judge with
     two prompts is two raters."""
 
-    filtered_study: FilteredStudy
+    filtered: FilteredStudy
 
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
@@ -42,17 +42,17 @@ class Raters:
     @cached_property
     def _judges(self) -> pd.DataFrame:
         return row_selection.select_rows(
-            self.filtered_study.stored_frame,
-            ~row_selection.people_mask(self.filtered_study.stored_frame),
+            self.filtered.stored_frame,
+            ~row_selection.people_mask(self.filtered.stored_frame),
         )
 
     @cached_property
     def rows(self) -> pd.DataFrame:
         """Rows of model judges that pass all filters, and rows of people that pass all filters
         except judge and prompt."""
-        chosen = self.filtered_study.filter
+        chosen = self.filtered.filter
         rows = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
-            self.filtered_study.stored_frame
+            self.filtered.stored_frame
         )
         people = row_selection.people_mask(rows)
         machine = ~people
@@ -98,17 +98,17 @@ class Raters:
         known = self.rows["truth"].to_numpy() >= 0
         if not known.any():
             return "none"
-        return truth_source(self.filtered_study)
+        return truth_source(self.filtered)
 
     @cached_property
     def temperatures(self) -> Mapping[str, float | None]:
         """Judge -> temperature in the study file."""
-        return {judge.name: judge.temperature for judge in self.filtered_study.study.judges}
+        return {judge.name: judge.temperature for judge in self.filtered.study.judges}
 
     @property
     def remedies(self) -> RemedyStudy:
         """The remedies of the study, compared over all judges and prompts."""
-        return load_remedy_study(self.filtered_study)[0]
+        return load_remedy_study(self.filtered)[0]
 
     def of(self, rater: str) -> pd.DataFrame:
         return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
@@ -134,18 +134,18 @@ def load_remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInput
 
 
 @memoise_by_study
-def truth_source(view: FilteredStudy) -> TruthSource:
+def truth_source(filtered: FilteredStudy) -> TruthSource:
     """Source of the better answers: "people" if they are known by votes only, else "design". The
     page calls a verdict "correct" only with "design"."""
-    items = view.store.item_facts(view.name).values()
+    items = filtered.store.item_facts(filtered.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"
 
 
-def accuracy_label(view: FilteredStudy) -> str:
+def accuracy_label(filtered: FilteredStudy) -> str:
     """Label of the accuracy measure: accuracy if better answers are known by design, agreement with
     people's preference if they are known by votes."""
-    return ACCURACY_LABEL if truth_source(view) == "design" else PREFERENCE_LABEL
+    return ACCURACY_LABEL if truth_source(filtered) == "design" else PREFERENCE_LABEL
 
 
 def rater_selection(raters: Raters, rater: str) -> dict[str, str]:

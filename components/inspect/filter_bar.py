@@ -9,7 +9,7 @@ from typing import Any, Final
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import wrap
-from components.inspect.load_comparison import InspectView
+from components.inspect.load_comparison import InspectedStudy
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.inspect.verification_filter import ANY_CHECK, VERIFICATION_KINDS
 from metrics.remedies.rule_names import words_of_id
@@ -28,19 +28,19 @@ _MORE_FILTERS: Final = fill('<label class="eh-fpill eh-more">{}All filters</labe
 """Checkbox that opens the menus and the search on a phone."""
 
 
-def filter_bar(view: InspectView) -> Markup:
+def filter_bar(inspected: InspectedStudy) -> Markup:
     """HTML of the filter bar; an active filter button has a dark edge and a × to remove it."""
-    if view.choices is None or not (view.selection.has_filters or view.total):
+    if inspected.choices is None or not (inspected.selection.has_filters or inspected.total):
         return EMPTY
-    pills = join(_pills(view.selection, view.counts or {}))
-    menus = join(_menus(view.selection, view.choices)) + _verified_menu(view)
+    pills = join(_pills(inspected.selection, inspected.counts or {}))
+    menus = join(_menus(inspected.selection, inspected.choices)) + _verified_menu(inspected)
     return wrap(
         fill(
             '<div class="eh-filters">{}{}{}{}</div>',
             pills,
             _MORE_FILTERS,
             menus,
-            _search(view.selection.text),
+            _search(inspected.selection.text),
         )
     )
 
@@ -146,9 +146,9 @@ def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> Ma
     )
 
 
-def _verified_menu(view: InspectView) -> Markup:
+def _verified_menu(inspected: InspectedStudy) -> Markup:
     """HTML menu of the kinds of people's verifications that match at least one comparison."""
-    value, left = view.selection.verified, view.verified or {}
+    value, left = inspected.selection.verified, inspected.verified or {}
     if not left.get(ANY_CHECK) and not value:
         return EMPTY
     offered = {

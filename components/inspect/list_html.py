@@ -12,7 +12,7 @@ from components.html.panel import Action, empty_state, status_badge, verdict_chi
 from components.inspect.comparison_html import comparison_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonRow, OrderVerdict
 from components.inspect.filter_bar import filter_bar
-from components.inspect.load_comparison import InspectView
+from components.inspect.load_comparison import InspectedStudy
 from components.inspect.url_selection import FAILURES, Selection, apply_click, parse_selection
 from components.inspect.verification_filter import ANY_CHECK
 from studies.domain import USABLE_STATUSES
@@ -26,17 +26,19 @@ _MAX_QUESTION: Final = 160
 # ------------------------------------------------------------------------- list
 
 
-def list_html(view: InspectView) -> Markup:
+def list_html(inspected: InspectedStudy) -> Markup:
     """HTML list: one row per comparison (question, verdict per order, models), page buttons."""
-    if not view.total:
+    if not inspected.total:
         return EMPTY
-    several = _varying_fields(view)
-    rows = join(_list_row(line, view, several) for line in view.lines)
-    orders = max(len(line.verdicts) for line in view.lines)
+    several = _varying_fields(inspected)
+    rows = join(_list_row(line, inspected, several) for line in inspected.lines)
+    orders = max(len(line.verdicts) for line in inspected.lines)
     picked = "position chosen in the original and the swapped order"
     title = picked if orders == 2 else "position chosen in each order"
-    head = fill('<div class="h"><span>{}</span><span>{}</span></div>', title, count(view.total))
-    address = {k: v for k, v in view.selection.as_mapping().items() if k != "study"}
+    head = fill(
+        '<div class="h"><span>{}</span><span>{}</span></div>', title, count(inspected.total)
+    )
+    address = {k: v for k, v in inspected.selection.as_mapping().items() if k != "study"}
     made = attributes({"class": "eh-list", "data-address": json.dumps(address)})
     return wrap(
         fill(
@@ -44,25 +46,25 @@ def list_html(view: InspectView) -> Markup:
             made,
             head,
             rows,
-            _page_footer(view),
+            _page_footer(inspected),
         )
     )
 
 
-def _varying_fields(view: InspectView) -> tuple[str, ...]:
+def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:
     """Fields shown in each row of the list: "judge" and "prompt", if the study has several and no
     filter selects one."""
-    offered = view.choices or {}
+    offered = inspected.choices or {}
     return tuple(
         name
         for name in ("judge", "prompt")
-        if len(offered.get(name, ())) > 1 and not getattr(view.selection, name)
+        if len(offered.get(name, ())) > 1 and not getattr(inspected.selection, name)
     )
 
 
-def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) -> Markup:
-    key = (view.keys or {}).get(line.at, "")
-    question = truncate((view.questions or {}).get(line.item) or line.item, _MAX_QUESTION)
+def _list_row(line: ComparisonRow, inspected: InspectedStudy, several: Sequence[str]) -> Markup:
+    key = (inspected.keys or {}).get(line.at, "")
+    question = truncate((inspected.questions or {}).get(line.item) or line.item, _MAX_QUESTION)
     chips = join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
     chips += Markup("<span>\u2026</span>") if len(line.verdicts) > _MAX_CHIPS else ""
     chips += join(status_badge(status) for status in dict.fromkeys(line.failed_repeats))
@@ -72,7 +74,7 @@ def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) ->
         {
             "type": "button",
             "data-select": json.dumps({"key": key}),
-            "aria-current": "true" if key and key == view.selection.key else None,
+            "aria-current": "true" if key and key == inspected.selection.key else None,
         }
     )
     return (
@@ -98,20 +100,20 @@ def _order_chip(mark: OrderVerdict) -> Markup:
     return verdict_chip(mark.pick)
 
 
-def _page_footer(view: InspectView) -> Markup:
-    page, last = view.selection.page, (view.total - 1) // PAGE_SIZE
+def _page_footer(inspected: InspectedStudy) -> Markup:
+    page, last = inspected.selection.page, (inspected.total - 1) // PAGE_SIZE
     start = page * PAGE_SIZE
-    end = min(start + PAGE_SIZE, view.total)
+    end = min(start + PAGE_SIZE, inspected.total)
     turns = ""
     if last:
         turns = _page_button("\u2039", "Previous page", page - 1, page > 0)
         turns += _page_button("Next page", "Next page", page + 1, page < last)
-    keys = Markup("<kbd>j</kbd><kbd>k</kbd>") if view.total > 1 else ""
+    keys = Markup("<kbd>j</kbd><kbd>k</kbd>") if inspected.total > 1 else ""
     shown = count(end) if end == start + 1 else f"{count(start + 1)}\u2013{count(end)}"
     return fill(
         '<div class="f"><span>{} of {}</span><span class="eh-row">{}{}</span></div>',
         shown,
-        count(view.total),
+        count(inspected.total),
         keys,
         turns,
     )
@@ -133,50 +135,52 @@ def _page_button(text: str, label: str, page: int, possible: bool) -> Markup:
 # ----------------------------------------------------------------------- opened
 
 
-def detail_panel(view: InspectView) -> Markup:
+def detail_panel(inspected: InspectedStudy) -> Markup:
     """HTML of the opened comparison; if none is open, the message for an empty list."""
-    if view.opened is not None:
-        return comparison_html(view.opened, view.place, view.total, view.previous, view.next)
-    return empty_panel(view)
+    if inspected.opened is not None:
+        return comparison_html(
+            inspected.opened, inspected.place, inspected.total, inspected.previous, inspected.next
+        )
+    return empty_panel(inspected)
 
 
-def empty_panel(view: InspectView) -> Markup:
+def empty_panel(inspected: InspectedStudy) -> Markup:
     """HTML message with the reason for an empty list, and the next step."""
-    selection = view.selection
-    if view.choices is None:
+    selection = inspected.selection
+    if inspected.choices is None:
         name = selection.study
         reason = f"No study is named {name}." if name else "No study is selected."
         choose = "Choose a study at the top of the page."
         create = "Create a study on the Study tab."
-        return empty_state(reason, choose if view.studies else create)
-    everything = (view.counts or {}).get("all", 0)
+        return empty_state(reason, choose if inspected.studies else create)
+    everything = (inspected.counts or {}).get("all", 0)
     if not selection.has_filters and not everything:
         return empty_state(
             "No judgements yet.",
-            f"{count(view.planned)} calls are planned. Start the run on the Run tab. "
+            f"{count(inspected.planned)} calls are planned. Start the run on the Run tab. "
             "Replies appear here as they arrive."
-            if view.planned
+            if inspected.planned
             else "This study plans no calls. Choose data, a judge and a prompt on the Study tab.",
         )
     return empty_state(
         "No comparison matches these filters.",
-        _empty_reason(view),
+        _empty_reason(inspected),
         Action("Clear the filters", {"clear": True}),
     )
 
 
-def _empty_reason(view: InspectView) -> str:
-    selection = view.selection
-    if selection.text and not (view.counts or {}).get("all"):
+def _empty_reason(inspected: InspectedStudy) -> str:
+    selection = inspected.selection
+    if selection.text and not (inspected.counts or {}).get("all"):
         return f"No question or reply contains \u201c{selection.text}\u201d."
-    if selection.flipped and not (view.counts or {}).get("flipped"):
+    if selection.flipped and not (inspected.counts or {}).get("flipped"):
         return (
             "No comparison has flipped. A flip is counted once all orders of a comparison have a "
             "verdict."
         )
     if selection.status == FAILURES:
         return "All replies have a verdict."
-    if selection.verified and not (view.verified or {}).get(ANY_CHECK):
+    if selection.verified and not (inspected.verified or {}).get(ANY_CHECK):
         return (
             "No answer in these comparisons has been verified. People verify answers on the Vote "
             "tab."

@@ -100,7 +100,7 @@ class ComparisonDetail:
 
 
 @dataclass(frozen=True, slots=True)
-class InspectView:
+class InspectedStudy:
     """Content of the Inspect tab for one selection of filters."""
 
     selection: Selection
@@ -124,17 +124,17 @@ class InspectView:
     opened: ComparisonDetail | None = None
 
 
-def load_view(store: Store, selection: Selection) -> InspectView:
+def load_view(store: Store, selection: Selection) -> InspectedStudy:
     """Load the page of comparisons that a selection requests, and the opened comparison."""
     studies = {line.name: line for line in store.studies()}
     study = studies.get(selection.study)
     if study is None:
-        return InspectView(selection, len(studies), 0)
+        return InspectedStudy(selection, len(studies), 0)
     index = _load_index(store, study.name)
     found = store.search_judgements(study.name, selection.text) if selection.text.strip() else None
     verified = verification_masks(index, current_checks(store, study.name), selection.contestant)
     view = filter_comparisons(index, selection, found, verified)
-    base = InspectView(
+    base = InspectedStudy(
         selection,
         len(studies),
         study.planned,
@@ -153,8 +153,8 @@ def _load_index(store: Store, name: str) -> ComparisonIndex:
 
 
 def _view_with_detail(
-    store: Store, index: ComparisonIndex, view: Ints, base: InspectView
-) -> InspectView:
+    store: Store, index: ComparisonIndex, view: Ints, base: InspectedStudy
+) -> InspectedStudy:
     selection = base.selection
     at = find_comparison(index, store.seq_of(selection.key)) if selection.key else None
     at = at if at in view else None

@@ -53,8 +53,8 @@ def view_outputs(tab: InspectTab) -> list[Any]:
 def render(store: Store, selection: Selection) -> tuple[Selection, str, str, str]:
     """Load a selection; return it, corrected to the page and comparison actually shown, and the
     HTML of filter bar, list and opened comparison."""
-    view = load_view(store, selection)
-    return view.selection, filter_bar(view), list_html(view), detail_panel(view)
+    inspected = load_view(store, selection)
+    return inspected.selection, filter_bar(inspected), list_html(inspected), detail_panel(inspected)
 
 
 def bind(tab: InspectTab, store: Store) -> None:

@@ -358,13 +358,13 @@ def _bind_share(page: PageParts, store: Store) -> None:
     """Connect the Share drawer to the study in the header and the filters of the Results tab."""
     results = page.results
 
-    def filtered_study(name: str, request: str) -> FilteredStudy | None:
+    def filtered(name: str, request: str) -> FilteredStudy | None:
         if not name:
             return None
         values = parse_request(results, request)
         return FilteredStudy(store, name, split_values(results, values)[1])
 
     inputs = [page.header.study, results.request_text]
-    share_tab.bind(page.share, page.header.share, inputs, filtered_study)
+    share_tab.bind(page.share, page.header.share, inputs, filtered)
     if page.share.links and isinstance(store, VisitorStore):
         share_link_tab.bind(page.share.links, page.header.share, page.header.study, store)

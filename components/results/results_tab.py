@@ -197,16 +197,16 @@ def initial_controls(
     return {part: made[part] for part in tab.named_inputs}
 
 
-def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
+def _view_switch(filtered: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
     """The switch of views, set to the view named in the page address."""
-    names = offered_views(filtered_study, _asked_view(wanted))
-    return gr.Radio(choices=names, value=first_view(filtered_study, wanted))
+    names = offered_views(filtered, _asked_view(wanted))
+    return gr.Radio(choices=names, value=first_view(filtered, wanted))
 
 
-def first_view(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
+def first_view(filtered: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
     """Name of the view with which a page with these address parameters opens."""
     asked = _asked_view(wanted)
-    return pick_choice(asked, offered_views(filtered_study, asked))
+    return pick_choice(asked, offered_views(filtered, asked))
 
 
 def _asked_view(wanted: Mapping[str, str]) -> str | None:

@@ -146,30 +146,30 @@ def _view_version(store: Store, name: str) -> Hashable:
 
 
 def render_panels(
-    filtered_study: FilteredStudy, view: str, controls: Mapping[str, Any]
+    filtered: FilteredStudy, view: str, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Output name -> content of headline, key numbers, panels and data note of a view."""
     one = VIEWS[view]
-    panels = one.render(filtered_study, controls)
-    title, lead = view_headline(one, filtered_study)
-    kpis = _view_kpis(one, filtered_study)
+    panels = one.render(filtered, controls)
+    title, lead = view_headline(one, filtered)
+    kpis = _view_kpis(one, filtered)
     return {
         "finding": finding_html(title, lead) if title else EMPTY,
-        "kpis": suspects_notice(filtered_study) + kpis,
+        "kpis": suspects_notice(filtered) + kpis,
         **panels,
-        "data": show_data_note(filtered_study, one.json_keys),
+        "data": show_data_note(filtered, one.json_keys),
     }
 
 
-def _view_kpis(one: View, filtered_study: FilteredStudy) -> Markup:
+def _view_kpis(one: View, filtered: FilteredStudy) -> Markup:
     """HTML of the key numbers above a view. In a study of single answers, views on comparisons have
     none, and views in SHARED_VIEWS without own key numbers have those of the study's first view."""
-    if one.name in POINT_VIEWS or has_comparisons(filtered_study):
-        return (one.kpis or default_kpis)(filtered_study)
+    if one.name in POINT_VIEWS or has_comparisons(filtered):
+        return (one.kpis or default_kpis)(filtered)
     if one.name not in SHARED_VIEWS or one.kpis:
         return EMPTY
-    first = VIEWS[point_views(filtered_study)[0]]
-    return first.kpis(filtered_study) if first.kpis else EMPTY
+    first = VIEWS[point_views(filtered)[0]]
+    return first.kpis(filtered) if first.kpis else EMPTY
 
 
 def study_finding(store: Store, name: str) -> str:
@@ -187,10 +187,8 @@ def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
     return unusable.sentence, NO_MEASURE_TEXT
 
 
-def default_kpis(filtered_study: FilteredStudy) -> Markup:
-    return bias_view.default_kpis_html(
-        load_bias(filtered_study), right=accuracy_label(filtered_study)
-    )
+def default_kpis(filtered: FilteredStudy) -> Markup:
+    return bias_view.default_kpis_html(load_bias(filtered), right=accuracy_label(filtered))
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
@@ -209,20 +207,18 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
     return [*pairs, *points]
 
 
-def show_data_note(filtered_study: FilteredStudy, json_keys: Sequence[str] = ()) -> Markup:
+def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Markup:
     """HTML note on the data: number of judgements, real and simulated judges, counting rule, and
     the JSON keys of the headline and the key figures."""
-    simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
-    real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]
-    parts = [
-        f"{load_bias(filtered_study).calls:,} judgements of the study “{filtered_study.name}”."
-    ]
+    simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
+    real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
+    parts = [f"{load_bias(filtered).calls:,} judgements of the study “{filtered.name}”."]
     if real:
         parts.append(f"Judges with real (not simulated) replies: {', '.join(real)}.")
     if simulated:
         parts.append(simulated_note(simulated))
-    if filtered_study.rule != ("pooled", "exclude"):
-        parts.append(rule_text(*filtered_study.rule))
+    if filtered.rule != ("pooled", "exclude"):
+        parts.append(rule_text(*filtered.rule))
     if json_keys:
         keys = ", ".join(f"`{key}`" for key in json_keys)
         parts.append(

@@ -26,8 +26,8 @@ def show_link() -> Markup:
     )
 
 
-def show_exports(view: FilteredStudy) -> Markup:
-    rows = count(len(view.unfiltered_frame), "judgement")
+def show_exports(filtered: FilteredStudy) -> Markup:
+    rows = count(len(filtered.unfiltered_frame), "judgement")
     return wrap(
         fill(
             '<h3>Export</h3><p class="eh-small">All {} with their replies; the filters do not '
@@ -37,9 +37,9 @@ def show_exports(view: FilteredStudy) -> Markup:
     )
 
 
-def show_paper_table(view: FilteredStudy, name: str) -> Markup:
+def show_paper_table(filtered: FilteredStudy, name: str) -> Markup:
     """HTML of one table as it would be printed, with its LaTeX and Markdown text."""
-    found = paper_text.paper_tables(view)
+    found = paper_text.paper_tables(filtered)
     table = found.get(name) or next(iter(found.values()), None)
     if table is None:
         return wrap(Markup('<p class="eh-small">No table: there are no verdicts yet.</p>'))
@@ -52,16 +52,16 @@ def show_paper_table(view: FilteredStudy, name: str) -> Markup:
     )
 
 
-def show_methods(view: FilteredStudy) -> Markup:
+def show_methods(filtered: FilteredStudy) -> Markup:
     """HTML of the methods paragraph, the command that prints the numbers, and BibTeX entries."""
-    pairs = bool((view.machines["options"] == 2).any())
-    cite = bibtex(view.study.preset, pairs=pairs)
+    pairs = bool((filtered.machines["options"] == 2).any())
+    cite = bibtex(filtered.study.preset, pairs=pairs)
     parts = [
-        fill("<h3>Methods paragraph</h3><p>{}</p>", paper_text.methods_paragraph(view)),
-        _copy_box("Copy the paragraph", paper_text.methods_paragraph(view)),
+        fill("<h3>Methods paragraph</h3><p>{}</p>", paper_text.methods_paragraph(filtered)),
+        _copy_box("Copy the paragraph", paper_text.methods_paragraph(filtered)),
         _copy_box(
             "Command that computes the numbers of this page",
-            paper_text.metrics_command(view, view.store.path.name),
+            paper_text.metrics_command(filtered, filtered.store.path.name),
         ),
     ]
     parts += [_copy_box("BibTeX", cite)] if cite else []

@@ -50,11 +50,11 @@ POINT_TABLES: Final = _tables_of(pass_fail_tab.VIEW, scores_tab.VIEW)
 answers; together they are in the order of TABLE_NAMES."""
 
 
-def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:
+def paper_tables(filtered: FilteredStudy) -> dict[str, PaperTable]:
     """Name -> table, for all tables with rows; tables on comparisons are left out if the study has
     verdicts on single answers only."""
-    makers = POINT_TABLES if has_only_points(view) else (*PAIR_TABLES, *POINT_TABLES)
-    made = (make(view) for make in makers)
+    makers = POINT_TABLES if has_only_points(filtered) else (*PAIR_TABLES, *POINT_TABLES)
+    made = (make(filtered) for make in makers)
     return {table.name: table for table in made if table is not None and table.rows}
 
 
@@ -101,24 +101,25 @@ def _escape_latex(text: str) -> str:
 # ---------------------------------------------------------------------------------- in words
 
 
-def methods_paragraph(view: FilteredStudy) -> str:
+def methods_paragraph(filtered: FilteredStudy) -> str:
     """Methods paragraph on a study: judges, prompts, items, orders, unusable replies, intervals."""
-    study, frame = view.study, view.machines
+    study, frame = filtered.study, filtered.machines
     judges = sorted(str(name) for name in frame["judge"].unique())
     prompts = sorted(str(name) for name in frame["prompt"].unique())
     readable = int(frame["status"].isin(list(USABLE_STATUSES)).sum())
-    if view.has_only_people:
-        return _people_paragraph(view, readable)
-    if has_only_points(view):
-        return _points_paragraph(view, judges, prompts)
+    if filtered.has_only_people:
+        return _people_paragraph(filtered, readable)
+    if has_only_points(filtered):
+        return _points_paragraph(filtered, judges, prompts)
     parts = [
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, the "
         f"answers to {count(frame['item'].nunique(), 'item')} of "
-        f"{source_name(study.data.source)}{_sample_text(view)}.",
-        f"{_orders_text(view)} Of {count(len(frame), 'reply')}, {count(readable)} had a verdict; "
-        f"replies without one{_failures_text(view)} were "
-        f"{'counted as ties' if view.rule[1] == 'tie' else 'left out, not counted as ties'}.",
-        _combination_text(view),
+        f"{source_name(study.data.source)}{_sample_text(filtered)}.",
+        f"{_orders_text(filtered)} Of {count(len(frame), 'reply')}, {count(readable)} had a "
+        "verdict; "
+        f"replies without one{_failures_text(filtered)} were "
+        f"{'counted as ties' if filtered.rule[1] == 'tie' else 'left out, not counted as ties'}.",
+        _combination_text(filtered),
         "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
         "size for shares, a sandwich variance over items for Bradley–Terry ratings and the "
         "position term.",
@@ -130,29 +131,30 @@ def methods_paragraph(view: FilteredStudy) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _people_paragraph(view: FilteredStudy, votes: int) -> str:
+def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     """Methods paragraph on a study with people's votes only, without model judges."""
-    people = count(view.filter.apply(view.stored_frame)["judge"].nunique())
-    items = count(view.frame["item"].nunique(), "item")
+    people = count(filtered.filter.apply(filtered.stored_frame)["judge"].nunique())
+    items = count(filtered.frame["item"].nunique(), "item")
     return (
         f"{people} people cast {count(votes, 'vote')} on the answers to {items} of "
-        f"{source_name(view.study.data.source)}{_sample_text(view)}. Only the first vote of a "
+        f"{source_name(filtered.study.data.source)}{_sample_text(filtered)}. Only the first "
+        "vote of a "
         "person on a pair enters the agreement. Intervals are 95 % and treat items as clusters: "
         "Wilson intervals at the effective sample size for shares, a sandwich variance over items "
         "for Bradley–Terry ratings."
     )
 
 
-def _points_paragraph(view: FilteredStudy, judges: list[str], prompts: list[str]) -> str:
+def _points_paragraph(filtered: FilteredStudy, judges: list[str], prompts: list[str]) -> str:
     """Methods paragraph on a study whose judges pass, fail or score single answers."""
-    rows = view.machines
+    rows = filtered.machines
     start = (
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, single "
         f"answers to {count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
-        f"{count(len(rows) - view.failed)} had a verdict; the other replies are not "
+        f"{count(len(rows) - filtered.failed)} had a verdict; the other replies are not "
         f"counted in any rate. Intervals are 95{NARROW_SPACE}% and treat items as clusters."
     )
-    if not has_pass_fail(view):
+    if not has_pass_fail(filtered):
         return (
             f"{start} Arrangements (orders of options and criteria) are compared on the same "
             "answers."
@@ -164,9 +166,9 @@ def _points_paragraph(view: FilteredStudy, judges: list[str], prompts: list[str]
     )
 
 
-def metrics_command(view: FilteredStudy, store_name: str = "evenhand.db") -> str:
+def metrics_command(filtered: FilteredStudy, store_name: str = "evenhand.db") -> str:
     """The shell command that prints all numbers of the study as JSON."""
-    return f"python -m metrics {store_name} --study {_shell_quote(view.name)} --json"
+    return f"python -m metrics {store_name} --study {_shell_quote(filtered.name)} --json"
 
 
 def _shell_quote(name: str) -> str:
@@ -180,8 +182,8 @@ def source_name(source: str) -> str:
     return original_name(source.rstrip("/").replace("\\", "/"))
 
 
-def _sample_text(view: FilteredStudy) -> str:
-    data = view.study.data
+def _sample_text(filtered: FilteredStudy) -> str:
+    data = filtered.study.data
     return f" (a seeded sample, seed {data.seed})" if data.count or data.per else ""
 
 
@@ -194,9 +196,9 @@ _OPTION_ORDER_TEXTS: Final = {
 }
 
 
-def _orders_text(view: FilteredStudy) -> str:
-    options = int(view.machines["options"].max()) if len(view.machines) else 2
-    study = view.study
+def _orders_text(filtered: FilteredStudy) -> str:
+    options = int(filtered.machines["options"].max()) if len(filtered.machines) else 2
+    study = filtered.study
     floor = ""
     if study.repeats > 1:
         floor = f" Each call was made {study.repeats} times."
@@ -209,13 +211,13 @@ def _orders_text(view: FilteredStudy) -> str:
     return f"Each pair of answers was shown in {shown}{crossed}.{floor}"
 
 
-def _failures_text(view: FilteredStudy) -> str:
-    counts = view.machines["status"].value_counts()
+def _failures_text(filtered: FilteredStudy) -> str:
+    counts = filtered.machines["status"].value_counts()
     bad = [f"{n} {s}" for s, n in counts.items() if n and s not in USABLE_STATUSES]
     return f" ({', '.join(bad)})" if bad else ""
 
 
-def _combination_text(view: FilteredStudy) -> str:
+def _combination_text(filtered: FilteredStudy) -> str:
     rules = {
         "pooled": "The verdicts in different orders count separately.",
         "strict": "An answer wins a comparison if it wins in both orders; otherwise the "
@@ -225,7 +227,7 @@ def _combination_text(view: FilteredStudy) -> str:
         "graded": "The mean score of both orders (label probabilities, levels or points) "
         "decides a comparison.",
     }
-    combine = view.rule[0]
+    combine = filtered.rule[0]
     return rules.get(combine) or f"The rule that combines verdicts is: {combine_text(combine)}."
 
 

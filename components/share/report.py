@@ -53,9 +53,9 @@ def write_report(store: Store, study: str, path: Path) -> int:
 
 
 def report_html(store: Store, study: str) -> Markup:
-    view = FilteredStudy(store, study)
+    filtered = FilteredStudy(store, study)
     page = ReportFigures()
-    body = report_sections(view, page)
+    body = report_sections(filtered, page)
     plotly_js = program_file(Path(plotly.__path__[0]) / "package_data" / "plotly.min.js")
     return fill(
         "<!DOCTYPE html>\n"
@@ -75,29 +75,29 @@ def report_html(store: Store, study: str) -> Markup:
         plotly_js,
         body,
         page.figures_html(),
-        json_script("metrics", report_metrics(view)),
+        json_script("metrics", report_metrics(filtered)),
         program_file(ASSETS / "page.js"),
         _DRAW_SCRIPT,
     )
 
 
-def report_sections(view: FilteredStudy, page: ReportFigures) -> Markup:
+def report_sections(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     """HTML of the report's sections from top to bottom; their charts are added to `page`."""
-    return join(section(view, page) for section in SECTIONS)
+    return join(section(filtered, page) for section in SECTIONS)
 
 
-def report_metrics(view: FilteredStudy) -> dict[str, Any]:
+def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
     """The numbers that `python -m metrics --json` prints for this study."""
-    combine, unreadable = view.rule
-    planned = view.store.counts(view.name, recorded=True).get("planned")
-    checks = current_checks(view.store, view.name)
+    combine, unreadable = filtered.rule
+    planned = filtered.store.counts(filtered.name, recorded=True).get("planned")
+    checks = current_checks(filtered.store, filtered.name)
     return summarise_frame(
-        view.unfiltered_frame,
+        filtered.unfiltered_frame,
         planned=planned,
         combine=combine,
         unreadable=unreadable,
         checks=checks,
-        remedies=remedy_inputs(view.store, view.name),
+        remedies=remedy_inputs(filtered.store, filtered.name),
     )
 
 

@@ -64,66 +64,66 @@ class ReportFigures:
         return join(json_script(f"figure-{i}", f) for i, f in enumerate(self.figures, 1))
 
 
-def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    first, last = report_facts.reply_dates(view.store, view.name)
+def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+    first, last = report_facts.reply_dates(filtered.store, filtered.name)
     made = time.strftime("%Y-%m-%d", time.gmtime())
     when = first if first == last else f"{first} to {last}"
     line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
     line += f"Report made {made}."
-    unusable = find_unusable(view)
+    unusable = find_unusable(filtered)
     if unusable is not None:
         title, lead = unusable.sentence, NO_MEASURE_TEXT
-    elif view.has_only_people:
-        title, lead = agreement_view.agreement_finding(load_agreement(view))
-    elif has_only_points(view):
-        title, lead = _points_view(view).finding(view)
+    elif filtered.has_only_people:
+        title, lead = agreement_view.agreement_finding(load_agreement(filtered))
+    elif has_only_points(filtered):
+        title, lead = _points_view(filtered).finding(filtered)
     else:
-        title, lead = bias_finding(load_bias(view))
+        title, lead = bias_finding(load_bias(filtered))
     return (
         fill(
             '<header class="eh-report-top">{}'
             '<p class="eh-small eh-mute">{}</p></header><h1>{}</h1>',
             brand_html(),
             line,
-            view.name,
+            filtered.name,
         )
         + finding_html(title, lead)
-        + _title_kpis(view)
+        + _title_kpis(filtered)
     )
 
 
-def _points_view(view: FilteredStudy) -> View:
+def _points_view(filtered: FilteredStudy) -> View:
     """View (pass/fail or scores) with the headline and key figures of a report on single
     answers."""
-    return pass_fail_tab.VIEW if has_pass_fail(view) else scores_tab.VIEW
+    return pass_fail_tab.VIEW if has_pass_fail(filtered) else scores_tab.VIEW
 
 
-def _title_kpis(view: FilteredStudy) -> Markup:
+def _title_kpis(filtered: FilteredStudy) -> Markup:
     """HTML of the judges' key figures; empty if all verdicts are people's."""
-    if view.has_only_people:
+    if filtered.has_only_people:
         return EMPTY
-    if has_only_points(view):
-        figures = _points_view(view).kpis
-        return figures(view) if figures else EMPTY
-    bias, label = load_bias(view), accuracy_label(view)
-    return bias_view.default_kpis_html(bias, view.failed, len(view.machines), label)
+    if has_only_points(filtered):
+        figures = _points_view(filtered).kpis
+        return figures(filtered) if figures else EMPTY
+    bias, label = load_bias(filtered), accuracy_label(filtered)
+    return bias_view.default_kpis_html(bias, filtered.failed, len(filtered.machines), label)
 
 
-def _views_section(view: FilteredStudy, page: ReportFigures) -> Markup:
+def _views_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     """HTML of the parts that the views add to the report, panel by panel."""
-    only_points = has_only_points(view)
+    only_points = has_only_points(filtered)
     shown = (one for one in REPORTED_VIEWS if one in POINT_VIEWS or not only_points)
-    return join(part for one in shown for part in _view_parts(one, view, page))
+    return join(part for one in shown for part in _view_parts(one, filtered, page))
 
 
-def _view_parts(one: View, view: FilteredStudy, page: ReportFigures) -> Iterator[Markup]:
+def _view_parts(one: View, filtered: FilteredStudy, page: ReportFigures) -> Iterator[Markup]:
     if one.report:
-        yield one.report(view)
-    controls = one.initial_values(view)
+        yield one.report(filtered)
+    controls = one.initial_values(filtered)
     for panel in one.panels:
-        if panel.in_report and panel.in_report(view):
-            yield _panel_section(panel, panel.render(view, controls), page)
-        made = panel.report(view) if panel.report else None
+        if panel.in_report and panel.in_report(filtered):
+            yield _panel_section(panel, panel.render(filtered, controls), page)
+        made = panel.report(filtered) if panel.report else None
         if made is not None:
             content = made.content
             body = content if isinstance(content, Markup) else page.add_figure(content)
@@ -141,9 +141,9 @@ def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: ReportFigures) 
     return wrap(fill('<section class="eh-panel">{}</section>', body))
 
 
-def _tables_section(view: FilteredStudy, page: ReportFigures) -> Markup:
+def _tables_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     made = []
-    for table in paper_text.paper_tables(view).values():
+    for table in paper_text.paper_tables(filtered).values():
         copies = _text_drawer("LaTeX", paper_text.latex_table(table)) + _text_drawer(
             "Markdown", paper_text.markdown_table(table)
         )
@@ -153,17 +153,19 @@ def _tables_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     return join(made)
 
 
-def _method_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(view)))
-    command = _text_drawer("Command that computes these numbers", paper_text.metrics_command(view))
+def _method_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+    text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(filtered)))
+    command = _text_drawer(
+        "Command that computes these numbers", paper_text.metrics_command(filtered)
+    )
     return panel_html(
         "Method", "text generated from the study file and its replies", text + command
     )
 
 
-def _replies_section(view: FilteredStudy, page: ReportFigures) -> Markup:
+def _replies_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     """HTML report section on unusable replies, and on the cost by judge."""
-    store, name = view.store, view.name
+    store, name = filtered.store, filtered.name
     bad = cost_queries.failure_counts(store, name)
     failures = plain_table(
         ("Status", "Judge", "n", "Example"),
@@ -198,13 +200,13 @@ def _recorded_text(value: float, words: Callable[[float], str]) -> str:
     return words(value) if value else "not recorded"
 
 
-def _injection_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    return injection_section(view)
+def _injection_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+    return injection_section(filtered)
 
 
-def _study_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    drawers = [_text_drawer("study.yaml", dump_study(view.study))]
-    for prompt in report_facts.prompt_records(view.store, view.name):
+def _study_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+    drawers = [_text_drawer("study.yaml", dump_study(filtered.study))]
+    for prompt in report_facts.prompt_records(filtered.store, filtered.name):
         title = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
         text = prompt.yaml or "The text of this prompt was not recorded."
         drawers.append(_text_drawer(title if prompt.yaml else prompt.name, text))
@@ -215,9 +217,9 @@ def _study_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     )
 
 
-def _data_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    simulated = [judge.name for judge in view.study.judges if judge.kind == "simulated"]
-    note = f"{len(view.frame):,} judgements of the study “{view.name}”."
+def _data_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+    simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
+    note = f"{len(filtered.frame):,} judgements of the study “{filtered.name}”."
     return data_note(f"{note} {simulated_note(simulated)}" if simulated else note)
 
 

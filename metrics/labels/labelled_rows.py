@@ -11,12 +11,11 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints
+from metrics.estimation.score_scale import ScoreScale, frame_scale
 from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
-from metrics.labels.score_scale import ScoreScale, scale_of
 from studies.frames.point_columns import (
     EXPECTED_COLUMN,
     GOLD_COLUMN,
-    arrangement_of,
     pass_fail_rows,
 )
 
@@ -75,12 +74,6 @@ def _score_rows(rows: pd.DataFrame) -> ScoreRows:
         _column(rows, EXPECTED_COLUMN),
         frame_scale(rows),
     )
-
-
-def frame_scale(rows: pd.DataFrame) -> ScoreScale:
-    """Return the scale of the options that verdicts on single answers chose from."""
-    named = rows["labels"].cat
-    return scale_of([arrangement_of(named.categories[code]) for code in named.codes.unique()])
 
 
 def _labels(rows: pd.DataFrame) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation.intervals import Floats, mean_estimate, proportion, unknown_estimate
+from metrics.estimation.score_scale import ScoreScale
 from metrics.labels.point_table import (
     ANSWER,
     arrangements_by_code,
@@ -23,7 +24,6 @@ from metrics.labels.point_table import (
     point_table,
     table_scale,
 )
-from metrics.labels.score_scale import ScoreScale
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
+from metrics.estimation.score_scale import ScoreScale, scale_of
 from metrics.labels.labelled_rows import usable_scores
-from metrics.labels.score_scale import ScoreScale, scale_of
 from studies.frames.arrangement import LEVEL_PREFIX, Arrangement
 from studies.frames.point_columns import (
     CRITERION_LABEL_PREFIX,

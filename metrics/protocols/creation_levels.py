@@ -19,8 +19,7 @@ from metrics.estimation.intervals import (
     proportion,
     unknown_estimate,
 )
-from metrics.labels.labelled_rows import frame_scale
-from metrics.labels.score_scale import ScoreScale
+from metrics.estimation.score_scale import ScoreScale, frame_scale
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
 from studies.frames.point_columns import pass_fail_rows

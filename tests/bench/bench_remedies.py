@@ -61,14 +61,20 @@ def compute_section(frame: pd.DataFrame, inputs: RemedyInputs) -> int:
 def draw(frame: pd.DataFrame, inputs: RemedyInputs) -> int:
     """Compute all numbers of the view, for the judge that it shows first."""
     from components.results.remedies.budget_panel import budget_html
-    from components.results.remedies.computed import RemedyView
+    from components.results.remedies.computed import RemedyResults
     from metrics.remedies.remedy_study import study_remedies
 
     study = study_remedies(frame)
-    view = RemedyView(None, study, inputs, study.best_judge())  # type: ignore[arg-type]
-    assert view.table and view.advice and view.others and view.patterns and view.curve[0]
-    assert budget_html(view, 40.0)
-    return view.comparisons
+    results = RemedyResults(None, study, inputs, study.best_judge())  # type: ignore[arg-type]
+    assert (
+        results.table
+        and results.advice
+        and results.others
+        and results.patterns
+        and results.curve[0]
+    )
+    assert budget_html(results, 40.0)
+    return results.comparisons
 
 
 def main() -> int:

@@ -49,7 +49,7 @@ from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.contrasts.panels import contrast_finding
 from components.results.contrasts.tab import find_pair
-from components.results.pass_fail.computed import PassFailView
+from components.results.pass_fail.computed import PassFailResults
 from components.results.pass_fail.panels import is_pass_rate_wrong
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import compare_orders
@@ -122,9 +122,9 @@ def stored(study: NullStudy, seed: int, store: Store) -> StoredStudy:
     return StoredStudy(store, name)
 
 
-def cards(view: FilteredStudy, group: int, rules: set[str]) -> bool:
+def cards(filtered: FilteredStudy, group: int, rules: set[str]) -> bool:
     """Whether a card of any judge has a sentence by one of these rules."""
-    raters = Raters(view)
+    raters = Raters(filtered)
     found = (ReportCard(raters, name) for name in raters.names)
     return any(card_sentences(card.facts, card.words)[group].rule in rules for card in found)
 
@@ -201,16 +201,16 @@ def card_accuracy_with_ties(view: StoredStudy) -> bool:
     return cards(view, 1, ACCURACY_RULES)
 
 
-def agrees_most(view: FilteredStudy) -> bool:
-    return "most often" in agreement_finding(load_agreement(view))[0]
+def agrees_most(filtered: FilteredStudy) -> bool:
+    return "most often" in agreement_finding(load_agreement(filtered))[0]
 
 
-def voter_flagged(view: FilteredStudy) -> bool:
-    return any(voter.flags for voter in load_agreement(view).voters)
+def voter_flagged(filtered: FilteredStudy) -> bool:
+    return any(voter.flags for voter in load_agreement(filtered).voters)
 
 
-def ranking_reversed(view: FilteredStudy) -> bool:
-    return compare_orders(load_ranking(view)).answer == "No"
+def ranking_reversed(filtered: FilteredStudy) -> bool:
+    return compare_orders(load_ranking(filtered)).answer == "No"
 
 
 def card_people(view: StoredStudy) -> bool:
@@ -220,25 +220,25 @@ def card_people(view: StoredStudy) -> bool:
     return any(excludes(one.advantage, 0) for one in found) and cards(view, 1, PEOPLE_RULES)
 
 
-def is_ahead(view: FilteredStudy) -> bool:
-    title, lead = ranking_finding(load_ranking(view))
+def is_ahead(filtered: FilteredStudy) -> bool:
+    title, lead = ranking_finding(load_ranking(filtered))
     return " is ahead of " in title or "would lead" in lead or "people put" in title
 
 
-def wins_more(view: FilteredStudy) -> bool:
-    title = wins_finding(view)[0]
+def wins_more(filtered: FilteredStudy) -> bool:
+    title = wins_finding(filtered)[0]
     leads = "leads significantly" in title
     return leads or not ("no model wins" in title or title.startswith("No win"))
 
 
-def more_consistent(view: FilteredStudy) -> bool:
-    pair = find_pair(view, "", "")
+def more_consistent(filtered: FilteredStudy) -> bool:
+    pair = find_pair(filtered, "", "")
     title = contrast_finding(pair, "Behaviour")[0]
     return "more consistent" in title or "opposite" in title
 
 
-def differs_from_people(view: FilteredStudy) -> bool:
-    lead = wins_finding(view)[1]
+def differs_from_people(filtered: FilteredStudy) -> bool:
+    lead = wins_finding(filtered)[1]
     return "differ most for" in lead and "includes 0" not in lead
 
 
@@ -336,8 +336,8 @@ def pass_rate_wrong(seed: int) -> bool:
         rows = PassFailRows.from_values(passed.astype(int), label, np.arange(400))
         rates, powered = pass_fail_rates(rows), power_tuned_rate(rows)
         results[judge, "p"] = PassFailResult(rates, true_pass_rate(rows, rates), powered, None)
-    views = [PassFailView(results, {}, {}),
-             PassFailView(dict(reversed(results.items())), {}, {})]  # fmt: skip
+    views = [PassFailResults(results, {}, {}),
+             PassFailResults(dict(reversed(results.items())), {}, {})]  # fmt: skip
     return any(is_pass_rate_wrong(view) for view in views)
 
 

@@ -20,25 +20,25 @@ from components.results.view.result_view import ReportPanel
 from metrics.agreement.pairwise_agreement import agreement_among_people
 
 
-def compares_judges(view: FilteredStudy) -> bool:
+def compares_judges(filtered: FilteredStudy) -> bool:
     """Whether the view has at least one judge to compare with another judge or with people."""
-    data = load_agreement(view)
+    data = load_agreement(filtered)
     return bool(
-        not view.has_only_people
+        not filtered.has_only_people
         and data.judges
         and (len(data.judges) > 1 or data.raters.has_people)
     )
 
 
-def report_headline(view: FilteredStudy) -> Markup:
-    if not compares_judges(view):
+def report_headline(filtered: FilteredStudy) -> Markup:
+    if not compares_judges(filtered):
         return EMPTY
-    return finding_html(*panels.agreement_finding(load_agreement(view)))
+    return finding_html(*panels.agreement_finding(load_agreement(filtered)))
 
 
-def report_people(view: FilteredStudy) -> ReportPanel | None:
+def report_people(filtered: FilteredStudy) -> ReportPanel | None:
     """Report section on agreement among people; None for a study with model judges."""
-    table = people_table(view)
+    table = people_table(filtered)
     if table is None or not table.rows:
         return None
     subtitle = (
@@ -48,11 +48,11 @@ def report_people(view: FilteredStudy) -> ReportPanel | None:
     return ReportPanel("Agreement among people", subtitle, plain_table(table.head, table.rows))
 
 
-def people_table(view: FilteredStudy) -> PaperTable | None:
+def people_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of agreement among people; None for a study with model judges."""
-    if not view.has_only_people:
+    if not filtered.has_only_people:
         return None
-    found = agreement_among_people(view.filter.apply(view.stored_frame))
+    found = agreement_among_people(filtered.filter.apply(filtered.stored_frame))
     measures = (
         ("Two people agree", found.pair.share),
         ("Two people agree, votes for a tie left out", found.pair.decisive),
@@ -65,8 +65,8 @@ def people_table(view: FilteredStudy) -> PaperTable | None:
             ("Krippendorff's α", decimal_cell(alpha), interval_cell(alpha, 1, 2), count(alpha.n))
         )
     caption = (
-        f"Agreement among people on {view.name}: how often, in %, two votes on the same two "
+        f"Agreement among people on {filtered.name}: how often, in %, two votes on the same two "
         f"answers are equal; Krippendorff's α is corrected for chance. {count(found.voters)} "
-        f"people. {slice_text(view)} 95 % intervals over items."
+        f"people. {slice_text(filtered)} 95 % intervals over items."
     )
     return PaperTable("Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows))

@@ -247,9 +247,9 @@ class Agreement:
 
 
 @memoise_by_study
-def load_agreement(filtered_study: FilteredStudy) -> Agreement:
+def load_agreement(filtered: FilteredStudy) -> Agreement:
     """The agreement of a filtered study; headline, key figures and panels use the same object."""
-    return Agreement(Raters(filtered_study))
+    return Agreement(Raters(filtered))
 
 
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:

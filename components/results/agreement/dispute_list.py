@@ -39,8 +39,8 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
             reason = f"These filters leave no pair of answers on which {KIND_TITLES[kind][1]}."
         return "", empty_state("Nothing to list.", reason)
     top = found[:MAX_DISPUTES]
-    filtered_study = data.raters.filtered_study
-    questions = filtered_study.store.questions(filtered_study.name, {one.item for one in top})
+    filtered = data.raters.filtered
+    questions = filtered.store.questions(filtered.name, {one.item for one in top})
     head = fill(
         '<div class="eh-dl h"><span>Question</span><span>{}</span>'
         "<span>Judges' verdicts, all orders</span><span></span></div>",

@@ -64,7 +64,7 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
     ranked = [name for name in data.ranked_judges if _people_share(data, name) is not None]
     if ranked:
         return _closest_sentence(data, ranked), _people_sentence(data)
-    gold = "gold" in data.raters.filtered_study.study.data.mapping.values()
+    gold = "gold" in data.raters.filtered.study.data.mapping.values()
     if len(data.judges) > 1:
         lead = GOLD_NOTE if gold else "Judges that agree may still be wrong."
         return _judges_sentence(data), f"{NO_VOTES} {lead}"

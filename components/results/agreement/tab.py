@@ -59,49 +59,49 @@ VOTERS_TITLE: Final = "The people who voted"
 DISPUTE_KINDS: Final = (AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT)
 
 
-def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
-    return panels.agreement_finding(load_agreement(filtered_study))
+def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    return panels.agreement_finding(load_agreement(filtered))
 
 
-def kpis(filtered_study: FilteredStudy) -> Markup:
-    return panels.show_kpis(load_agreement(filtered_study))
+def kpis(filtered: FilteredStudy) -> Markup:
+    return panels.show_kpis(load_agreement(filtered))
 
 
-def has_people(filtered_study: FilteredStudy) -> bool:
+def has_people(filtered: FilteredStudy) -> bool:
     """Whether people voted; panels that need votes are hidden otherwise."""
-    return load_agreement(filtered_study).raters.has_people
+    return load_agreement(filtered).raters.has_people
 
 
-def draw_notice(filtered_study: FilteredStudy) -> Markup:
-    return show_targeted_notice(load_agreement(filtered_study))
+def draw_notice(filtered: FilteredStudy) -> Markup:
+    return show_targeted_notice(load_agreement(filtered))
 
 
-def draw_matrix(filtered_study: FilteredStudy, agree: str) -> Drawn:
-    data = load_agreement(filtered_study)
+def draw_matrix(filtered: FilteredStudy, agree: str) -> Drawn:
+    data = load_agreement(filtered)
     heading = panel_heading(MATRIX_TITLE, f"{panels.COEFFICIENTS[agree][2]}; 95{NARROW_SPACE}% CI")
     matrix = panels.show_matrix(data, agree) + targeted_votes_note(data)
     return Drawn({"matrix": matrix}, heading)
 
 
-def draw_merged_orders(filtered_study: FilteredStudy) -> Markup:
-    data = load_agreement(filtered_study)
+def draw_merged_orders(filtered: FilteredStudy) -> Markup:
+    data = load_agreement(filtered)
     return panels.show_merged_orders(data) + targeted_votes_note(data)
 
 
-def draw_coefficients(filtered_study: FilteredStudy) -> Markup | None:
-    data = load_agreement(filtered_study)
+def draw_coefficients(filtered: FilteredStudy) -> Markup | None:
+    data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
     return show_coefficients(data) + targeted_votes_note(data)
 
 
-def draw_replacements(filtered_study: FilteredStudy) -> Markup:
-    data = load_agreement(filtered_study)
+def draw_replacements(filtered: FilteredStudy) -> Markup:
+    data = load_agreement(filtered)
     return show_replacements(data) + targeted_votes_note(data)
 
 
-def draw_distances(filtered_study: FilteredStudy) -> Drawn:
-    data = load_agreement(filtered_study)
+def draw_distances(filtered: FilteredStudy) -> Drawn:
+    data = load_agreement(filtered)
     scale = (
         "scores range from −2 to 2"
         if data.has_five_levels
@@ -116,23 +116,23 @@ def draw_distances(filtered_study: FilteredStudy) -> Drawn:
     return Drawn({"distances": distances}, panel_heading(DISTANCES_TITLE, subtitle))
 
 
-def draw_voters(filtered_study: FilteredStudy) -> Drawn | None:
-    data = load_agreement(filtered_study)
+def draw_voters(filtered: FilteredStudy) -> Drawn | None:
+    data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
     return Drawn({"voters": show_voters(data)}, panel_heading(VOTERS_TITLE, voters_subtitle(data)))
 
 
-def draw_verification(filtered_study: FilteredStudy) -> Drawn | None:
-    found = load_verification(load_agreement(filtered_study))
+def draw_verification(filtered: FilteredStudy) -> Drawn | None:
+    found = load_verification(load_agreement(filtered))
     if not found.has_checks:
         return None
     heading = panel_heading(VERIFICATION_TITLE, verification_subtitle(found))
     return Drawn({"verified": show_verification(found)}, heading)
 
 
-def draw_categories(filtered_study: FilteredStudy) -> Drawn | None:
-    data = load_agreement(filtered_study)
+def draw_categories(filtered: FilteredStudy) -> Drawn | None:
+    data = load_agreement(filtered)
     against = data.by_category[0]
     if not against:
         return None
@@ -147,15 +147,15 @@ def draw_categories(filtered_study: FilteredStudy) -> Drawn | None:
     return Drawn({"by_category": panels.show_categories(data) + targeted_votes_note(data)}, heading)
 
 
-def draw_corrected(filtered_study: FilteredStudy) -> Markup | None:
-    data = load_agreement(filtered_study)
+def draw_corrected(filtered: FilteredStudy) -> Markup | None:
+    data = load_agreement(filtered)
     return show_corrected_rates(data) if data.raters.has_people else None
 
 
-def draw_disputes(filtered_study: FilteredStudy, apart: str) -> Drawn:
+def draw_disputes(filtered: FilteredStudy, apart: str) -> Drawn:
     """Draw the list of disputes of the kind `apart`. If that is the default (judges against people)
     and the study has no votes, draw the first kind that the study can have."""
-    data = load_agreement(filtered_study)
+    data = load_agreement(filtered)
     known = dispute_kinds(data.raters)
     title = (
         "Where judges and people disagree" if data.raters.has_people else "Where judges disagree"
@@ -273,7 +273,7 @@ VOTERS: Final = Panel(
     heading_changes=True,
     how=HOW_VOTERS,
     visibility="shown",
-    in_report=lambda filtered_study: filtered_study.has_only_people,
+    in_report=lambda filtered: filtered.has_only_people,
     json_keys=(
         "agreement.voters.*.votes",
         "agreement.voters.*.first",

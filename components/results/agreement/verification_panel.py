@@ -69,17 +69,15 @@ class VerificationData:
 
 def load_verification(data: Agreement) -> VerificationData:
     """Load the verifications of the answers that pass the filters."""
-    filtered_study = data.raters.filtered_study
-    checks = _filter_checks(
-        filtered_study, current_checks(filtered_study.store, filtered_study.name)
-    )
+    filtered = data.raters.filtered
+    checks = _filter_checks(filtered, current_checks(filtered.store, filtered.name))
     return VerificationData(data, checks, VerificationArrays(checks))
 
 
-def _filter_checks(filtered_study: FilteredStudy, checks: ChecksByItem) -> ChecksByItem:
-    chosen = filtered_study.filter
+def _filter_checks(filtered: FilteredStudy, checks: ChecksByItem) -> ChecksByItem:
+    chosen = filtered.filter
     if checks and chosen.category != ALL_CHOICE:
-        facts = filtered_study.store.item_facts(filtered_study.name)
+        facts = filtered.store.item_facts(filtered.name)
         checks = {i: c for i, c in checks.items() if facts[i]["category"] == chosen.category}
     if not chosen.contestants:
         return checks
@@ -333,8 +331,8 @@ def _misjudged_list(one: VerificationData) -> Markup:
     found = misjudged_pairs(one)
     if not found:
         return EMPTY
-    filtered_study, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
-    questions = filtered_study.store.questions(filtered_study.name, {m.item for m in top})
+    filtered, top = one.data.raters.filtered, found[:MAX_MISJUDGED]
+    questions = filtered.store.questions(filtered.name, {m.item for m in top})
     head = Markup(
         '<div class="eh-dl h"><span>Question</span><span>Answer that fails verification</span>'
         "<span>Verdicts for this answer</span><span></span></div>"

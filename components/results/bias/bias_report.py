@@ -13,10 +13,10 @@ from metrics.catalogue import records
 from metrics.catalogue.records import rater_profile
 
 
-def position_table(view: FilteredStudy) -> PaperTable | None:
+def position_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of position bias, one row for each judge and prompt."""
-    frame = view.machines
-    if frame.empty or view.has_only_people:
+    frame = filtered.machines
+    if frame.empty or filtered.has_only_people:
         return None
     found = rater_profile(frame, ["judge", "prompt"])
     shown = records.listed("paper")
@@ -30,7 +30,8 @@ def position_table(view: FilteredStudy) -> PaperTable | None:
     rows = [ValueRow(name, found[key]) for key, name in row_names(frame).items()]
     definitions = " ".join(f"{one.head}: {one.description}." for one in shown)
     caption = (
-        f"Position bias on {view.name}. {definitions} {slice_text(view)} 95 % intervals over "
+        f"Position bias on {filtered.name}. {definitions} {slice_text(filtered)} 95 % "
+        "intervals over "
         "items; n: comparisons with a verdict in every order."
     )
     head = paper_head("Judge", columns)

@@ -237,19 +237,19 @@ def bias_from_frame(frame: pd.DataFrame) -> Bias:
     return Bias(BiasCounts(frame))
 
 
-def load_bias(filtered_study: FilteredStudy) -> Bias:
+def load_bias(filtered: FilteredStudy) -> Bias:
     """The bias measures of a filtered study; verdicts are counted once per version of the study."""
-    chosen = filtered_study.filter
+    chosen = filtered.filter
     # Filters on columns that the cells do not have are applied before counting.
     outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
-    return filtered_study.memoised(
-        ("bias", chosen), lambda: Bias(_load_counts(filtered_study, outside), chosen)
+    return filtered.memoised(
+        ("bias", chosen), lambda: Bias(_load_counts(filtered, outside), chosen)
     )
 
 
-def _load_counts(filtered_study: FilteredStudy, outside: Filter) -> BiasCounts:
-    return filtered_study.memoised(
-        ("bias counts", outside), lambda: _count(filtered_study.unfiltered_frame, outside)
+def _load_counts(filtered: FilteredStudy, outside: Filter) -> BiasCounts:
+    return filtered.memoised(
+        ("bias counts", outside), lambda: _count(filtered.unfiltered_frame, outside)
     )
 
 

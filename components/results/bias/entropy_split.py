@@ -16,10 +16,10 @@ EntropySplit = dict[str, Estimate]
 
 
 @memoise_by_study
-def load_entropy_split(filtered_study: FilteredStudy) -> dict[CellKey, EntropySplit]:
+def load_entropy_split(filtered: FilteredStudy) -> dict[CellKey, EntropySplit]:
     """Entropy of the verdict by judge and prompt: total, due to noise, due to order; only for
     judges and prompts with repeats in every order."""
-    rows = filtered_study.machines
+    rows = filtered.machines
     if not len(rows) or not ((rows["repeat"] > 0).any()):
         return {}
     found: dict[CellKey, EntropySplit] = {}

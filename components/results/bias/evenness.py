@@ -84,13 +84,11 @@ def _ordinal(slot: int) -> str:
 
 
 @memoise_by_study
-def load_evenness(filtered_study: FilteredStudy) -> dict[CellKey, Evenness]:
+def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
     """Evenness of the cells of a filtered study, computed once per version of the study."""
-    bias = load_bias(filtered_study)
-    fitted = load_option_rows(filtered_study)
-    return compute_evenness(
-        filtered_study.machines, fitted, order_test_family(bias), bias.error_share
-    )
+    bias = load_bias(filtered)
+    fitted = load_option_rows(filtered)
+    return compute_evenness(filtered.machines, fitted, order_test_family(bias), bias.error_share)
 
 
 def compute_evenness(

@@ -51,9 +51,9 @@ def order_test_family(bias: Bias) -> int:
 
 
 @memoise_by_study
-def load_option_rows(filtered_study: FilteredStudy) -> tuple[OptionModelRow, ...]:
+def load_option_rows(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
     """Choice models of a filtered study, fitted once per version of the study."""
-    return fit_option_rows(filtered_study.machines)
+    return fit_option_rows(filtered.machines)
 
 
 def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:

@@ -94,42 +94,42 @@ HOW_UNRELATED: Final = (
 )
 
 
-def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
-    bias = load_bias(filtered_study)
+def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    bias = load_bias(filtered)
     if bias.options == 2 or not bias.calls:
         return bias_finding(bias)
-    return option_finding(bias, load_option_rows(filtered_study))
+    return option_finding(bias, load_option_rows(filtered))
 
 
-def kpis(filtered_study: FilteredStudy) -> Markup:
-    return bias_view.bias_kpis_html(load_bias(filtered_study), accuracy_label(filtered_study))
+def kpis(filtered: FilteredStudy) -> Markup:
+    return bias_view.bias_kpis_html(load_bias(filtered), accuracy_label(filtered))
 
 
-def measure_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
+def measure_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu of measures, which offers those for the study's number of options."""
-    names = measures_for(load_bias(filtered_study).options)
+    names = measures_for(load_bias(filtered).options)
     return ControlState(pick_choice(wanted, names), names)
 
 
-def columns_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
+def columns_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the switch for the columns of the matrix. Default: by category; by prompt if there
     are several prompts and either no categories or more than two options."""
-    bias = load_bias(filtered_study)
+    bias = load_bias(filtered)
     several = len({prompt for _, prompt in bias.names}) > 1
     sliced = not several or (bool(bias.categories) and bias.options == 2)
     return ControlState(pick_choice(wanted, LAYOUTS, BY_CATEGORY if sliced else BY_PROMPT))
 
 
-def draw_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> Drawn:
-    bias = load_bias(filtered_study)
+def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
+    bias = load_bias(filtered)
     names = measures_for(bias.options)
     measure = measure if measure in names else names[0]
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
     by = "prompt" if columns != BY_CATEGORY else "category"
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
-    frame = filtered_study.machines if MEASURES[measure].key == "position_term" else None
+    frame = filtered.machines if MEASURES[measure].key == "position_term" else None
     evenness = (
-        load_evenness(filtered_study)
+        load_evenness(filtered)
         if bias.options > 2 and MEASURES[measure].key == "entropy" and columns == BY_PROMPT
         else None
     )
@@ -138,29 +138,29 @@ def draw_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> Dr
     return Drawn({"matrix": matrix}, panel_heading(title, below))
 
 
-def has_judges(filtered_study: FilteredStudy) -> bool:
+def has_judges(filtered: FilteredStudy) -> bool:
     """Whether the study has verdicts of judges. Flips of people are not measured, since the two
     orders were shown to different people."""
-    return not filtered_study.has_only_people
+    return not filtered.has_only_people
 
 
-def draw_slots(filtered_study: FilteredStudy) -> Drawn:
-    bias = load_bias(filtered_study)
+def draw_slots(filtered: FilteredStudy) -> Drawn:
+    bias = load_bias(filtered)
     return Drawn({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
 
 
-def draw_flips(filtered_study: FilteredStudy) -> Markup | None:
+def draw_flips(filtered: FilteredStudy) -> Markup | None:
     """Draw the direction of flips; None for choices among more than two options."""
-    bias = load_bias(filtered_study)
+    bias = load_bias(filtered)
     if bias.options != 2:
         return None
-    return bias_view.flips_html(bias) + entropy_split_html(bias, load_entropy_split(filtered_study))
+    return bias_view.flips_html(bias) + entropy_split_html(bias, load_entropy_split(filtered))
 
 
-def draw_unrelated(filtered_study: FilteredStudy) -> Markup | None:
+def draw_unrelated(filtered: FilteredStudy) -> Markup | None:
     """Draw the effect of an unrelated option (an answer to another item); None for pairs."""
-    pairs = load_bias(filtered_study).options == 2
-    return None if pairs else show_unrelated_contrast(filtered_study)
+    pairs = load_bias(filtered).options == 2
+    return None if pairs else show_unrelated_contrast(filtered)
 
 
 def slots_heading(bias: Bias) -> Markup:
@@ -178,9 +178,9 @@ def slots_heading(bias: Bias) -> Markup:
     return panel_heading("Which position is chosen", subtitle, keys)
 
 
-def draw_labels(filtered_study: FilteredStudy) -> Drawn:
+def draw_labels(filtered: FilteredStudy) -> Drawn:
     """Draw effects of position and label: two shares for pairs, the choice model for N options."""
-    bias = load_bias(filtered_study)
+    bias = load_bias(filtered)
     if bias.options == 2:
         subtitle = (
             f"% of verdicts for the first position and for the first label, ties left out, "
@@ -192,17 +192,17 @@ def draw_labels(filtered_study: FilteredStudy) -> Drawn:
         "% of choices that each position would get if all answers were equally good, "
         f"95{NARROW_SPACE}% CI"
     )
-    effects = show_slot_effects(load_option_rows(filtered_study), bias)
+    effects = show_slot_effects(load_option_rows(filtered), bias)
     return Drawn({"labels": effects}, panel_heading("Effect of the position", subtitle))
 
 
-def draw_tests(filtered_study: FilteredStudy) -> Markup:
-    bias = load_bias(filtered_study)
+def draw_tests(filtered: FilteredStudy) -> Markup:
+    bias = load_bias(filtered)
     if bias.options == 2:
         rows, names = pair_test_rows(bias), PAIR_TEST_NAMES
         between, unit = "Flips toward first : second", "Pairs"
     else:
-        rows, names = option_test_rows(load_option_rows(filtered_study), bias), OPTION_TEST_NAMES
+        rows, names = option_test_rows(load_option_rows(filtered), bias), OPTION_TEST_NAMES
         between, unit = ENTROPY_BAND_HEAD, "Choices"
     return order_tests_html(rows, names, between, unit, order_test_family(bias), bias.error_share)
 

@@ -48,15 +48,15 @@ class UnrelatedEffect:
     chosen: Estimate
 
 
-def show_unrelated_contrast(filtered_study: FilteredStudy) -> Markup:
+def show_unrelated_contrast(filtered: FilteredStudy) -> Markup:
     """HTML table of the Grade Scores with and without the unrelated option, from two studies; or a
     note that the second study is missing or not comparable."""
-    store, name = filtered_study.store, filtered_study.name
-    other = find_counterpart(store, filtered_study.study)
+    store, name = filtered.store, filtered.name
+    other = find_counterpart(store, filtered.study)
     if other is None:
-        return empty_state(_missing_study_text(filtered_study.study), REPLACE_ADVICE)
+        return empty_state(_missing_study_text(filtered.study), REPLACE_ADVICE)
     versions = (store.version(name), store.version(other))
-    chosen = filtered_study.filter
+    chosen = filtered.filter
     found = store.memoised(
         name,
         ("unrelated effects", other, chosen),

@@ -30,7 +30,7 @@ def show_accuracies(card: ReportCard) -> Markup:
     found = printed_accuracies(card.planned_rows)
     if not found:
         return EMPTY
-    own = accuracy_label(card.raters.filtered_study)
+    own = accuracy_label(card.raters.filtered)
     rows = [_row(own, accuracy(card.planned_rows), _OWN_RULE)]
     rows += [_row(_NAMES[name], got, PRINTED_BY[name]) for name, got in found.items()]
     table = plain_table(("Definition", "Accuracy, %", "95 % CI", "n", "Source"), rows)

@@ -92,7 +92,7 @@ def _orders_text(card: ReportCard) -> str:
 
 
 def _card_head(card: ReportCard, shown: str) -> Markup:
-    filtered = card.raters.filtered_study
+    filtered = card.raters.filtered
     items = count(card.rows["item"].nunique(), "item")
     words = ["Report card of a judge", card.prompt, filtered.name, f"{items} in {shown}"]
     if filtered.filter.category != "all":
@@ -103,7 +103,7 @@ def _card_head(card: ReportCard, shown: str) -> Markup:
 
 
 def _simulated_badge(card: ReportCard) -> Markup:
-    kinds = {judge.name: judge.kind for judge in card.raters.filtered_study.study.judges}
+    kinds = {judge.name: judge.kind for judge in card.raters.filtered.study.judges}
     if kinds.get(card.judge) != "simulated":
         return EMPTY
     return Markup('<span class="eh-badge sim">simulated</span>')

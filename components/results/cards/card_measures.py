@@ -203,7 +203,7 @@ class CardMeasures:
         to these models, and the names of these models."""
         if "family" not in self.rows or not len(self.rows):
             return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
-        families = self.raters.filtered_study.study.families
+        families = self.raters.filtered.study.families
         mine = str(self.rows["family"].iloc[0])
         names = sorted(name for name, family in families.items() if mine and family == mine)
         people = row_selection.select_rows(
@@ -235,7 +235,7 @@ class CardMeasures:
 
     @cached_property
     def spent(self) -> JudgeSpending:
-        filtered = self.raters.filtered_study
+        filtered = self.raters.filtered
         return judge_spending(filtered.store, filtered.name, self.judge, self.prompt)
 
     @cached_property
@@ -262,14 +262,14 @@ class CardMeasures:
     @property
     def has_large_remedies(self) -> bool:
         """Whether better answers are known, on too many verdicts to compare remedies on a card."""
-        frame = self.raters.filtered_study.stored_frame
+        frame = self.raters.filtered.stored_frame
         return len(frame) > MAX_ADVICE_ROWS and self.raters.truth != "none"
 
     @cached_property
     def recommendation(self) -> Recommendation | None:
         """Recommendation of the view Remedies; None if too few better answers are known, or on too
         many verdicts."""
-        if len(self.raters.filtered_study.stored_frame) > MAX_ADVICE_ROWS:
+        if len(self.raters.filtered.stored_frame) > MAX_ADVICE_ROWS:
             return None
         study = self.raters.remedies
         cell = study.index(self.judge, self.prompt) if study.grid.size else None

@@ -15,9 +15,9 @@ MAX_CARDS: Final = 12
 """Maximum number of report cards in the report file; a line gives the number of further cards."""
 
 
-def report_cards(view: FilteredStudy) -> Markup:
+def report_cards(filtered: FilteredStudy) -> Markup:
     """HTML report section with one report card per judge and prompt, as on the page."""
-    raters = Raters(view)
+    raters = Raters(filtered)
     names = list(raters.in_view)
     cards = join(
         fill('<section class="eh-panel eh-sheet">{}</section>', show_card(raters, name))

@@ -23,7 +23,7 @@ MAX_QUESTION_CHARS: Final = 150
 
 def flip_examples_html(card: ReportCard) -> Markup:
     """HTML of example flips, each from another item and if possible another category."""
-    filtered = card.raters.filtered_study
+    filtered = card.raters.filtered
     own = card.rows.assign(judge=card.rows["judge"].cat.rename_categories(_judge_rename(card)))
     chosen = _pick_examples(index_comparisons(own))
     if not chosen:

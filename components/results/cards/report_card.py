@@ -94,7 +94,7 @@ class ReportCard(CardMeasures):
 
     @cached_property
     def _bias(self) -> Bias:
-        return load_bias(self.raters.filtered_study)
+        return load_bias(self.raters.filtered)
 
     @cached_property
     def _tests(self) -> float:
@@ -181,7 +181,7 @@ class ReportCard(CardMeasures):
         options, its share of choices among equally good answers."""
         cell = (self.judge, self.prompt)
         if not self.pairs:
-            found = option_p_values(self._bias, load_option_rows(self.raters.filtered_study))
+            found = option_p_values(self._bias, load_option_rows(self.raters.filtered))
             return found.get(cell), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         total = first + second

@@ -36,13 +36,13 @@ MeasureContrast = tuple[MeasureRecord, Contrast]
 class PairedSides:
     """The two compared sides of a filtered study, with the judgements of both."""
 
-    filtered_study: FilteredStudy
+    filtered: FilteredStudy
     left: Side
     right: Side
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        return stack_sides(self.filtered_study, self.left, self.right)
+        return stack_sides(self.filtered, self.left, self.right)
 
     @cached_property
     def problem(self) -> str:
@@ -98,7 +98,7 @@ class PairedSides:
     def family(self, name: str) -> list[MeasureContrast]:
         """Contrasts of all measures in a family, with intervals adjusted for the whole family."""
         if name not in self._families:
-            by_people = Raters(self.filtered_study).truth == "people"
+            by_people = Raters(self.filtered).truth == "people"
             compared = family_measures(name, self.contestants, by_people)
             critical = self._selection_quantile(compared)
             self._families[name] = self._compare(compared, ["side"], [SIDE_CELLS], critical)
@@ -108,7 +108,7 @@ class PairedSides:
     def rivals(self) -> list[Side]:
         """All sides among which the two compared sides were chosen; intervals are adjusted for
         every pair of these sides."""
-        return rival_sides(self.filtered_study, self.left, self.right)
+        return rival_sides(self.filtered, self.left, self.right)
 
     def _selection_quantile(self, compared: Sequence[MeasureRecord]) -> float:
         """Smallest critical value that the intervals may use: 95 % quantile of the largest |z| over
@@ -116,7 +116,7 @@ class PairedSides:
         there are only two rivals, and so nothing was chosen."""
         if len(self.rivals) < 3 or not compared:
             return 0.0
-        frame = stack_rivals(self.filtered_study, self.rivals)
+        frame = stack_rivals(self.filtered, self.rivals)
         cells = [(name,) for name in frame["side"].cat.categories if name != "people"]
         measures = [one.estimator for one in compared]
         return max_t_of_all_pairs(frame, ["side"], measures, np.random.default_rng(SEED), cells)

@@ -69,9 +69,7 @@ def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
     if not items:
         return empty_state("No item to compare.", f"{compared.name}: {compared.estimator.empty}.")
     top = [one for one in items[:MAX_ITEMS] if one.gap]
-    questions = pair.filtered_study.store.questions(
-        pair.filtered_study.name, [one.item for one in top]
-    )
+    questions = pair.filtered.store.questions(pair.filtered.name, [one.item for one in top])
     categories: dict[str, str] = dict(
         pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
     )

@@ -16,33 +16,28 @@ from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selec
 from metrics.agreement.pairwise_agreement import PEOPLE
 
 
-def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
+def mark_selection(filtered: FilteredStudy, mark: Any) -> Selection:
     """Filters with which Inspect lists the judgements behind `mark`, a clicked number, point or
     cell; the filters of Results are included."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
-        k: v
-        for k, v in asdict(filtered_study.filter).items()
-        if k in ("judge", "prompt", "category")
+        k: v for k, v in asdict(filtered.filter).items() if k in ("judge", "prompt", "category")
     }
     values = {k: v for k, v in filters.items() if v != ALL_CHOICE}
-    if len(filtered_study.filter.contestants) == 1:
-        values["contestant"] = filtered_study.filter.contestants[0]
-    if filtered_study.filter.suspects == WITHOUT_SUSPECTS:
+    if len(filtered.filter.contestants) == 1:
+        values["contestant"] = filtered.filter.contestants[0]
+    if filtered.filter.suspects == WITHOUT_SUSPECTS:
         values["suspect"] = NO_SUSPECTS
     values |= {k: v for k, v in data.items() if v != "All"} if isinstance(data, dict) else {}
     if values.get("row") == PEOPLE:  # people against a judge: select that judge against people
         values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
     if "row" in values:
-        frames = (machine_rows(filtered_study.unfiltered_frame), filtered_study.machines)
+        frames = (machine_rows(filtered.unfiltered_frame), filtered.machines)
         by_row = {row: cell for rows in frames for cell, row in row_names(rows).items()}
         judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
         values["judge"], values["prompt"] = judge_and_prompt
-    if (
-        values.get("judge") == PEOPLE
-        and filtered_study.unfiltered_frame is not filtered_study.stored_frame
-    ):
+    if values.get("judge") == PEOPLE and filtered.unfiltered_frame is not filtered.stored_frame:
         del values["judge"]  # people are the only judges: select all of them
     if "opponent" in values:
         values["against"] = values.pop("opponent")
-    return parse_selection({**values, "study": filtered_study.name})
+    return parse_selection({**values, "study": filtered.name})

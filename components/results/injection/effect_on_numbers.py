@@ -52,30 +52,25 @@ class InjectionEffect:
 
 
 @memoise_by_study
-def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
+def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
     """Number of the filtered study's injection suspects, and their effect on win rates; computed
     even if the filter excludes them. None without suspects."""
-    included = replace(
-        filtered_study, filter=replace(filtered_study.filter, suspects=WITH_SUSPECTS)
-    )
-    if (
-        SUSPECT_COLUMN not in filtered_study.unfiltered_frame
-        or not included.frame[SUSPECT_COLUMN].any()
-    ):
+    included = replace(filtered, filter=replace(filtered.filter, suspects=WITH_SUSPECTS))
+    if SUSPECT_COLUMN not in filtered.unfiltered_frame or not included.frame[SUSPECT_COLUMN].any():
         return None
     rows = included.frame[included.frame[SUSPECT_COLUMN]]
-    texts = suspect_texts(filtered_study, rows)
+    texts = suspect_texts(filtered, rows)
     return InjectionEffect(
         texts=len(texts),
         items=len({item for item, _ in texts}),
         judgements=len(rows),
         of=len(included.frame),
-        echo_count=_count_echoes(filtered_study, rows["seq"].tolist()),
+        echo_count=_count_echoes(filtered, rows["seq"].tolist()),
         largest_shift=_largest_shift(included),
     )
 
 
-def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
+def suspect_texts(filtered: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
     """Suspect texts that judges saw in these rows: (item, "@instruction") for the instruction of
     an item, (item, model) for the answer of a model."""
     shown: dict[str, set[str]] = defaultdict(set)
@@ -83,7 +78,7 @@ def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tup
         shown[item].update(contestants.split(SEP))
     return [
         (item, where)
-        for item, facts in filtered_study.store.item_facts(filtered_study.name).items()
+        for item, facts in filtered.store.item_facts(filtered.name).items()
         for where in facts["suspects"]
         if item in shown and (where == INSTRUCTION or where in shown[item])
     ]
@@ -94,9 +89,9 @@ def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
     rates = [
         {
             name: one.value
-            for name, one in win_rates_by_cell(filtered_study.outcomes, ()).get((), {}).items()
+            for name, one in win_rates_by_cell(filtered.outcomes, ()).get((), {}).items()
         }
-        for filtered_study in (included, without)
+        for filtered in (included, without)
     ]
     known = [
         WinRateShift(name, before, after)
@@ -113,23 +108,23 @@ def _shift_size(shift: WinRateShift) -> tuple[float, float]:
     return abs(change), change
 
 
-def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
+def _count_echoes(filtered: FilteredStudy, seqs: Sequence[int]) -> int:
     """Number of replies that repeat a suspect text, among the first MAX_REPLIES_SCANNED replies
     whose judge was shown a suspect text."""
-    keys = filtered_study.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
-    found = (filtered_study.store.judgement(filtered_study.name, key) for key in keys.values())
+    keys = filtered.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
+    found = (filtered.store.judgement(filtered.name, key) for key in keys.values())
     return sum(
         bool(find_echoes(one.reply, texts_shown(item, one.ask.shown)))
         for one in found
         if one is not None
         and one.reply
-        and (item := filtered_study.store.item(filtered_study.name, one.ask.item)) is not None
+        and (item := filtered.store.item(filtered.name, one.ask.item)) is not None
     )
 
 
-def suspects_notice(filtered_study: FilteredStudy) -> Markup:
+def suspects_notice(filtered: FilteredStudy) -> Markup:
     """HTML notice: number of suspects, and the win rate they change most, with and without them."""
-    text = suspects_text(filtered_study)
+    text = suspects_text(filtered)
     return (
         notice_html("warn", *text, Action("Read the suspects", SUSPECTS_SELECTION))
         if text
@@ -137,13 +132,13 @@ def suspects_notice(filtered_study: FilteredStudy) -> Markup:
     )
 
 
-def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
+def suspects_text(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Title and text of the notice on injection suspects; None if there are none."""
-    found = injection_effect(filtered_study)
+    found = injection_effect(filtered)
     if found is None:
         return None
     many = f"{count(found.texts, 'injection suspect')} in {count(found.items, 'item')}"
-    left_out = filtered_study.filter.suspects == WITHOUT_SUSPECTS
+    left_out = filtered.filter.suspects == WITHOUT_SUSPECTS
     verb = "is" if found.texts == 1 else "are"
     title = f"{many} {verb} excluded." if left_out else f"{many}."
     rows = f"{count(found.judgements)} of {count(found.of, 'judgement')}"

@@ -47,14 +47,13 @@ class SuspectComparison:
         )
 
 
-def injection_section(filtered_study: FilteredStudy) -> Markup:
-    text = suspects_text(filtered_study)
+def injection_section(filtered: FilteredStudy) -> Markup:
+    text = suspects_text(filtered)
     if text is None:
         none = "No question or answer shown to a judge contains text addressed to the judge."
         return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
     found = [
-        (rule, RULE_DESCRIPTIONS[rule], count(n))
-        for rule, n in count_rules(filtered_study).most_common()
+        (rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in count_rules(filtered).most_common()
     ]
     numbers = [
         (
@@ -63,7 +62,7 @@ def injection_section(filtered_study: FilteredStudy) -> Markup:
             _estimate_text(one.with_suspects),
             _estimate_text(one.without_suspects),
         )
-        for one in with_and_without(filtered_study)
+        for one in with_and_without(filtered)
         if one.is_known
     ]
     return panel_html(
@@ -78,13 +77,12 @@ def injection_section(filtered_study: FilteredStudy) -> Markup:
     )
 
 
-def count_rules(filtered_study: FilteredStudy) -> Counter[str]:
+def count_rules(filtered: FilteredStudy) -> Counter[str]:
     """Detection rule -> number of shown texts that match the rule."""
-    rows = filtered_study.frame[filtered_study.frame[SUSPECT_COLUMN]]
-    seen = suspect_texts(filtered_study, rows)
+    rows = filtered.frame[filtered.frame[SUSPECT_COLUMN]]
+    seen = suspect_texts(filtered, rows)
     items = {
-        name: filtered_study.store.item(filtered_study.name, name)
-        for name in dict.fromkeys(n for n, _ in seen)
+        name: filtered.store.item(filtered.name, name) for name in dict.fromkeys(n for n, _ in seen)
     }
     rules = {
         (name, one.where): one.rules
@@ -95,24 +93,20 @@ def count_rules(filtered_study: FilteredStudy) -> Counter[str]:
     return Counter(rule for text in seen for rule in rules.get(text, ()))
 
 
-def with_and_without(filtered_study: FilteredStudy) -> list[SuspectComparison]:
+def with_and_without(filtered: FilteredStudy) -> list[SuspectComparison]:
     """Measures with and without suspects: win rates by model, then consistency and first-position
     share by judge and prompt."""
-    without = replace(
-        filtered_study, filter=replace(filtered_study.filter, suspects=WITHOUT_SUSPECTS)
-    )
-    here, there = (
-        win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered_study, without)
-    )
+    without = replace(filtered, filter=replace(filtered.filter, suspects=WITHOUT_SUSPECTS))
+    here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered, without))
     best = sorted(here, key=lambda name: (-(here[name].value or 0), name))
     made = [
         SuspectComparison("Win rate", name, here[name], there.get(name)) for name in best[:MAX_ROWS]
     ]
-    names = row_names(filtered_study.machines)
+    names = row_names(filtered.machines)
     for what, measure in COMPARED_MEASURES:
         known, rest = (
             measure.by_cell(GroupedFrame(one.machines, ["judge", "prompt"]))
-            for one in (filtered_study, without)
+            for one in (filtered, without)
         )
         made += _compare_judges(what, names, known, rest)
     return made

@@ -32,15 +32,15 @@ WIDE: Final = 0.05
 
 def run_outcome_html(store: Store, name: str) -> Markup:
     """HTML of the panels on flips and on next steps, for a study whose calls have all been made."""
-    filtered_study = FilteredStudy(store, name)
-    bias = load_bias(filtered_study)
+    filtered = FilteredStudy(store, name)
+    bias = load_bias(filtered)
     if not bias.calls:
         return EMPTY
-    unusable = find_unusable(filtered_study)
+    unusable = find_unusable(filtered)
     if unusable is not None:
-        parts = _unusable_html(filtered_study, unusable, store.owns(name))
+        parts = _unusable_html(filtered, unusable, store.owns(name))
     else:
-        parts = join([_flips_html(bias), _next_html(next_steps(filtered_study, bias))])
+        parts = join([_flips_html(bias), _next_html(next_steps(filtered, bias))])
     return wrap(fill('<div class="eh-outcome">{}</div>', parts))
 
 
@@ -112,7 +112,7 @@ def _precision(bias: Bias) -> str:
     return f"95\u202f% interval of the share of changed verdicts: ± {number(100 * half, 1)} points."
 
 
-def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
+def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     """Rows of the panel "Next steps", as far as they apply: read the flips; compare remedies or, if
     no better answer is known, ask people; ask more questions; share."""
     flips = sum(row.flips for row in _compared(bias))
@@ -126,7 +126,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
                 {"data-select": json.dumps({"flipped": True})},
             )
         )
-    if has_known_winners(filtered_study):
+    if has_known_winners(filtered):
         steps.append(
             NextStep(
                 "Compare remedies",
@@ -166,10 +166,8 @@ def _next_html(steps: list[NextStep]) -> Markup:
     return panel_html("Next steps", "", step_rows(steps))
 
 
-def _unusable_html(
-    filtered_study: FilteredStudy, unusable: UnusableReplies, may_run: bool
-) -> Markup:
+def _unusable_html(filtered: FilteredStudy, unusable: UnusableReplies, may_run: bool) -> Markup:
     """HTML for a study without a usable verdict: expected form, example of a reply, next steps."""
-    steps = repair_steps(filtered_study, unusable, on_run=True, may_run=may_run)
-    why = panel_html(EXPLANATION_TITLE, NO_MEASURE_TEXT, explanation_html(filtered_study))
+    steps = repair_steps(filtered, unusable, on_run=True, may_run=may_run)
+    why = panel_html(EXPLANATION_TITLE, NO_MEASURE_TEXT, explanation_html(filtered))
     return why + _next_html(steps)

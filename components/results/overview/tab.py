@@ -43,15 +43,15 @@ GENERAL_ADVICE: Final = (
 )
 
 
-def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+def finding(filtered: FilteredStudy) -> tuple[str, str]:
     """Return the headline of the position-bias view as the headline of the study."""
-    return bias_tab.finding(filtered_study)[0], ""
+    return bias_tab.finding(filtered)[0], ""
 
 
-def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
+def menu_of(filtered: FilteredStudy) -> JudgeMenu:
     """Function that returns the HTML of a judge's name with a menu: links to its report card and to
     its comparison with another judge."""
-    sides = list(list_sides(filtered_study))
+    sides = list(list_sides(filtered))
 
     def menu(name: str) -> Markup:
         targets = {"Report card": {"view": cards_tab.NAME, "card": name}}
@@ -64,74 +64,74 @@ def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
     return menu
 
 
-def draw_unusable(filtered_study: FilteredStudy) -> Markup | None:
+def draw_unusable(filtered: FilteredStudy) -> Markup | None:
     """HTML panel for a study in which no reply has a usable verdict, with actions; None if at least
     one verdict is usable. Readers who may not run the study, and readers of a read-only page, get
     only the button that shows the replies."""
-    unusable = find_unusable(filtered_study)
+    unusable = find_unusable(filtered)
     if unusable is None:
         return None
-    may_run = filtered_study.store.owns(filtered_study.name)
-    steps = repair_steps(filtered_study, unusable, on_run=False, may_run=may_run)
-    body = explanation_html(filtered_study) + step_rows(steps)
+    may_run = filtered.store.owns(filtered.name)
+    steps = repair_steps(filtered, unusable, on_run=False, may_run=may_run)
+    body = explanation_html(filtered) + step_rows(steps)
     return wrap(fill("<section>{}{}</section>", panel_head(EXPLANATION_TITLE, "", ()), body))
 
 
-def draw_bias(filtered_study: FilteredStudy) -> Markup:
-    bias, unusable = load_bias(filtered_study), find_unusable(filtered_study)
+def draw_bias(filtered: FilteredStudy) -> Markup:
+    bias, unusable = load_bias(filtered), find_unusable(filtered)
     return panels.finding_card(
         "Position bias",
         unusable.sentence if unusable else swap_sentence(bias),
-        panels.swap_chart(bias, menu_of(filtered_study)),
+        panels.swap_chart(bias, menu_of(filtered)),
         bias_tab.NAME,
         "Position bias in detail",
     )
 
 
 @memoise_by_study
-def load_position_rates(filtered_study: FilteredStudy) -> panels.PositionRates:
+def load_position_rates(filtered: FilteredStudy) -> panels.PositionRates:
     """The models' win rates by position of a filtered study, computed once per version."""
-    return win_rate_by_position(filtered_study.machines)
+    return win_rate_by_position(filtered.machines)
 
 
-def draw_ranking(filtered_study: FilteredStudy) -> Markup:
-    ranking = load_ranking(filtered_study)
+def draw_ranking(filtered: FilteredStudy) -> Markup:
+    ranking = load_ranking(filtered)
     return panels.finding_card(
         "Does the ranking hold?",
         compare_orders(ranking).sentence,
-        panels.order_chart(ranking, load_position_rates(filtered_study)),
+        panels.order_chart(ranking, load_position_rates(filtered)),
         ranking_tab.NAME,
         "Ranking and Elo",
     )
 
 
-def draw_people(filtered_study: FilteredStudy) -> Markup:
-    people = load_agreement(filtered_study)
-    nothing = find_unusable(filtered_study) is not None and not has_votes(filtered_study)
+def draw_people(filtered: FilteredStudy) -> Markup:
+    people = load_agreement(filtered)
+    nothing = find_unusable(filtered) is not None and not has_votes(filtered)
     return panels.finding_card(
         "People",
         NO_USABLE_VERDICT if nothing else people_sentence(people),
-        panels.people_chart(people, menu_of(filtered_study)),
+        panels.people_chart(people, menu_of(filtered)),
         people_tab.NAME,
         "Agreement with people",
     )
 
 
-def has_known_winners(filtered_study: FilteredStudy) -> bool:
+def has_known_winners(filtered: FilteredStudy) -> bool:
     """Whether remedies can be compared: pairs have a known better answer, or people's votes."""
-    rows = filtered_study.machines
-    known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered_study.frame).any())
+    rows = filtered.machines
+    known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered.frame).any())
     return known and bool((rows["options"] == 2).any())
 
 
-def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
+def draw_advice(filtered: FilteredStudy) -> Markup | None:
     """HTML strip with the recommended remedy; None (strip hidden) if no better answer is known."""
-    rows = filtered_study.machines
-    if not has_known_winners(filtered_study):
+    rows = filtered.machines
+    if not has_known_winners(filtered):
         return None
     sentence = GENERAL_ADVICE
     if len(rows) <= MAX_ADVICE_ROWS:
-        sentence = " ".join(remedies_tab.finding(filtered_study)).strip()
+        sentence = " ".join(remedies_tab.finding(filtered)).strip()
     return panels.action_card(
         "What to do about position bias",
         sentence,
@@ -141,7 +141,7 @@ def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
     )
 
 
-def draw_exports(filtered_study: FilteredStudy) -> Markup:
+def draw_exports(filtered: FilteredStudy) -> Markup:
     return panels.action_card(
         "Save or share these results",
         "A report on one page that opens without a server, tables for a paper, the data, and a "

@@ -19,7 +19,7 @@ GROUP_WORDS: Final = {"contestant": "model", "category": "category"}
 
 
 @dataclass(frozen=True, slots=True)
-class PassFailView:
+class PassFailResults:
     """Results by judge and prompt; the panels show the judge and prompt with the most verdicts."""
 
     results: dict[tuple[str, str], PassFailResult]
@@ -45,9 +45,9 @@ class PassFailView:
 
 
 @share_in_drawing
-def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
+def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]
-    found = PassFailView(
+    found = PassFailResults(
         pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows), {}
     )
     if found.cell is None:

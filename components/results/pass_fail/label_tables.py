@@ -20,31 +20,32 @@ from metrics.labels.option_order import Cell, OptionOrder
 from studies.domain import Estimate
 
 
-def confusion_table(view: FilteredStudy) -> PaperTable | None:
+def confusion_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the verdicts on good and on bad answers, one row for each judge and prompt."""
-    if view.machines.empty or view.has_only_people:
+    if filtered.machines.empty or filtered.has_only_people:
         return None
-    names = row_names(view.machines)
+    names = row_names(filtered.machines)
     rows = []
-    for cell, found in load_pass_fail(view).results.items():
+    for cell, found in load_pass_fail(filtered).results.items():
         table = found.rates.confusion
         if table.total:
             counts = (table.pass_good, table.fail_good, table.pass_bad, table.fail_bad)
             rows.append((names[cell], *map(count, counts), count(found.rates.unusable)))
     caption = (
-        f"Verdicts on labelled answers of {view.name}: how many good and bad answers each judge "
-        f"passed and failed. Unusable replies are never counted as a fail. {slice_text(view)}"
+        f"Verdicts on labelled answers of {filtered.name}: how many good and bad answers each "
+        "judge "
+        f"passed and failed. Unusable replies are never counted as a fail. {slice_text(filtered)}"
     )
     head = ("Judge", "Good, passed", "Good, failed", "Bad, passed", "Bad, failed", "Unusable")
     return PaperTable("Confusion", caption, head, tuple(rows))
 
 
-def pass_rates_table(view: FilteredStudy) -> PaperTable | None:
+def pass_rates_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of sensitivity, specificity, Youden's J, κ, and observed and true pass rate, one row
     for each judge and prompt."""
-    if view.machines.empty or view.has_only_people:
+    if filtered.machines.empty or filtered.has_only_people:
         return None
-    names = row_names(view.machines)
+    names = row_names(filtered.machines)
     rows = tuple(
         (
             names[cell],
@@ -57,14 +58,16 @@ def pass_rates_table(view: FilteredStudy) -> PaperTable | None:
             *percent_cells(found.true_pass_rate),
             count(found.rates.confusion.total),
         )
-        for cell, found in load_pass_fail(view).results.items()
+        for cell, found in load_pass_fail(filtered).results.items()
     )
     caption = (
-        f"Pass/fail verdicts on {view.name} against labels. Sensitivity: % of good answers passed; "
+        f"Pass/fail verdicts on {filtered.name} against labels. Sensitivity: % of good answers "
+        "passed; "
         "specificity: % of bad answers failed; J: sensitivity + specificity − 1; κ: agreement "
         "beyond chance at the base rate (Base: % of labelled answers that are good). Observed: % "
         "of answers passed; true: that rate corrected for the judge's errors (Rogan and Gladen, "
-        f"limits of Lang and Reiczigel). {slice_text(view)} 95 % intervals over items; n: labelled "
+        f"limits of Lang and Reiczigel). {slice_text(filtered)} 95 % intervals over items; n: "
+        "labelled "
         "verdicts."
     )
     head = (
@@ -74,13 +77,14 @@ def pass_rates_table(view: FilteredStudy) -> PaperTable | None:
     return PaperTable("Pass or fail", caption, head, rows)
 
 
-def pass_order_table(view: FilteredStudy) -> PaperTable | None:
+def pass_order_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the order of pass and fail, one row for each judge and prompt."""
-    if view.machines.empty or view.has_only_people:
+    if filtered.machines.empty or filtered.has_only_people:
         return None
-    rows = order_rows(view, load_pass_fail(view).order)
+    rows = order_rows(filtered, load_pass_fail(filtered).order)
     caption = (
-        f"Order of the options pass and fail on {view.name}. {ORDER_CAPTION} {slice_text(view)} "
+        f"Order of the options pass and fail on {filtered.name}. {ORDER_CAPTION} "
+        f"{slice_text(filtered)} "
         "95 % intervals over items; n: answers judged in both orders."
     )
     return PaperTable("Pass/fail order", caption, ORDER_HEAD, rows)
@@ -98,11 +102,11 @@ ORDER_CAPTION = (
 
 
 def order_rows(
-    view: FilteredStudy, effects: Mapping[Cell, OptionOrder]
+    filtered: FilteredStudy, effects: Mapping[Cell, OptionOrder]
 ) -> tuple[tuple[str, ...], ...]:
     """Table rows on the effect of the order of options, one per judge and prompt with several
     orders."""
-    names = row_names(view.machines)
+    names = row_names(filtered.machines)
     return tuple(
         (
             names[cell],

@@ -18,7 +18,7 @@ from components.html.tables.value_table import (
     value_cell,
     value_table,
 )
-from components.results.pass_fail.computed import GROUP_WORDS, PassFailView
+from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.option_order import OptionOrder
 from metrics.labels.pass_by_order import PassByOrder
@@ -42,16 +42,16 @@ SHIFT_SCALE: Final = ColourScale(
 ALL_ANSWERS: Final = "All answers"
 
 
-def order_panel(view: PassFailView) -> Markup:
+def order_panel(results: PassFailResults) -> Markup:
     """HTML on the effect of listing "pass" or "fail" first, if both orders were used."""
-    found = view.order.get(view.cell or ("", ""))
+    found = results.order.get(results.cell or ("", ""))
     if found is None:
         return notice_html(
             "calm",
             "Pass and fail were listed in one order only. To measure the effect of their "
             "order, set `options: rotations` in the study file.",
         )
-    return wrap(_shift_table(view), join(fill("<p>{}</p>", text) for text in _texts(found)))
+    return wrap(_shift_table(results), join(fill("<p>{}</p>", text) for text in _texts(found)))
 
 
 def _texts(found: OptionOrder) -> list[str]:
@@ -76,16 +76,16 @@ def _texts(found: OptionOrder) -> list[str]:
     return texts
 
 
-def _shift_table(view: PassFailView) -> Markup:
+def _shift_table(results: PassFailResults) -> Markup:
     """HTML table: pass rate with pass listed first, with fail listed first, and their difference;
     one row for all answers, for each model and for each category."""
-    if view.shift is None or view.cell is None:
+    if results.shift is None or results.cell is None:
         return EMPTY
-    judge, prompt = view.cell
+    judge, prompt = results.cell
     whole: dict[str, Any] = {"judge": judge, "prompt": prompt}
     groups = [
         (name, column, one)
-        for column, parts in view.shift_parts.items()
+        for column, parts in results.shift_parts.items()
         for name, one in parts.items()
     ]
     heads = [
@@ -94,7 +94,7 @@ def _shift_table(view: PassFailView) -> Markup:
         ColumnHead("Fail first, %"),
         ColumnHead("Shift, points"),
     ]
-    rows = [_shift_row(ALL_ANSWERS, "", view.shift, whole, 1)]
+    rows = [_shift_row(ALL_ANSWERS, "", results.shift, whole, 1)]
     rows += [
         _shift_row(name, GROUP_WORDS[column], one, {**whole, column: name}, len(groups))
         for name, column, one in groups

@@ -19,7 +19,7 @@ from components.html.tables.value_table import (
     value_cell,
     value_table,
 )
-from components.results.pass_fail.computed import GROUP_WORDS, PassFailView
+from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import REVERSAL_NOTE, PassFailResult, errors_text
 from metrics.labels.pass_fail import Confusion
@@ -38,10 +38,10 @@ NO_LABELS: Final = (
 )
 
 
-def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
+def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
     """Headline and the sentence below it: pass rates among good and bad answers, true and observed
     pass rate."""
-    found = view.shown
+    found = results.shown
     if found is None:
         return (
             "This study has no pass/fail verdicts.",
@@ -58,19 +58,19 @@ def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
     bounds = interval(true, 0, scale=100)
     gap = (rates.observed_pass_rate.value or 0.0) - true.value
     lead = f"The true pass rate is **{share(true.value, 0)} {bounds}**, the observed one {observed}"
-    if not is_pass_rate_wrong(view):
+    if not is_pass_rate_wrong(results):
         return title, f"{lead}: no significant difference."
     high = "high" if gap > 0 else "low"
     return title, f"{lead}: the judge's pass rate is {number(100 * abs(gap))} points too {high}."
 
 
-def is_pass_rate_wrong(view: PassFailView) -> bool:
+def is_pass_rate_wrong(results: PassFailResults) -> bool:
     """Whether the observed pass rate lies outside the interval of the true pass rate, adjusted for
     the number of judges and prompts."""
-    if view.shown is None:
+    if results.shown is None:
         return False
-    observed = view.shown.rates.observed_pass_rate.value
-    true = simultaneous_interval(view.shown.true_pass_rate, len(view.results))
+    observed = results.shown.rates.observed_pass_rate.value
+    true = simultaneous_interval(results.shown.true_pass_rate, len(results.results))
     if observed is None or true.low is None or true.high is None:
         return False
     return not true.low <= observed <= true.high
@@ -80,16 +80,16 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def pass_fail_kpis(view: PassFailView) -> Markup:
+def pass_fail_kpis(results: PassFailResults) -> Markup:
     """HTML row of key figures: true and observed pass rate, agreement with labels, verdicts changed
     by the order of the options, unusable replies."""
-    found = view.shown
+    found = results.shown
     if found is None:
         return EMPTY
     rates = found.rates
     base = rates.base_rate.value
     always = "" if base is None else f"; a judge that always passes: {share(base)}"
-    changed = view.order.get(view.cell or ("", ""))
+    changed = results.order.get(results.cell or ("", ""))
     kpis = [
         share_kpi("True pass rate", found.true_pass_rate),
         share_kpi("Observed pass rate", rates.observed_pass_rate),
@@ -108,23 +108,23 @@ def pass_fail_kpis(view: PassFailView) -> Markup:
     return kpi_strip(kpis)
 
 
-def confusion_areas(view: PassFailView) -> Markup:
+def confusion_areas(results: PassFailResults) -> Markup:
     """HTML of the confusion matrix as four areas, each proportional to its number of verdicts;
     wrong verdicts are plum-coloured."""
-    found = view.shown
+    found = results.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
     table = found.rates.confusion
     good, bad = table.pass_good + table.fail_good, table.pass_bad + table.fail_bad
     columns = [
-        _area_column(view, table, "good", good, AREAS[:2]),
-        _area_column(view, table, "bad", bad, AREAS[2:]),
+        _area_column(results, table, "good", good, AREAS[:2]),
+        _area_column(results, table, "bad", bad, AREAS[2:]),
     ]
     return wrap(fill('<div class="eh-areas">{}</div>', join(columns)))
 
 
 def _area_column(
-    view: PassFailView,
+    results: PassFailResults,
     table: Confusion,
     label: str,
     total: int,
@@ -133,7 +133,7 @@ def _area_column(
     if not total:
         return EMPTY
     made = [
-        _area(view, name, words, wrong, getattr(table, name))
+        _area(results, name, words, wrong, getattr(table, name))
         for name, words, wrong in areas
         if getattr(table, name)
     ]
@@ -146,28 +146,28 @@ def _area_column(
     )
 
 
-def _area(view: PassFailView, name: str, words: str, wrong: bool, n: int) -> Markup:
+def _area(results: PassFailResults, name: str, words: str, wrong: bool, n: int) -> Markup:
     made = attributes(
         {
             "type": "button",
             "class": "b16" if wrong else None,
             "style": f"flex-grow:{n}",
-            "data-select": json.dumps(_selection(view, name)),
+            "data-select": json.dumps(_selection(results, name)),
             "data-tip": f"{count(n, 'verdict')}: {words}\nClick to open the replies",
         }
     )
     return fill("<button{}><b>{}</b> <span>{}</span></button>", made, count(n), words)
 
 
-def _selection(view: PassFailView, checked: str) -> dict[str, Any]:
-    judge, prompt = view.cell or ("", "")
+def _selection(results: PassFailResults, checked: str) -> dict[str, Any]:
+    judge, prompt = results.cell or ("", "")
     return {"judge": judge, "prompt": prompt, "checked": checked}
 
 
-def rates_table(view: PassFailView) -> Markup:
+def rates_table(results: PassFailResults) -> Markup:
     """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
     judge and prompt shown."""
-    found = view.shown
+    found = results.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
     rates = found.rates
@@ -193,14 +193,14 @@ def rates_table(view: PassFailView) -> Markup:
     ]
     warning = notice_html("warn", _sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
     table = value_table(heads, rows, label="Rates of the judge")
-    return wrap(table, _reliability_table(view)) + warning
+    return wrap(table, _reliability_table(results)) + warning
 
 
-def _reliability_table(view: PassFailView) -> Markup:
+def _reliability_table(results: PassFailResults) -> Markup:
     """HTML table with one row per probability of a pass that the judge gave: share of good answers
     among the answers with this probability. Empty if the judge gave only one probability, or only
     0 and 1."""
-    points = view.reliability.get(view.cell or ("", ""), ())
+    points = results.reliability.get(results.cell or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same
     axis = Axis()
@@ -230,9 +230,9 @@ def _rate_row(
     return [name_cell(name, note=note), value_cell(estimate, style, who=name, n=True), plot]
 
 
-def judges_table(view: PassFailView) -> Markup:
+def judges_table(results: PassFailResults) -> Markup:
     """HTML table of pass/fail rates by judge and prompt; empty if there would be only one row."""
-    if len(view.results) < 2:
+    if len(results.results) < 2:
         return EMPTY
     heads = [
         ColumnHead("Judge · prompt", numeric=False),
@@ -256,17 +256,17 @@ def judges_table(view: PassFailView) -> Markup:
             value_cell(one.rates.observed_pass_rate, PERCENT),
             value_cell(one.true_pass_rate, PERCENT),
         ]
-        for (judge, prompt), one in view.results.items()
+        for (judge, prompt), one in results.results.items()
     ]
     return wrap(value_table(heads, rows, label="Judges"))
 
 
-def parts_table(view: PassFailView) -> Markup | None:
+def parts_table(results: PassFailResults) -> Markup | None:
     """HTML table of the rates by model and by category; None if there are neither several models
     nor several categories."""
-    if not view.parts or view.cell is None:
+    if not results.parts or results.cell is None:
         return None
-    judge, prompt = view.cell
+    judge, prompt = results.cell
     heads = [
         ColumnHead("Model or category", numeric=False),
         *(
@@ -288,7 +288,7 @@ def parts_table(view: PassFailView) -> Markup | None:
             fill("{}", count(one.confusion.pass_bad)),
             fill("{}", count(one.confusion.fail_good)),
         ]
-        for column, parts in view.parts.items()
+        for column, parts in results.parts.items()
         for name, one in parts.items()
     ]
     return wrap(value_table(heads, rows, label="Pass rates and error rates by model and category"))

@@ -12,9 +12,9 @@ from components.results.view.result_view import ReportPanel
 from metrics.labels.label_sections import pass_fail_sentence
 
 
-def report_rates(view: FilteredStudy) -> ReportPanel | None:
+def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
     """Report section on pass/fail verdicts compared with labels, by judge and prompt."""
-    found = load_pass_fail(view)
+    found = load_pass_fail(filtered)
     if found.shown is None:
         return None
     texts = join(

@@ -48,33 +48,33 @@ def kpis(filtered: FilteredStudy) -> Markup:
 
 
 def draw_areas(filtered: FilteredStudy) -> Drawn:
-    view = load_pass_fail(filtered)
-    if view.shown is None:
+    results = load_pass_fail(filtered)
+    if results.shown is None:
         none = empty_state(
             "No pass/fail verdicts", "Choose a study whose judges pass or fail single answers."
         )
         return Drawn({"areas": none}, panel_heading(AREAS_TITLE))
-    labelled = count(view.shown.rates.confusion.total, "verdict")
+    labelled = count(results.shown.rates.confusion.total, "verdict")
     heading = panel_heading(
         AREAS_TITLE, f"{labelled} on labelled answers; area = number of verdicts"
     )
-    return Drawn({"areas": panels.confusion_areas(view)}, heading)
+    return Drawn({"areas": panels.confusion_areas(results)}, heading)
 
 
 def draw_rates(filtered: FilteredStudy) -> Drawn:
-    view = load_pass_fail(filtered)
-    if view.shown is None:
+    results = load_pass_fail(filtered)
+    if results.shown is None:
         return Drawn({"rates": EMPTY}, panel_heading(RATES_TITLE))
-    who = " · ".join(view.cell or ())
+    who = " · ".join(results.cell or ())
     heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
-    return Drawn({"rates": panels.rates_table(view)}, heading)
+    return Drawn({"rates": panels.rates_table(results)}, heading)
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of rates by judge and prompt; None if there would be only one row."""
-    view = load_pass_fail(filtered)
-    several = view.shown is not None and len(view.results) > 1
-    return panels.judges_table(view) if several else None
+    results = load_pass_fail(filtered)
+    several = results.shown is not None and len(results.results) > 1
+    return panels.judges_table(results) if several else None
 
 
 def draw_parts(filtered: FilteredStudy) -> Markup | None:
@@ -89,8 +89,8 @@ def report_parts(filtered: FilteredStudy) -> ReportPanel | None:
 
 
 def draw_order(filtered: FilteredStudy) -> Markup:
-    view = load_pass_fail(filtered)
-    return EMPTY if view.shown is None else order_panel(view)
+    results = load_pass_fail(filtered)
+    return EMPTY if results.shown is None else order_panel(results)
 
 
 AREAS: Final = Panel(

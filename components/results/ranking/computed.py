@@ -105,11 +105,9 @@ def machine_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @memoise_by_study
-def load_ranking(filtered_study: FilteredStudy) -> Ranking:
+def load_ranking(filtered: FilteredStudy) -> Ranking:
     """The ranking of a filtered study, computed once per version of the study."""
-    chosen = filtered_study.filter
-    everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
-        filtered_study.unfiltered_frame
-    )
+    chosen = filtered.filter
+    everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(filtered.unfiltered_frame)
     votes = row_selection.select_rows(everyone, row_selection.people_mask(everyone))
-    return compute_ranking(filtered_study.outcomes, filtered_study.machines, votes)
+    return compute_ranking(filtered.outcomes, filtered.machines, votes)

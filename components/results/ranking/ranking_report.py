@@ -20,19 +20,19 @@ from metrics.ratings.bradley_terry import fit_leaderboards
 from metrics.win_rates.win_rates import win_rate
 
 
-def has_pairs(view: FilteredStudy) -> bool:
-    return bool((view.outcomes["options"] == 2).any())
+def has_pairs(filtered: FilteredStudy) -> bool:
+    return bool((filtered.outcomes["options"] == 2).any())
 
 
-def report_headline(view: FilteredStudy) -> Markup:
-    if not has_pairs(view):
+def report_headline(filtered: FilteredStudy) -> Markup:
+    if not has_pairs(filtered):
         return EMPTY
-    return finding_html(*ranking_finding(load_ranking(view)))
+    return finding_html(*ranking_finding(load_ranking(filtered)))
 
 
-def ranking_table(view: FilteredStudy) -> PaperTable | None:
+def ranking_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of Bradley–Terry ratings on the Elo scale, with rank ranges."""
-    pairs = view.outcomes[view.outcomes["options"] == 2]
+    pairs = filtered.outcomes[filtered.outcomes["options"] == 2]
     if pairs.empty:
         return None
     rates = win_rate(pairs)  # on the ranked battles only, as on the page
@@ -51,9 +51,10 @@ def ranking_table(view: FilteredStudy) -> PaperTable | None:
                 )
             )
     caption = (
-        f"Ranking on {view.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
+        f"Ranking on {filtered.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
         "over items, and win rates (ties count half). A rank is the range of places that the "
-        f"intervals of differences between models allow. {rule_text(*view.rule)} {slice_text(view)}"
+        f"intervals of differences between models allow. {rule_text(*filtered.rule)} "
+        f"{slice_text(filtered)}"
     )
     head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
     return PaperTable("Ranking", caption, head, tuple(rows))

@@ -58,22 +58,22 @@ HOW_ORDERS: Final = (
 )
 
 
-def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
-    if not has_comparisons(filtered_study):
-        return point_ranking_panel.point_ranking_finding(filtered_study)
-    title, lead = ranking_finding(load_ranking(filtered_study))
-    return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
+def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    if not has_comparisons(filtered):
+        return point_ranking_panel.point_ranking_finding(filtered)
+    title, lead = ranking_finding(load_ranking(filtered))
+    return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 
-def draw_board(filtered_study: FilteredStudy) -> Drawn:
-    ranking = load_ranking(filtered_study)
-    heading = board_heading(ranking, rule_clause(filtered_study))
-    evidence = panels.evidence_html(filtered_study.machines, ranking)
+def draw_board(filtered: FilteredStudy) -> Drawn:
+    ranking = load_ranking(filtered)
+    heading = board_heading(ranking, rule_clause(filtered))
+    evidence = panels.evidence_html(filtered.machines, ranking)
     return Drawn({"leaders": panels.leaderboard_html(ranking) + evidence}, heading)
 
 
-def draw_curves(filtered_study: FilteredStudy, curves: str) -> Drawn:
-    ranking = load_ranking(filtered_study)
+def draw_curves(filtered: FilteredStudy, curves: str) -> Drawn:
+    ranking = load_ranking(filtered)
     figure = panels.elo_figure(ranking, curves != BAND_ONLY)
     bodies = {
         "badge": panels.convergence_badge(ranking),
@@ -82,8 +82,8 @@ def draw_curves(filtered_study: FilteredStudy, curves: str) -> Drawn:
     return Drawn(bodies, elo_heading(ranking))
 
 
-def draw_head_to_head(filtered_study: FilteredStudy) -> Drawn:
-    ranking = load_ranking(filtered_study)
+def draw_head_to_head(filtered: FilteredStudy) -> Drawn:
+    ranking = load_ranking(filtered)
     sizes = panels.battles_per_cell(ranking)
     wins = "% of battles that the row's model wins against the column's model, ties count half"
     subtitle = f"{wins}; {sizes}" if sizes else ""
@@ -91,8 +91,8 @@ def draw_head_to_head(filtered_study: FilteredStudy) -> Drawn:
     return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
 
 
-def draw_orders(filtered_study: FilteredStudy) -> Markup:
-    ranking = load_ranking(filtered_study)
+def draw_orders(filtered: FilteredStudy) -> Markup:
+    ranking = load_ranking(filtered)
     return stability_html(ranking) + panels.order_comparison_html(ranking)
 
 

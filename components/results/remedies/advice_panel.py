@@ -8,7 +8,7 @@ from typing import Final
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.results.remedies.budget_panel import once_text
-from components.results.remedies.computed import RemedyView
+from components.results.remedies.computed import RemedyResults
 from components.results.remedies.panel_pieces import (
     button,
     calls_text,
@@ -32,10 +32,10 @@ COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
 """Value of `combine` in a study file -> id of the remedy that means the same."""
 
 
-def remedy_finding(view: RemedyView) -> tuple[str, str]:
+def remedy_finding(results: RemedyResults) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule, and the gain or loss of the usual
     rule "both orders must agree"; or the reason why no rule is recommended."""
-    advice = view.advice
+    advice = results.advice
     if advice is None:
         return (
             "To compare remedies, the better answers must be known, by design or from people's "
@@ -51,22 +51,22 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
             "call"
         )
         parts = (
-            f"For {view.judge}, {reason}.{power_text(view.table)}",
-            _usual_rule_text(view),
-            once_text(view),
+            f"For {results.judge}, {reason}.{power_text(results.table)}",
+            _usual_rule_text(results),
+            once_text(results),
         )
         return (
-            f"No remedy was shown to help the judge {view.judge}.",
+            f"No remedy was shown to help the judge {results.judge}.",
             " ".join(filter(None, parts)),
         )
-    return advice.sentence, "" if advice.chosen.rule.id == "agree" else _usual_rule_text(view)
+    return advice.sentence, "" if advice.chosen.rule.id == "agree" else _usual_rule_text(results)
 
 
-def _usual_rule_text(view: RemedyView) -> str:
+def _usual_rule_text(results: RemedyResults) -> str:
     """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
     call; empty if the two cannot be compared. A gain or loss is named only if its adjusted interval
     excludes zero."""
-    change = next(line for line in view.table if line.rule.id == "agree").adjusted
+    change = next(line for line in results.table if line.rule.id == "agree").adjusted
     if change is None:
         return ""
     size = gain_text(change)
@@ -80,11 +80,11 @@ def _usual_rule_text(view: RemedyView) -> str:
     )
 
 
-def recommendation_panel(view: RemedyView) -> Markup:
+def recommendation_panel(results: RemedyResults) -> Markup:
     """HTML of the recommendation: gain of the recommended rule and of the next more expensive rule
     on held-out items, agreement of the rule "one call", and buttons that apply the first two rules
     to the study."""
-    advice = view.advice
+    advice = results.advice
     if advice is None or advice.chosen is None:
         return EMPTY
     rules = [advice.chosen.rule]
@@ -95,19 +95,19 @@ def recommendation_panel(view: RemedyView) -> Markup:
             advice.chosen,
         )
     ]
-    if view.next_price is not None:
-        rule = view.next_price.rule
+    if results.next_price is not None:
+        rule = results.next_price.rule
         rules.append(rule)
         more = "The same with more judges" if len(rule.members) > 1 else "The same with more calls"
-        figures.append(_gain_figure(f"{more}, {calls_text(rule)}", view.next_price, name=True))
-    single = view.table[0].agreement
+        figures.append(_gain_figure(f"{more}, {calls_text(rule)}", results.next_price, name=True))
+    single = results.table[0].agreement
     chance = f"{interval_text(single)}, n {count(single.n)}; chance: 50{NARROW_SPACE}%"
     figures.append(_figure("Agreement of one call", percent_text(single), "", chance))
     return wrapped(
         fill(
             '<section class="eh-panel eh-rec"><ul>{}</ul><div class="act">{}</div></section>',
             join(figures),
-            _apply_buttons(view, rules),
+            _apply_buttons(results, rules),
         )
     )
 
@@ -135,11 +135,11 @@ def _figure(label: str, value: str, unit: str, note: str) -> Markup:
     )
 
 
-def _apply_buttons(view: RemedyView, rules: Sequence[Rule]) -> Markup:
+def _apply_buttons(results: RemedyResults, rules: Sequence[Rule]) -> Markup:
     """HTML buttons that apply the recommended or the next more expensive rule, or undo the rule
     that the study uses now. Readers may not change the study: they see only the rule in use."""
-    used = rule_in_use(view)
-    if not view.filtered.store.owns(view.filtered.name):
+    used = rule_in_use(results)
+    if not results.filtered.store.owns(results.filtered.name):
         return EMPTY if used == SINGLE else _in_use(used, may_undo=False)
     parts = [_apply_button(rule, used, first=not place) for place, rule in enumerate(rules)]
     known = [*(rule_key(rule) for rule in rules), SINGLE]
@@ -176,7 +176,7 @@ def _in_use(key: str, *, may_undo: bool = True) -> Markup:
     return fill("<p><b>{}</b></p>{}<p>{}</p>", "In use", undo, where)
 
 
-def rule_in_use(view: RemedyView) -> str:
+def rule_in_use(results: RemedyResults) -> str:
     """Id of the rule by which the study combines both orders at present."""
-    combine = view.filtered.study.combine
+    combine = results.filtered.study.combine
     return COMBINED_AS.get(combine, combine)

@@ -8,7 +8,7 @@ from typing import Final
 
 from components.html.format import count, dollars
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
-from components.results.remedies.computed import RemedyView
+from components.results.remedies.computed import RemedyResults
 from components.results.remedies.panel_pieces import interval_text, percent_text, wrapped
 from metrics.remedies.budget_plan import BudgetPlan, PlanStep
 from metrics.remedies.recommendation import points
@@ -40,24 +40,24 @@ def parse_budget(value: str) -> float:
     return float(value) if value in known else DEFAULT_BUDGET
 
 
-def budget_title(view: RemedyView, budget: float) -> str:
-    plan = view.plan
+def budget_title(results: RemedyResults, budget: float) -> str:
+    plan = results.plan
     if plan is None or plan.currency == "dollars":
         return f"What to do with ${budget:g}"
     return f"Which rule to use with {count(int(CALLS))} calls"
 
 
-def budget_html(view: RemedyView, budget: float) -> Markup:
+def budget_html(results: RemedyResults, budget: float) -> Markup:
     """HTML of the best use of a budget: a sentence on the rule to use for as many comparisons as
     this study has, and a table of the rule to use by number of comparisons."""
-    plan = view.plan
+    plan = results.plan
     if plan is None or not plan.steps:
         return EMPTY
     money = budget if plan.currency == "dollars" else CALLS
     parts = [
-        fill("<p>{}</p>", inline_markup(answer_text(plan, money, view.all_comparisons))),
+        fill("<p>{}</p>", inline_markup(answer_text(plan, money, results.all_comparisons))),
         _table(plan, money),
-        *(fill('<p class="eh-small eh-mute">{}</p>', text) for text in _notes(view, plan)),
+        *(fill('<p class="eh-small eh-mute">{}</p>', text) for text in _notes(results, plan)),
     ]
     kind = "eh-plan-box eh-in-calls" if plan.currency == "calls" else "eh-plan-box"
     return wrapped(fill('<div class="{}">{}</div>', kind, join(parts)))
@@ -84,10 +84,10 @@ def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
     )
 
 
-def once_text(view: RemedyView) -> str:
+def once_text(results: RemedyResults) -> str:
     """Sentence on the price of one call per comparison, if no remedy was shown to help; empty if
     the price is unknown."""
-    price = view.dollars(view.table[0])
+    price = results.dollars(results.table[0])
     if not price:
         return ""
     once = count(int(1000 * DEFAULT_BUDGET / price))
@@ -155,24 +155,24 @@ def _endless(above: float, place: int) -> str:
     return f"from {count(int(above) + 1)}" if place and math.isfinite(above) else "any number"
 
 
-def _notes(view: RemedyView, plan: BudgetPlan) -> list[str]:
+def _notes(results: RemedyResults, plan: BudgetPlan) -> list[str]:
     notes = []
     if plan.currency == "calls":
-        names = join_names(list(dict.fromkeys(judge for judge, _ in view.study.cells)))
-        step = _price_step(view, [judge for judge, _ in view.study.cells])
+        names = join_names(list(dict.fromkeys(judge for judge, _ in results.study.cells)))
+        step = _price_step(results, [judge for judge, _ in results.study.cells])
         notes.append(f"No price is known for {names}, so costs are counted in calls. {step}")
     elif plan.unpriced:
         named = join_names(list(plan.unpriced))
-        step = _price_step(view, plan.unpriced)
+        step = _price_step(results, plan.unpriced)
         notes.append(f"Left out, as no price is known: {named}. {step}")
     if plan.currency == "dollars" and any(step.cost == 0 for step in plan.steps):
         notes.append("A local judge costs nothing, so any budget pays for all comparisons.")
     return notes
 
 
-def _price_step(view: RemedyView, judges: Sequence[str]) -> str:
+def _price_step(results: RemedyResults, judges: Sequence[str]) -> str:
     """Sentence on how to get a price: set the price per token if tokens were counted, else multiply
     the number of calls by a price per call."""
-    if any(judge in judges for judge, _ in view.inputs.tokens):
+    if any(judge in judges for judge, _ in results.inputs.tokens):
         return "Set the price in Study, step Judges."
     return "No token counts are stored: multiply the number of calls by your price per call."

@@ -35,7 +35,7 @@ class PilotLine:
 
 
 @dataclass(frozen=True, eq=False)
-class RemedyView:
+class RemedyResults:
     """All numbers that the view shows for one judge and prompt of a study."""
 
     filtered: FilteredStudy
@@ -235,13 +235,13 @@ def _agreement(line: RuleEstimate) -> float:
 
 
 @memoise_by_study
-def load_remedies(filtered: FilteredStudy) -> RemedyView:
+def load_remedies(filtered: FilteredStudy) -> RemedyResults:
     """Compute the remedies of a filtered study. Judge and prompt of the filter are those shown; the
     other judges still count as partners in juries. Without a choice, the judge and prompt whose
     single calls have the highest agreement are shown."""
     shown = filtered.filter
     study, inputs = load_remedy_study(filtered)
-    return RemedyView(filtered, study, inputs, _shown_cell(study, shown.judge, shown.prompt))
+    return RemedyResults(filtered, study, inputs, _shown_cell(study, shown.judge, shown.prompt))
 
 
 def _shown_cell(study: RemedyStudy, judge: str, prompt: str) -> int | None:

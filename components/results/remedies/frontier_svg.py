@@ -23,7 +23,7 @@ from components.charts.svg_pieces import (
 )
 from components.html.format import count, number
 from components.html.markup import EMPTY, Markup, fill, join
-from components.results.remedies.computed import RemedyView, line_dollars
+from components.results.remedies.computed import RemedyResults, line_dollars
 from components.results.remedies.mark_layout import (
     RADIUS,
     Box,
@@ -63,32 +63,32 @@ class _Spot:
         return f"{words}; pilot {self.pilot}, {n}" if self.pilot else words
 
 
-def frontier_chart(view: RemedyView, by_dollars: bool) -> Markup:
+def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
     """SVG chart of each rule's agreement against its price, drawn for wide and for narrow screens;
     below it, the reason if dollars cannot be shown."""
-    spots = [*_own_spots(view, by_dollars), *_pilot_spots(view, by_dollars)]
-    wide = _frontier(view, spots, by_dollars, Canvas(820, 290))
-    narrow = _frontier(view, spots, by_dollars, Canvas(340, 300, narrow=True))
-    what = "the majority of people" if view.by_people else "the known better answers"
+    spots = [*_own_spots(results, by_dollars), *_pilot_spots(results, by_dollars)]
+    wide = _frontier(results, spots, by_dollars, Canvas(820, 290))
+    narrow = _frontier(results, spots, by_dollars, Canvas(340, 300, narrow=True))
+    what = "the majority of people" if results.by_people else "the known better answers"
     price = "dollars per 1,000 comparisons" if by_dollars else "calls per comparison"
     label = f"Agreement of each rule with {what}, by the price of the rule in {price}"
     drawn = wide_and_narrow(wide, narrow, label)
-    return join([drawn, _pilot_key(spots), _no_dollars(view)])
+    return join([drawn, _pilot_key(spots), _no_dollars(results)])
 
 
-def _own_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
-    best = view.frontier(by_dollars)
+def _own_spots(results: RemedyResults, by_dollars: bool) -> list[_Spot]:
+    best = results.frontier(by_dollars)
     return [
-        _Spot(str(place), line, view.cost(line, by_dollars), line in best)
-        for place, line in enumerate(view.table, start=1)
+        _Spot(str(place), line, results.cost(line, by_dollars), line in best)
+        for place, line in enumerate(results.table, start=1)
         if line.complete and not line.rule.votes
     ]
 
 
-def _pilot_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
+def _pilot_spots(results: RemedyResults, by_dollars: bool) -> list[_Spot]:
     """Marks of the rules of finished pilots; on a dollar axis, only rules of known price."""
     found = []
-    for place, one in enumerate(view.pilot_lines, start=1):
+    for place, one in enumerate(results.pilot_lines, start=1):
         cost = line_dollars(one.line, one.inputs) if by_dollars else one.line.rule.price
         if cost is not None:
             found.append(_Spot(f"P{place}", one.line, cost, pilot=one.kind))
@@ -108,16 +108,18 @@ def _pilot_key(spots: Sequence[_Spot]) -> Markup:
     )
 
 
-def _no_dollars(view: RemedyView) -> Markup:
+def _no_dollars(results: RemedyResults) -> Markup:
     """HTML reason why the choice "Dollars" is disabled; empty if it is enabled."""
-    if view.priced:
+    if results.priced:
         return EMPTY
-    step = " Set the price in Study, step Judges." if view.unpriced_judges else ""
-    text = f"Dollars cannot be shown, because {view.no_dollars}.{step}"
+    step = " Set the price in Study, step Judges." if results.unpriced_judges else ""
+    text = f"Dollars cannot be shown, because {results.no_dollars}.{step}"
     return fill('<p class="eh-small eh-mute eh-no-dollars">{}</p>', text)
 
 
-def _frontier(view: RemedyView, spots: Sequence[_Spot], by_dollars: bool, canvas: Canvas) -> Markup:
+def _frontier(
+    results: RemedyResults, spots: Sequence[_Spot], by_dollars: bool, canvas: Canvas
+) -> Markup:
     rows = round_shares(*_bounds([spot.line for spot in spots]))
     y = canvas.vertical(rows[0], rows[-1])
     x, columns = _cost_axis(canvas, [spot.cost for spot in spots], by_dollars)
@@ -134,7 +136,7 @@ def _frontier(view: RemedyView, spots: Sequence[_Spot], by_dollars: bool, canvas
     parts.append(fill('<polyline class="f" points="{}"/>', corners))
     drawn = list(zip(spots, at, strict=True))
     parts += [_whisker(spot, place[0], y) for spot, place in drawn]
-    parts += [_mark(view, spot, place) for spot, place in drawn]
+    parts += [_mark(results, spot, place) for spot, place in drawn]
     if not canvas.narrow:
         parts += _names(canvas, drawn, y)
     return svg(canvas, parts)
@@ -172,11 +174,11 @@ def _whisker(spot: _Spot, x: float, y: Scale) -> Markup:
     return svg_line(x, y(got.low), x, y(got.high), f"w {spot.kind}".strip())
 
 
-def _mark(view: RemedyView, spot: _Spot, at: Sequence[float]) -> Markup:
+def _mark(results: RemedyResults, spot: _Spot, at: Sequence[float]) -> Markup:
     """SVG circle with the rule's number. A click opens the comparisons that the rule decides
     differently from a single call; not for a rule of a pilot, which is another study."""
     x, y = at
-    select = {"rule": rule_key(spot.line.rule), "judge": view.judge, "prompt": view.prompt}
+    select = {"rule": rule_key(spot.line.rule), "judge": results.judge, "prompt": results.prompt}
     opens = spot.line.changed and not spot.pilot
     return fill(
         '<g class="{}" tabindex="0" data-rule="{}" data-tip="{}"{}>'

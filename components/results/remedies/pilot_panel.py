@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, fill, join
-from components.results.remedies.computed import RemedyView
+from components.results.remedies.computed import RemedyResults
 from components.results.remedies.panel_pieces import button, panel
 from components.results.remedies.pilots import Pilot, offered_pilots
 
 
-def pilots_panel(view: RemedyView) -> Markup:
-    found = offered_pilots(view)
+def pilots_panel(results: RemedyResults) -> Markup:
+    found = offered_pilots(results)
     if not found:
         return EMPTY
-    opens = not view.filtered.store.read_only
+    opens = not results.filtered.store.read_only
     rows = join(_pilot_item(pilot, opens) for pilot in found)
     return panel(
         "Rules to try in a pilot",

@@ -9,7 +9,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, dollars
-from components.results.remedies.computed import PILOT_MARK, RemedyView, load_remedies
+from components.results.remedies.computed import PILOT_MARK, RemedyResults, load_remedies
 from judges.money.costs import MILLION, price_of
 from studies.domain import REFERENCE, JudgeSpec
 from studies.frames.frame import SEP
@@ -63,10 +63,10 @@ def pilot_name(study: str, kind: str) -> str:
     return f"{study}{PILOT_MARK}{kind}"
 
 
-def offered_pilots(view: RemedyView) -> list[Pilot]:
+def offered_pilots(results: RemedyResults) -> list[Pilot]:
     """Pilots of the remedies that the stored replies cannot test, for the judge shown."""
-    done = {one.kind for one in view.pilot_lines}
-    found = _pilots(view) if view.cell is not None else ()
+    done = {one.kind for one in results.pilot_lines}
+    found = _pilots(results) if results.cell is not None else ()
     return [pilot for pilot in found if pilot.kind not in done]
 
 
@@ -76,15 +76,15 @@ def pilot_file(filtered: FilteredStudy, kind: str) -> str:
     return next((pilot.yaml for pilot in found if pilot.kind == kind), "")
 
 
-def _pilots(view: RemedyView) -> Iterator[Pilot]:
-    study, judge = view.filtered.study, _judge_spec(view)
-    grid, cell = view.study.grid, view.cell
-    graded = any(line.rule.id == "graded" for line in view.table)
+def _pilots(results: RemedyResults) -> Iterator[Pilot]:
+    study, judge = results.filtered.study, _judge_spec(results)
+    grid, cell = results.study.grid, results.cell
+    graded = any(line.rule.id == "graded" for line in results.table)
     if not graded and judge.read != "probabilities":
         spec = replace(judge, read="probabilities")
         prompt = PROBABILITY_PROMPT
         yield _pilot(
-            view, "probabilities", "Token probabilities, both orders",
+            results, "probabilities", "Token probabilities, both orders",
             "published: combining the probabilities of both orders raised the accuracy of small "
             "judges from 56.7 % to 73.1 % (arXiv 2503.03064)",
             replace(study, judges=(spec,), prompts=(prompt,)), 2,
@@ -92,28 +92,30 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
     if (
         grid.repeats is None
         or cell is None
-        or not any(line.rule.id.startswith("repeats") and line.complete for line in view.table)
+        or not any(line.rule.id.startswith("repeats") and line.complete for line in results.table)
     ):
         spec = replace(judge, temperature=judge.temperature or 1.0)
-        changed = replace(study, judges=(spec,), prompts=_prompts(view))
+        changed = replace(study, judges=(spec,), prompts=_prompts(results))
         yield _pilot(
-            view, "repeats", "Three repeats in both orders",
+            results, "repeats", "Three repeats in both orders",
             "the majority of six calls decides, at a temperature above 0",
             changed, 2 * REPEATS, repeats=REPEATS,
         )  # fmt: skip
-    yield from _prompt_pilots(view, study, judge)
-    if len({name for name, _ in view.study.cells}) < 2 and judge.kind != "embedded":
-        changed = replace(study, judges=(judge, EMBEDDED), prompts=_prompts(view))
+    yield from _prompt_pilots(results, study, judge)
+    if len({name for name, _ in results.study.cells}) < 2 and judge.kind != "embedded":
+        changed = replace(study, judges=(judge, EMBEDDED), prompts=_prompts(results))
         detail = (
             "published: the majority of nine judges was worth about two independent judges "
             "(arXiv 2605.29800)"
         )
-        yield _pilot(view, "jury", "A second judge: Evenhand's built-in model", detail, changed, 4)
+        yield _pilot(
+            results, "jury", "A second judge: Evenhand's built-in model", detail, changed, 4
+        )
 
 
-def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator[Pilot]:
+def _prompt_pilots(results: RemedyResults, study: Study, judge: JudgeSpec) -> Iterator[Pilot]:
     """Pilots that compare the study's prompt with another prompt, such as one with examples."""
-    length = _reference_length(view)
+    length = _reference_length(results)
     describing = replace(judge, read="text", max_tokens=max(judge.max_tokens, DESCRIPTION_LIMIT))
     for kind, prompt, title, detail, spec, extra in (
         ("examples", EXAMPLES_PROMPT, "Worked examples in the prompt",
@@ -131,23 +133,23 @@ def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator
     ):  # fmt: skip
         if prompt in study.prompts or (prompt == REFERENCE_PROMPT and not length):
             continue
-        changed = replace(study, judges=(spec,), prompts=(*_prompts(view), prompt))
+        changed = replace(study, judges=(spec,), prompts=(*_prompts(results), prompt))
         calls_each = 2 * len(changed.prompts)
-        yield _pilot(view, kind, title, detail, changed, calls_each, extra_tokens=extra)
+        yield _pilot(results, kind, title, detail, changed, calls_each, extra_tokens=extra)
 
 
-def _reference_length(view: RemedyView) -> float:
+def _reference_length(results: RemedyResults) -> float:
     """Mean length, in characters, of the reference answers that come with the items. The mean is 0
     if any item lacks a reference answer, or if the study compares the reference answers."""
-    if REFERENCE in _one_pair(view):
+    if REFERENCE in _one_pair(results):
         return 0.0
-    facts = view.filtered.store.item_facts(view.filtered.name).values()
+    facts = results.filtered.store.item_facts(results.filtered.name).values()
     lengths = [one["lengths"].get(REFERENCE, 0) for one in facts]
     return sum(lengths) / len(lengths) if lengths and all(lengths) else 0.0
 
 
 def _pilot(
-    view: RemedyView,
+    results: RemedyResults,
     kind: str,
     title: str,
     detail: str,
@@ -159,12 +161,12 @@ def _pilot(
     """Build a pilot. `study`: the study with the pilot's judges and prompts; `calls_each`: calls
     per item; `extra_tokens`: additional (input, output) tokens of a call with the new prompt, which
     half of the calls use."""
-    items = min(PILOT_ITEMS, len(set(view.study.grid.items.tolist())))
+    items = min(PILOT_ITEMS, len(set(results.study.grid.items.tolist())))
     small = replace(
         study,
-        name=pilot_name(view.filtered.name, kind),
+        name=pilot_name(results.filtered.name, kind),
         data=replace(study.data, count=items, per={}),
-        contestants=_one_pair(view),
+        contestants=_one_pair(results),
         pairing="all",
         orders="",
         repeats=repeats,
@@ -174,7 +176,7 @@ def _pilot(
     )
     calls = items * calls_each
     local = all(judge.kind != "endpoint" for judge in small.judges)
-    price = view.inputs.prices.get((view.judge, view.prompt))
+    price = results.inputs.prices.get((results.judge, results.prompt))
     cost = None
     if price is not None:
         cost = calls * price + calls / 2 * _token_dollars(small.judges[0], extra_tokens)
@@ -187,23 +189,23 @@ def _token_dollars(judge: JudgeSpec, tokens: tuple[float, float]) -> float:
     return (tokens[0] * price.input + tokens[1] * price.output) / MILLION if price else 0.0
 
 
-def _prompts(view: RemedyView) -> tuple[str, ...]:
+def _prompts(results: RemedyResults) -> tuple[str, ...]:
     """The prompt of a pilot, as a tuple: the prompt shown if the study file names it, else the
     first of the study file; a built-in prompt if the study file names none."""
-    known = view.filtered.study.prompts
-    return (view.prompt,) if view.prompt in known else known[:1] or ("brief-letters",)
+    known = results.filtered.study.prompts
+    return (results.prompt,) if results.prompt in known else known[:1] or ("brief-letters",)
 
 
-def _judge_spec(view: RemedyView) -> JudgeSpec:
+def _judge_spec(results: RemedyResults) -> JudgeSpec:
     """The judge as specified in the study file; for recorded verdicts, a specification with the
     same name that the user has to complete."""
-    known = {judge.name: judge for judge in view.filtered.study.judges}
-    return known.get(view.judge) or JudgeSpec(name=view.judge, model=view.judge)
+    known = {judge.name: judge for judge in results.filtered.study.judges}
+    return known.get(results.judge) or JudgeSpec(name=results.judge, model=results.judge)
 
 
-def _one_pair(view: RemedyView) -> tuple[str, ...]:
+def _one_pair(results: RemedyResults) -> tuple[str, ...]:
     """The pair of models compared most often, so that the pilot has one comparison per item."""
-    frame = view.filtered.stored_frame
-    pairs = frame["comparison"].iloc[view.study.grid.row]
+    frame = results.filtered.stored_frame
+    pairs = frame["comparison"].iloc[results.study.grid.row]
     (most, _), *_ = Counter(map(str, pairs)).most_common(1)
     return tuple(most.split(SEP))

@@ -7,7 +7,7 @@ from typing import Final
 
 from components.html.format import NARROW_SPACE, count, number
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
-from components.results.remedies.computed import RemedyView
+from components.results.remedies.computed import RemedyResults
 from components.results.remedies.panel_pieces import (
     Axis,
     axis_place,
@@ -20,10 +20,10 @@ from metrics.remedies.rule_table import RuleEstimate
 HALF_SIGNS: Final = {1.0: "1", 0.75: "¾", 0.5: "½", 0.25: "¼", 0.0: "0"}
 
 
-def patterns_panel(view: RemedyView) -> Markup:
+def patterns_panel(results: RemedyResults) -> Markup:
     """HTML table of the patterns of the two orders' verdicts (same winner, opposite, ties), with
     the credit that each rule gives to each pattern."""
-    found = view.patterns
+    found = results.patterns
     if found is None:
         return EMPTY
     rows = (
@@ -49,7 +49,7 @@ def patterns_panel(view: RemedyView) -> Markup:
         '<table class="eh-rules tight"><thead><tr><th class="l">In the two orders {} gave</th>'
         "<th>Comparisons</th><th>One call</th><th>Added up</th><th>Must agree</th></tr></thead>"
         "<tbody>{}</tbody></table>",
-        view.judge,
+        results.judge,
         body,
     )
     sentence = (
@@ -64,7 +64,7 @@ def patterns_panel(view: RemedyView) -> Markup:
     return panel(
         "Why a second call in the other order gains so little",
         f"credit of each rule per comparison (right 1, undecided ½, wrong 0), "
-        f"{count(found.comparisons, 'comparison')} of {view.judge}",
+        f"{count(found.comparisons, 'comparison')} of {results.judge}",
         table,
         fill('<p class="eh-small eh-after">{}</p>', inline_markup(sentence)),
     )
@@ -79,24 +79,24 @@ def _pattern_row(name: str, cases: int, credits: Sequence[float], bold: bool) ->
 # -- other judges ----------------------------------------------------------------------------------
 
 
-def other_judges_panel(view: RemedyView) -> Markup:
+def other_judges_panel(results: RemedyResults) -> Markup:
     """HTML comparison of all judges by the agreement of one call, shown if no rule helps."""
-    if len(view.others) < 2:
+    if len(results.others) < 2:
         return EMPTY
-    ranked = sorted(view.others, key=lambda line: -(line.agreement.value or 0))
+    ranked = sorted(results.others, key=lambda line: -(line.agreement.value or 0))
     bounds = [line.agreement for line in ranked]
     axis = (
         min([0.45, *(one.low or 0.5 for one in bounds)]),
         max([0.8, *(one.high or 0.5 for one in bounds)]),
     )
-    rows = join(_judge_row(view, line, axis) for line in ranked)
+    rows = join(_judge_row(results, line, axis) for line in ranked)
     best = ranked[0]
     offer = EMPTY
     name = best.rule.members[0][0]
     if best.adjusted is not None and is_above_zero(best.adjusted):
         title = (
             f"One call of {name} agrees with the known better answers significantly more often "
-            f"than one call of {view.judge}"
+            f"than one call of {results.judge}"
         )
         text = f"Difference in agreement: {gain_text(best.adjusted)}."
         show = button(f"Show remedies for {name}", {"show": name})
@@ -110,14 +110,14 @@ def other_judges_panel(view: RemedyView) -> Markup:
     )
 
 
-def _judge_row(view: RemedyView, line: RuleEstimate, axis: Axis) -> Markup:
+def _judge_row(results: RemedyResults, line: RuleEstimate, axis: Axis) -> Markup:
     name, got = line.rule.members[0][0], line.agreement
     low, high = got.low or got.value or 0.5, got.high or got.value or 0.5
     return fill(
         '<span class="{}">{}</span><div class="dd"><i class="z" style="left:{}"></i>'
         '<i class="w" style="left:{};width:{:.2f}%"></i><i class="p" style="left:{}"></i></div>'
         "<b>{}</b>",
-        "me" if name == view.judge else "",
+        "me" if name == results.judge else "",
         name,
         axis_place(axis, 0.5),
         axis_place(axis, low),

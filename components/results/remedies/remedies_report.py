@@ -25,29 +25,29 @@ from metrics.remedies.rule_names import rule_words
 
 def remedies_report(filtered: FilteredStudy) -> Markup:
     """HTML of the report section; empty if no better answer is known."""
-    view = load_remedies(filtered)
-    if view.cell is None:
+    results = load_remedies(filtered)
+    if results.cell is None:
         return EMPTY
-    what = "the majority of people" if view.by_people else "the known better answers"
+    what = "the majority of people" if results.by_people else "the known better answers"
     subtitle = (
         f"% of comparisons in which a rule agrees with {what}, undecided counts half; "
         f"95{NARROW_SPACE}% CI, "
-        f"n {count(view.comparisons)}"
+        f"n {count(results.comparisons)}"
     )
-    title = f"All rules, computed on the same {count(view.comparisons, 'comparison')}"
-    head = finding_html(*remedy_finding(view))
-    charts = panel("Price and agreement of each remedy", subtitle, frontier_chart(view, False))
+    title = f"All rules, computed on the same {count(results.comparisons, 'comparison')}"
+    head = finding_html(*remedy_finding(results))
+    charts = panel("Price and agreement of each remedy", subtitle, frontier_chart(results, False))
     rules = panel(
         title,
         "intervals of the differences to one call are widened to hold for all rules together",
-        rules_table(view),
+        rules_table(results),
     )
-    return join([head, wrapped(charts, rules, patterns_panel(view))])
+    return join([head, wrapped(charts, rules, patterns_panel(results))])
 
 
-def remedies_table(view: FilteredStudy) -> PaperTable | None:
+def remedies_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of remedies for the judge shown on the page, all on the same comparisons."""
-    data = load_remedies(view)
+    data = load_remedies(filtered)
     if data.cell is None:
         return None
     rows = tuple(
@@ -64,10 +64,11 @@ def remedies_table(view: FilteredStudy) -> PaperTable | None:
     )
     what = "the majority of people" if data.by_people else "the known better answers"
     caption = (
-        f"Remedies for {data.judge} on {view.name}: agreement with {what} in % (undecided counts "
+        f"Remedies for {data.judge} on {filtered.name}: agreement with {what} in % (undecided "
+        "counts "
         f"half) on the same {count(data.comparisons, 'comparison')}. The difference to one call "
         "is in points; its intervals hold for all rules together. The last columns are % decided "
-        f"and % right when decided. {slice_text(view)}"
+        f"and % right when decided. {slice_text(filtered)}"
     )
     head = (
         "Rule",

@@ -10,7 +10,7 @@ from typing import Final
 
 from components.html.format import count, dollars, number
 from components.html.markup import EMPTY, Markup, fill, join
-from components.results.remedies.computed import PilotLine, RemedyView, line_dollars
+from components.results.remedies.computed import PilotLine, RemedyResults, line_dollars
 from components.results.remedies.panel_pieces import Axis, axis_place, interval_text
 from metrics.remedies.changed_comparisons import rule_key
 from metrics.remedies.recommendation import points
@@ -19,38 +19,38 @@ from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_cost
 
 
-def rules_table(view: RemedyView) -> Markup:
+def rules_table(results: RemedyResults) -> Markup:
     """HTML table of the rules in five groups: rules on all comparisons, with intervals adjusted for
     their number; rules with people's votes; rules on fewer comparisons; rules of pilots; rules that
     cannot be computed, with the reason."""
     groups: dict[str, list[RuleEstimate]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
-    for line in view.table:
+    for line in results.table:
         part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""
         groups[part].append(line)
-    axis = _difference_axis(view.table)
-    best = view.frontier(by_dollars=False)
+    axis = _difference_axis(results.table)
+    best = results.frontier(by_dollars=False)
     rows: list[Markup] = []
     place = 0
     for part, lines in groups.items():
         if part and lines:
-            rows.append(_divider(view, part))
+            rows.append(_divider(results, part))
         for line in lines:
             place += 1
-            rows.append(_row(view, line, place, axis, line in best))
-    if view.pilot_lines:
-        rows.append(_divider(view, PILOT_PART))
+            rows.append(_row(results, line, place, axis, line in best))
+    if results.pilot_lines:
+        rows.append(_divider(results, PILOT_PART))
         rows += [
-            _pilot_row(view, one, place, axis)
-            for place, one in enumerate(view.pilot_lines, start=1)
+            _pilot_row(results, one, place, axis)
+            for place, one in enumerate(results.pilot_lines, start=1)
         ]
-    if view.missing_rules:
-        rows.append(_divider(view, MISSING_PART))
-        rows += [_missing_row(view, *one) for one in view.missing_rules.items()]
+    if results.missing_rules:
+        rows.append(_divider(results, MISSING_PART))
+        rows += [_missing_row(results, *one) for one in results.missing_rules.items()]
     return fill(
         '<div class="eh-tbl-box"><table class="{}"><thead><tr>{}</tr></thead>'
         "<tbody>{}</tbody></table></div>",
-        "eh-rules many" if _columns(view) > 10 else "eh-rules",
-        _heads(view, axis),
+        "eh-rules many" if _columns(results) > 10 else "eh-rules",
+        _heads(results, axis),
         join(rows),
     )
 
@@ -90,13 +90,13 @@ def _tick_text(tick: float) -> str:
     return number(100 * tick, signed=True) if tick else "0"
 
 
-def _heads(view: RemedyView, axis: Axis) -> Markup:
+def _heads(results: RemedyResults, axis: Axis) -> Markup:
     ticks = join(
         fill('<span style="left:{}">{}</span>', axis_place(axis, tick), _tick_text(tick))
         for tick in axis_ticks(axis)
     )
-    money = fill("<th>$ per<br>1,000</th>") if view.priced else EMPTY
-    tokens = fill("<th>Tokens</th>") if view.inputs.tokens else EMPTY
+    money = fill("<th>$ per<br>1,000</th>") if results.priced else EMPTY
+    tokens = fill("<th>Tokens</th>") if results.inputs.tokens else EMPTY
     return join(
         [
             fill('<th class="l"></th><th class="l">Rule</th><th>Calls</th>'),
@@ -111,12 +111,12 @@ def _heads(view: RemedyView, axis: Axis) -> Markup:
     )
 
 
-def _divider(view: RemedyView, text: str) -> Markup:
-    return fill('<tr class="part"><td colspan="{}">{}</td></tr>', _columns(view), text)
+def _divider(results: RemedyResults, text: str) -> Markup:
+    return fill('<tr class="part"><td colspan="{}">{}</td></tr>', _columns(results), text)
 
 
-def _columns(view: RemedyView) -> int:
-    return 9 + view.priced + bool(view.inputs.tokens)
+def _columns(results: RemedyResults) -> int:
+    return 9 + results.priced + bool(results.inputs.tokens)
 
 
 PUBLISHED: Final = {
@@ -130,9 +130,9 @@ PUBLISHED: Final = {
 """Id of a rule -> published effect of the rule, for its hover text."""
 
 
-def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: bool) -> Markup:
+def _row(results: RemedyResults, line: RuleEstimate, place: int, axis: Axis, best: bool) -> Markup:
     words = rule_words(line.rule)
-    chosen = view.advice.chosen if view.advice else None
+    chosen = results.advice.chosen if results.advice else None
     picked = chosen is not None and rule_key(chosen.rule) == rule_key(line.rule)
     partners = " (with the judges of highest agreement)" if line.rule.picked else ""
     detail = words.explanation + partners
@@ -147,8 +147,8 @@ def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: boo
         _published(line),
         words.title,
         f"{detail}; {note}" if note else detail,
-        _number_cells(view, line, axis, view.inputs),
-        _open_link(view, line),
+        _number_cells(results, line, axis, results.inputs),
+        _open_link(results, line),
     )
 
 
@@ -157,17 +157,17 @@ def _published(line: RuleEstimate) -> Markup:
     return fill(' data-tip="{}"', known) if known else EMPTY
 
 
-def _missing_row(view: RemedyView, title: str, reason: str) -> Markup:
+def _missing_row(results: RemedyResults, title: str, reason: str) -> Markup:
     return fill(
         '<tr class="none"><td class="l c1"></td><td class="l c2" colspan="{}"><b>{}</b>'
         "<small>{}</small></td></tr>",
-        _columns(view) - 1,
+        _columns(results) - 1,
         title,
         reason,
     )
 
 
-def _pilot_row(view: RemedyView, pilot: PilotLine, place: int, axis: Axis) -> Markup:
+def _pilot_row(results: RemedyResults, pilot: PilotLine, place: int, axis: Axis) -> Markup:
     detail = f"{pilot.kind}: {count(pilot.line.agreement.n, 'comparison')}"
     return fill(
         '<tr data-rule="P{}"><td class="l c1"><span class="no p">P{}</span></td>'
@@ -176,16 +176,18 @@ def _pilot_row(view: RemedyView, pilot: PilotLine, place: int, axis: Axis) -> Ma
         place,
         rule_words(pilot.line.rule).title,
         detail,
-        _number_cells(view, pilot.line, axis, pilot.inputs),
+        _number_cells(results, pilot.line, axis, pilot.inputs),
     )
 
 
-def _number_cells(view: RemedyView, line: RuleEstimate, axis: Axis, inputs: RemedyInputs) -> Markup:
+def _number_cells(
+    results: RemedyResults, line: RuleEstimate, axis: Axis, inputs: RemedyInputs
+) -> Markup:
     money = tokens = EMPTY
-    if view.priced:
+    if results.priced:
         price = line_dollars(line, inputs)
         money = fill('<td class="wide">{}</td>', "–" if price is None else dollars(price))
-    if view.inputs.tokens:
+    if results.inputs.tokens:
         used = rule_cost(line, inputs.tokens)
         tokens = fill('<td class="wide">{}</td>', "–" if used is None else count(round(used)))
     votes = f" + {line.rule.votes:g} vote" if line.rule.votes else ""
@@ -238,10 +240,10 @@ def _track(line: RuleEstimate, axis: Axis) -> Markup:
     )
 
 
-def _open_link(view: RemedyView, line: RuleEstimate) -> Markup:
+def _open_link(results: RemedyResults, line: RuleEstimate) -> Markup:
     if not line.changed:
         return EMPTY
-    send = {"rule": rule_key(line.rule), "judge": view.judge, "prompt": view.prompt}
+    send = {"rule": rule_key(line.rule), "judge": results.judge, "prompt": results.prompt}
     return fill(
         '<button type="button" class="eh-link" data-select="{}">Open {}</button>',
         json.dumps(send),

@@ -23,7 +23,7 @@ from components.charts.svg_pieces import (
 )
 from components.html.format import number
 from components.html.markup import Markup, fill
-from components.results.remedies.computed import RemedyView
+from components.results.remedies.computed import RemedyResults
 from components.results.remedies.mark_layout import TEXT_HEIGHT, Box
 from metrics.remedies.risk_coverage import CoveragePoint
 
@@ -36,18 +36,18 @@ MIN_DECIDED: Final = 0.05
 computed reliably."""
 
 
-def risk_chart(view: RemedyView) -> Markup:
+def risk_chart(results: RemedyResults) -> Markup:
     """SVG chart, wide and narrow: share right among decided comparisons by share decided."""
-    points = [one for one in view.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
+    points = [one for one in results.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
     return wide_and_narrow(
-        _risk(view, points, Canvas(400, 290)),
-        _risk(view, points, Canvas(340, 280, narrow=True)),
+        _risk(results, points, Canvas(400, 290)),
+        _risk(results, points, Canvas(340, 280, narrow=True)),
         "% right among the decided comparisons, by % of comparisons decided",
     )
 
 
-def _risk(view: RemedyView, points: Sequence[CoveragePoint], canvas: Canvas) -> Markup:
-    alone = [line for line in view.table if line.rule.id in ("single", "pool", "agree")]
+def _risk(results: RemedyResults, points: Sequence[CoveragePoint], canvas: Canvas) -> Markup:
+    alone = [line for line in results.table if line.rule.id in ("single", "pool", "agree")]
     values = [(p.right_when_decided.low, p.right_when_decided.value) for p in points]
     lows = [known_or(low, value) for low, value in values]
     highs = [known_or(p.right_when_decided.high, p.right_when_decided.value) for p in points]

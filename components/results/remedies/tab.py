@@ -18,7 +18,7 @@ from components.results.remedies.budget_panel import (
     budget_title,
     parse_budget,
 )
-from components.results.remedies.computed import RemedyView, load_remedies
+from components.results.remedies.computed import RemedyResults, load_remedies
 from components.results.remedies.frontier_svg import frontier_chart
 from components.results.remedies.panel_pieces import wrapped
 from components.results.remedies.pilot_panel import pilots_panel
@@ -78,14 +78,14 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def draw_recommendation(filtered: FilteredStudy) -> Markup:
-    view = load_remedies(filtered)
-    if view.cell is None:
+    results = load_remedies(filtered)
+    if results.cell is None:
         return empty_state(
             "To compare remedies, the better answers must be known, from people's "
             "majority or by design.",
             NO_REMEDIES,
         )
-    return recommendation_panel(view)
+    return recommendation_panel(results)
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -96,57 +96,57 @@ def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
     """Draw the best use of a budget; None without a known better answer."""
-    view = load_remedies(filtered)
-    if view.cell is None or view.plan is None:
+    results = load_remedies(filtered)
+    if results.cell is None or results.plan is None:
         return None
     money = parse_budget(budget)
-    heading = panel_heading(budget_title(view, money), BUDGET_SUBTITLE)
-    return Drawn({"budget_plan": budget_html(view, money)}, heading)
+    heading = panel_heading(budget_title(results, money), BUDGET_SUBTITLE)
+    return Drawn({"budget_plan": budget_html(results, money)}, heading)
 
 
 def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn:
-    view = load_remedies(filtered)
-    if view.cell is None:
+    results = load_remedies(filtered)
+    if results.cell is None:
         return Drawn({"frontier": EMPTY}, panel_heading(FRONTIER_TITLE))
-    by_dollars = cost == DOLLARS and view.priced
-    what = "the majority of people" if view.by_people else "the known better answers"
+    by_dollars = cost == DOLLARS and results.priced
+    what = "the majority of people" if results.by_people else "the known better answers"
     subtitle = (
         f"% of comparisons in which a rule agrees with {what}, undecided counts half; "
         f"95{NARROW_SPACE}% CI, "
-        f"n {count(view.comparisons)}"
+        f"n {count(results.comparisons)}"
     )
-    chart = wrapped(frontier_chart(view, by_dollars))
+    chart = wrapped(frontier_chart(results, by_dollars))
     return Drawn({"frontier": chart}, panel_heading(FRONTIER_TITLE, subtitle))
 
 
 def draw_risk(filtered: FilteredStudy) -> Drawn:
-    view = load_remedies(filtered)
-    if view.cell is None:
+    results = load_remedies(filtered)
+    if results.cell is None:
         return Drawn({"risk": EMPTY}, EMPTY)
-    _, caption = view.curve
+    _, caption = results.curve
     heading = panel_heading(RISK_TITLE, f"% of decided comparisons that are right; {caption}")
-    return Drawn({"risk": wrapped(risk_chart(view))}, heading)
+    return Drawn({"risk": wrapped(risk_chart(results))}, heading)
 
 
 def draw_rules(filtered: FilteredStudy) -> Drawn:
-    view = load_remedies(filtered)
-    if view.cell is None:
+    results = load_remedies(filtered)
+    if results.cell is None:
         return Drawn({"rules": EMPTY}, EMPTY)
-    title = f"All rules, computed on the same {count(view.comparisons, 'comparison')}"
-    return Drawn({"rules": wrapped(rules_table(view))}, panel_heading(title, _left_out(view)))
+    title = f"All rules, computed on the same {count(results.comparisons, 'comparison')}"
+    return Drawn({"rules": wrapped(rules_table(results))}, panel_heading(title, _left_out(results)))
 
 
-def _left_out(view: RemedyView) -> str:
-    missing = view.study.left_out
+def _left_out(results: RemedyResults) -> str:
+    missing = results.study.left_out
     parts = []
     if missing["no truth"]:
-        why = "no majority of people" if view.by_people else "no known better answer"
+        why = "no majority of people" if results.by_people else "no known better answer"
         parts.append(f"{count(missing['no truth'], 'comparison')} with {why}")
     if missing["incomplete"]:
         parts.append(
             f"{count(missing['incomplete'])} comparisons without usable replies in both orders"
         )
-    for judge, prompt in view.study.incomplete_cells:
+    for judge, prompt in results.study.incomplete_cells:
         parts.append(
             f"{judge} ({prompt}), which judged less than half of the comparisons in both orders"
         )
@@ -159,12 +159,12 @@ def _left_out(view: RemedyView) -> str:
 
 def draw_lower(filtered: FilteredStudy) -> Markup:
     """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots."""
-    view = load_remedies(filtered)
-    if view.cell is None:
+    results = load_remedies(filtered)
+    if results.cell is None:
         return EMPTY
-    helped = view.advice is not None and view.advice.chosen is not None
-    judges = EMPTY if helped else other_judges_panel(view)
-    parts = [judges, patterns_panel(view), pilots_panel(view)]
+    helped = results.advice is not None and results.advice.chosen is not None
+    judges = EMPTY if helped else other_judges_panel(results)
+    parts = [judges, patterns_panel(results), pilots_panel(results)]
     return wrapped(fill('<div class="eh-grid2">{}</div>', join(parts)))
 
 

@@ -23,13 +23,13 @@ class PaperTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-def slice_text(view: FilteredStudy) -> str:
+def slice_text(filtered: FilteredStudy) -> str:
     """Text on the number of items and the filters in use, for captions."""
-    filters = (view.filter.judge, view.filter.prompt, view.filter.category)
+    filters = (filtered.filter.judge, filtered.filter.prompt, filtered.filter.category)
     chosen = [value for value in filters if value != ALL_CHOICE]
-    chosen += list(view.filter.contestants)
-    items = count(view.frame["item"].nunique(), "item")
-    less = view.filter.suspects == WITHOUT_SUSPECTS
+    chosen += list(filtered.filter.contestants)
+    items = count(filtered.frame["item"].nunique(), "item")
+    less = filtered.filter.suspects == WITHOUT_SUSPECTS
     left_out = ", without injection suspects" if less else ""
     return f"{items}{', ' + ', '.join(chosen) + ' only' if chosen else ''}{left_out}."
 

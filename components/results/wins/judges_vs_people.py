@@ -28,15 +28,15 @@ GAP_SCALE: Final = scales.ColourScale(
 
 
 @memoise_by_study
-def judge_people_gaps(filtered_study: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(model, category or "All") -> win rate by judges minus win rate by people, on the cases that
     both judged."""
-    return win_rate_gaps(Raters(filtered_study).rows)
+    return win_rate_gaps(Raters(filtered).rows)
 
 
-def overall_gaps(filtered_study: FilteredStudy) -> dict[str, Estimate]:
+def overall_gaps(filtered: FilteredStudy) -> dict[str, Estimate]:
     """Model -> win rate by judges minus win rate by people, over all categories."""
-    found = judge_people_gaps(filtered_study).items()
+    found = judge_people_gaps(filtered).items()
     return {
         name: got
         for (name, group), got in found

@@ -43,22 +43,22 @@ NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts
 
 @memoise_by_study
 def length_effects(
-    filtered_study: FilteredStudy,
+    filtered: FilteredStudy,
 ) -> tuple[LengthEffect | None, LengthEffect | None]:
     """Effect of answer length on the judges' verdicts, and on people's votes; None if unknown."""
-    rows = Raters(filtered_study).rows
+    rows = Raters(filtered).rows
     human = people_mask(rows)
     persons = length_effect(select_rows(rows, human)) if human.any() else None
-    return length_effect(filtered_study.machines), persons
+    return length_effect(filtered.machines), persons
 
 
 # -- the plot ------------------------------------------------------------------------------------
 
 
-def length_figure(filtered_study: FilteredStudy) -> Figure | None:
+def length_figure(filtered: FilteredStudy) -> Figure | None:
     """Figure of the share won by ratio of answer lengths: judges as dots with the fitted curve,
     people as diamonds."""
-    judges, persons = length_effects(filtered_study)
+    judges, persons = length_effects(filtered)
     if judges is None:
         return None
     data = [_fit_trace(judges.odds_ratio)] if judges.odds_ratio.value else []
@@ -159,8 +159,8 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     return f"{text}. This describes the verdicts; length need not be the cause of winning."
 
 
-def show_length_sentence(filtered_study: FilteredStudy) -> Markup:
-    judges, persons = length_effects(filtered_study)
+def show_length_sentence(filtered: FilteredStudy) -> Markup:
+    judges, persons = length_effects(filtered)
     if judges is None:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
     return wrap(fill('<p class="eh-small">{}</p>', inline_markup(length_sentence(judges, persons))))
@@ -169,21 +169,21 @@ def show_length_sentence(filtered_study: FilteredStudy) -> Markup:
 # -- length held equal ---------------------------------------------------------------------------
 
 
-def length_opponent(filtered_study: FilteredStudy) -> str | None:
+def length_opponent(filtered: FilteredStudy) -> str | None:
     """Opponent in length-controlled win rates: the baseline, else the model that wins most."""
-    if filtered_study.study.pairing in ("baseline", "new") and filtered_study.study.baseline:
-        return filtered_study.study.baseline
+    if filtered.study.pairing in ("baseline", "new") and filtered.study.baseline:
+        return filtered.study.baseline
     return (
-        next(iter(win_rate(select_pairs(filtered_study.machines))), None)
-        if len(filtered_study.machines)
+        next(iter(win_rate(select_pairs(filtered.machines))), None)
+        if len(filtered.machines)
         else None
     )
 
 
-def show_length_controlled(filtered_study: FilteredStudy) -> Markup:
+def show_length_controlled(filtered: FilteredStudy) -> Markup:
     """HTML table of raw and length-controlled win rates against one opponent."""
-    rows = select_pairs(filtered_study.machines)
-    opponent = length_opponent(filtered_study)
+    rows = select_pairs(filtered.machines)
+    opponent = length_opponent(filtered)
     if rows.empty or opponent is None or "length_0" not in rows:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
     raw = head_to_head(rows)

@@ -53,10 +53,10 @@ NO_VOTES_HTML: Final = empty_state(
 # -- by contestant -------------------------------------------------------------------------------
 
 
-def study_win_rates(filtered_study: FilteredStudy) -> dict[str, Estimate]:
+def study_win_rates(filtered: FilteredStudy) -> dict[str, Estimate]:
     """Win rate of each model, highest first, under the counting rule (how the two orders of a pair
     are combined) of the study or filter."""
-    return {who: rate for who, rate in win_rate(filtered_study.outcomes).items() if rate.n}
+    return {who: rate for who, rate in win_rate(filtered.outcomes).items() if rate.n}
 
 
 def chance_win_rate(frame: pd.DataFrame) -> float:
@@ -65,17 +65,17 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
     return 1 / max(int(sizes.index[0]), 2) if len(sizes) else 0.5
 
 
-def show_win_rates(filtered_study: FilteredStudy) -> Markup:
+def show_win_rates(filtered: FilteredStudy) -> Markup:
     """HTML table by model: win rate, wins, ties, losses; if verdicts are missing, also the win rate
     if the model had lost all of them, and if it had won all."""
-    rates = study_win_rates(filtered_study)
+    rates = study_win_rates(filtered)
     if not rates:
         return NOTHING_YET_HTML
     counts, bounds = (
-        win_loss_record(filtered_study.outcomes),
-        manski_bounds(filtered_study.machines),
+        win_loss_record(filtered.outcomes),
+        manski_bounds(filtered.machines),
     )
-    axis = Axis(chance=chance_win_rate(filtered_study.outcomes))
+    axis = Axis(chance=chance_win_rate(filtered.outcomes))
     missing = any(_has_missing(bounds.get(who)) for who in rates)
     heads = [
         ColumnHead("Model", numeric=False),
@@ -93,7 +93,7 @@ def show_win_rates(filtered_study: FilteredStudy) -> Markup:
             )
         )
     lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]
-    return _missing_notice(filtered_study, rates) + value_table(heads, lines, label="Win rates")
+    return _missing_notice(filtered, rates) + value_table(heads, lines, label="Win rates")
 
 
 def _rate_row(
@@ -128,22 +128,19 @@ def _has_missing(bound: Estimate | None) -> bool:
     return bound is not None and bound.low is not None and bound.low != bound.high
 
 
-def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> Markup:
+def _missing_notice(filtered: FilteredStudy, rates: Mapping[str, Estimate]) -> Markup:
     """HTML notice on missing verdicts: their number, and the leading model's win rate if they were
     all lost, all won, or counted otherwise (as ties if they are left out now, or the reverse)."""
-    failed = (
-        ~filtered_study.machines["status"].isin(list(USABLE_STATUSES))
-        & ~filtered_study.machines["noise"]
-    )
+    failed = ~filtered.machines["status"].isin(list(USABLE_STATUSES)) & ~filtered.machines["noise"]
     missing = int(failed.sum())
     if not missing:
         return EMPTY
     best = next(iter(rates))
-    total = int((~filtered_study.machines["noise"]).sum())
-    combine, unreadable = filtered_study.rule
-    other = win_rate(
-        filtered_study.machines, combine, "exclude" if unreadable == "tie" else "tie"
-    ).get(best)
+    total = int((~filtered.machines["noise"]).sum())
+    combine, unreadable = filtered.rule
+    other = win_rate(filtered.machines, combine, "exclude" if unreadable == "tie" else "tie").get(
+        best
+    )
     now = number(100 * (rates[best].value or 0), 1)
     text = f"{count(missing)} of {count(total)} verdicts are missing. "
     if other is not None and other.value is not None:
@@ -152,7 +149,7 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
             f"If the missing verdicts {word}, the win rate of {best} would be "
             f"{number(100 * other.value, 1)} instead of {now}\u202f%. "
         )
-    bound = manski_bounds(filtered_study.machines).get(best)
+    bound = manski_bounds(filtered.machines).get(best)
     if bound is not None and bound.low is not None and bound.high is not None:
         low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
         text += (
@@ -172,30 +169,28 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
 # -- by category, judge, prompt ------------------------------------------------------------------
 
 
-def default_split(filtered_study: FilteredStudy) -> str:
+def default_split(filtered: FilteredStudy) -> str:
     """Default columns of the matrix: "Category" if there are several, else "Judge" or "Prompt"."""
-    frame = filtered_study.machines
+    frame = filtered.machines
     if len({str(group) for group in frame["category"].unique()} - {""}) > 1:
         return "Category"
     return "Judge" if frame["judge"].nunique() >= frame["prompt"].nunique() else "Prompt"
 
 
-def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> Markup:
+def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
     """HTML matrix of win rates; rows are models. `raters`: "Judges" (columns by `by`: category,
     judge or prompt), "People", or "Difference" of the two (columns are categories)."""
     column = SPLIT_COLUMNS[by]
     if raters != "Judges":
-        rows = Raters(filtered_study).rows
+        rows = Raters(filtered).rows
         votes = select_rows(rows, people_mask(rows))
         if votes.empty:
             return NO_VOTES_HTML
         if raters == "Difference":
-            return _difference_matrix(filtered_study)
+            return _difference_matrix(filtered)
         return _rate_matrix(votes, "category", "Category")
     return (
-        _rate_matrix(filtered_study.outcomes, column, by)
-        if len(filtered_study.outcomes)
-        else NOTHING_YET_HTML
+        _rate_matrix(filtered.outcomes, column, by) if len(filtered.outcomes) else NOTHING_YET_HTML
     )
 
 
@@ -241,28 +236,28 @@ def _draw_matrix(
     )
 
 
-def _difference_matrix(filtered_study: FilteredStudy) -> Markup:
-    found = judge_people_gaps(filtered_study)
+def _difference_matrix(filtered: FilteredStudy) -> Markup:
+    found = judge_people_gaps(filtered)
     if not found:
         return empty_state(
             "No pair has both a judge's verdict and a person's vote.",
             "The difference between judges and people needs votes and verdicts on the same pairs.",
         )
-    rows = filtered_study.machines
-    names = list(study_win_rates(filtered_study)) or contestants(rows)
+    rows = filtered.machines
+    names = list(study_win_rates(filtered)) or contestants(rows)
     return _draw_matrix(rows, names, "category", "Category", found, GAP_SCALE)
 
 
 # -- five levels ---------------------------------------------------------------------------------
 
 
-def show_levels(filtered_study: FilteredStudy) -> Markup:
+def show_levels(filtered: FilteredStudy) -> Markup:
     """HTML panel of five-level verdicts; empty if no verdict is "much better"."""
-    rows = select_pairs(filtered_study.machines)
+    rows = select_pairs(filtered.machines)
     strong = select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):
         return EMPTY
-    baseline = study_baseline(filtered_study)
+    baseline = study_baseline(filtered)
     found = creation_table(rows, baseline).get((), [])
     scored = any(row.vfs.value is not None for row in found)
     lines = [level_row(row, scored) for row in found]
@@ -286,9 +281,9 @@ HOW_LEVELS: Final = (
 # -- ties ----------------------------------------------------------------------------------------
 
 
-def show_ties(filtered_study: FilteredStudy) -> Markup:
+def show_ties(filtered: FilteredStudy) -> Markup:
     """HTML table of tie rates by judge and prompt; empty if no verdict is a tie."""
-    rates = load_bias(filtered_study).each("tie_rate")
+    rates = load_bias(filtered).each("tie_rate")
     if not any(rate.value for rate in rates.values()):
         return EMPTY
     axis = Axis()

@@ -36,11 +36,11 @@ MIN_JURY: Final = 3
 
 
 @memoise_by_study
-def leader_plan(filtered_study: FilteredStudy) -> PrecisionPlan | None:
+def leader_plan(filtered: FilteredStudy) -> PrecisionPlan | None:
     """Effect of more items, judges, prompts or repeats on the interval of the highest win rate;
     None if too few items were judged by every judge with every prompt."""
-    rates = study_win_rates(filtered_study)
-    return precision_plan(filtered_study.machines, next(iter(rates))) if rates else None
+    rates = study_win_rates(filtered)
+    return precision_plan(filtered.machines, next(iter(rates))) if rates else None
 
 
 def precision_sentence(plan: PrecisionPlan) -> str:
@@ -56,10 +56,10 @@ def precision_sentence(plan: PrecisionPlan) -> str:
     return f"{', '.join([best[0].upper() + best[1:], *rest])}{limit}."
 
 
-def show_precision(filtered_study: FilteredStudy) -> Markup:
+def show_precision(filtered: FilteredStudy) -> Markup:
     """HTML of how much the interval would narrow with more items, judges, prompts or repeats, and
     of the share of the variance due to each of these."""
-    plan = leader_plan(filtered_study)
+    plan = leader_plan(filtered)
     if plan is None:
         return EMPTY
     shares = sorted(plan.components.shares().items(), key=lambda one: -one[1])
@@ -88,10 +88,10 @@ def show_precision(filtered_study: FilteredStudy) -> Markup:
     return text + value_table(heads, lines, label="Variance components")
 
 
-def show_jury(filtered_study: FilteredStudy) -> Markup:
+def show_jury(filtered: FilteredStudy) -> Markup:
     """HTML table of win rates by strict majority of judges, with the share of cases that have such
     a majority, and the effective votes."""
-    got = _decide_jury(filtered_study)
+    got = _decide_jury(filtered)
     if got is None:
         return EMPTY
     result, worth = got
@@ -120,9 +120,9 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
 
 
 @memoise_by_study
-def _decide_jury(filtered_study: FilteredStudy) -> tuple[JuryResult, str] | None:
+def _decide_jury(filtered: FilteredStudy) -> tuple[JuryResult, str] | None:
     """The jury's verdicts, and a sentence on how independent its judges are."""
-    rows = filtered_study.machines
+    rows = filtered.machines
     rows = select_rows(rows, ~people_mask(rows))
     if rows["judge"].astype(str).nunique() < MIN_JURY or select_pairs(rows).empty:
         return None
@@ -143,18 +143,18 @@ def _worth_text(rows: pd.DataFrame) -> str:
 
 
 @memoise_by_study
-def _tie_models(filtered_study: FilteredStudy) -> tuple[TieModel, TieModel] | None:
-    pairs = select_pairs(select_picks(filtered_study.machines))
+def _tie_models(filtered: FilteredStudy) -> tuple[TieModel, TieModel] | None:
+    pairs = select_pairs(select_picks(filtered.machines))
     if pairs.empty or not (pairs["pick"] == TIE).any():
         return None
     found = davidson(pairs), rao_kupper(pairs)
     return found if all(one.strength for one in found) else None
 
 
-def show_tie_models(filtered_study: FilteredStudy) -> Markup:
+def show_tie_models(filtered: FilteredStudy) -> Markup:
     """HTML table of strengths from models with ties as a separate outcome: Davidson and Rao–Kupper,
     in logits."""
-    models = _tie_models(filtered_study)
+    models = _tie_models(filtered)
     if models is None:
         return EMPTY
     heads = [ColumnHead("Model (rated with ties as a third outcome)", numeric=False)]

@@ -24,11 +24,11 @@ MIN_ITEMS: Final = 5
 """A model's win rate in a category is ignored if it comes from fewer items."""
 
 
-def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
+def leading_categories(filtered: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
     """Categories in which the model `best` leads significantly, and those in which it does not;
     categories with too few items are in neither list. It leads significantly if its interval is
     above those of all other models. Intervals are adjusted for the number of categories."""
-    cells = win_rates_by_cell(filtered_study.outcomes, ["category"])
+    cells = win_rates_by_cell(filtered.outcomes, ["category"])
     ahead: list[str] = []
     behind: list[str] = []
     for (group,), rates in cells.items():
@@ -45,25 +45,25 @@ def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[s
     return sorted(ahead), sorted(behind)
 
 
-def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+def wins_finding(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline (the leading model and the categories it leads), and the sentence below it (people's
     votes, or the counting rule)."""
-    rates = study_win_rates(filtered_study)
+    rates = study_win_rates(filtered)
     if not rates:
         return "No win yet.", "Win rates appear with the first usable verdicts."
     best = next(iter(rates))
-    ahead, behind = leading_categories(filtered_study, best)
-    even = chance_win_rate(filtered_study.outcomes)
+    ahead, behind = leading_categories(filtered, best)
+    even = chance_win_rate(filtered.outcomes)
     title = f"{best} wins {share(rates[best].value, 0)} of its verdicts"
     if even != 0.5:
         title += f" (an even share is {share(even, 0)})"
     chosen = {who: simultaneous_interval(rate, len(rates)) for who, rate in rates.items()}
     low = chosen[best].low
     if low is not None and low <= even:
-        return unclear_leader_sentence(title, chosen, even), _lead_sentence(filtered_study)
+        return unclear_leader_sentence(title, chosen, even), _lead_sentence(filtered)
     if len(ahead) + len(behind) > 1:
         title += _categories_clause(ahead, behind)
-    return f"{title}.", _lead_sentence(filtered_study)
+    return f"{title}.", _lead_sentence(filtered)
 
 
 def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: float) -> str:
@@ -93,15 +93,15 @@ def _categories_clause(ahead: list[str], behind: list[str]) -> str:
     return f"{clause}, not in {' and '.join(behind)}" if len(behind) <= 2 else clause
 
 
-def _lead_sentence(filtered_study: FilteredStudy) -> str:
-    known = overall_gaps(filtered_study)
+def _lead_sentence(filtered: FilteredStudy) -> str:
+    known = overall_gaps(filtered)
     if not known:
-        combine, unreadable = filtered_study.rule
+        combine, unreadable = filtered.rule
         lead = "Win rate: (wins + half the ties) / usable verdicts"
         if combine != "pooled":
             lead = f"Win rate: (wins + half the ties) / comparisons; {combine_text(combine)}"
         how = "are excluded" if unreadable == "exclude" else "count as ties"
-        judges = filtered_study.outcomes["judge"].nunique()
+        judges = filtered.outcomes["judge"].nunique()
         pooled = f" The verdicts of {judges} judges are pooled." if judges > 1 else ""
         return f"{lead}; unusable replies {how}.{pooled}"
     who, got = largest_gap(known)
@@ -131,9 +131,9 @@ def _points_text(gap: Estimate) -> str:
     return number(100 * (gap.value or 0.0), 1, signed=True)
 
 
-def show_kpis(filtered_study: FilteredStudy) -> Markup:
+def show_kpis(filtered: FilteredStudy) -> Markup:
     """HTML key figures: highest win rate, ties, difference to people, length, unusable replies."""
-    rates = study_win_rates(filtered_study)
+    rates = study_win_rates(filtered)
     if not rates:
         return EMPTY
     best = next(iter(rates))
@@ -144,24 +144,24 @@ def show_kpis(filtered_study: FilteredStudy) -> Markup:
             share(rate.value),
             note=f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}",
         ),
-        *_tie_kpi(filtered_study),
-        *_people_kpi(filtered_study),
-        *_length_kpi(filtered_study),
+        *_tie_kpi(filtered),
+        *_people_kpi(filtered),
+        *_length_kpi(filtered),
     ]
-    kpis.append(unusable_replies_kpi(filtered_study.failed, len(filtered_study.machines)))
+    kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.machines)))
     return kpi_strip(kpis[-5:] if len(kpis) > 5 else kpis)
 
 
-def _tie_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
-    rate = tie_rate(filtered_study.machines)
+def _tie_kpi(filtered: FilteredStudy) -> list[Kpi]:
+    rate = tie_rate(filtered.machines)
     if rate.value is None:
         return []
     note = f"{PERCENT.bounds(rate)}, n {count(rate.n)}"
     return [Kpi("Ties", share(rate.value), note=note)]
 
 
-def _people_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
-    known = overall_gaps(filtered_study)
+def _people_kpi(filtered: FilteredStudy) -> list[Kpi]:
+    known = overall_gaps(filtered)
     if not known:
         return []
     who, got = largest_gap(known)
@@ -169,8 +169,8 @@ def _people_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
     return [Kpi("Largest win-rate gap, judges − people", _points_text(got), "points", note)]
 
 
-def _length_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
-    longer = length_preference(filtered_study.machines)
+def _length_kpi(filtered: FilteredStudy) -> list[Kpi]:
+    longer = length_preference(filtered.machines)
     if longer.value is None:
         return []
     return [

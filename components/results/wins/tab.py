@@ -75,21 +75,21 @@ HOW_JURY: Final = (
 )
 
 
-def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
-    title, lead = wins_words.wins_finding(filtered_study)
-    return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
+def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    title, lead = wins_words.wins_finding(filtered)
+    return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 
-def kpis(filtered_study: FilteredStudy) -> Markup:
-    return wins_words.show_kpis(filtered_study)
+def kpis(filtered: FilteredStudy) -> Markup:
+    return wins_words.show_kpis(filtered)
 
 
-def split_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
+def split_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     names = list(wins_view.SPLIT_COLUMNS)
-    return ControlState(pick_choice(wanted, names, wins_view.default_split(filtered_study)))
+    return ControlState(pick_choice(wanted, names, wins_view.default_split(filtered)))
 
 
-def draw_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> Drawn:
+def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
     what = "Judges − people" if voice == "Difference" else "Win rate"
     of = "" if voice == "Judges" else " by people" if voice == "People" else ""
     split = by.lower() if voice == "Judges" else "category"
@@ -100,35 +100,35 @@ def draw_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> Drawn:
             f"95{NARROW_SPACE}% CI"
         )
     heading = panel_heading(f"{what}{of} by {split}", subtitle)
-    return Drawn({"rate_matrix": wins_view.show_matrix(filtered_study, by, voice)}, heading)
+    return Drawn({"rate_matrix": wins_view.show_matrix(filtered, by, voice)}, heading)
 
 
-def draw_length(filtered_study: FilteredStudy) -> Drawn | None:
+def draw_length(filtered: FilteredStudy) -> Drawn | None:
     """Draw the win rate by length ratio; None if the lengths are not known."""
-    figure = wins_length.length_figure(filtered_study)
+    figure = wins_length.length_figure(filtered)
     if figure is None:
         return None
-    sentence = wins_length.show_length_sentence(filtered_study)
+    sentence = wins_length.show_length_sentence(filtered)
     return Drawn({"length": figure, "length_text": sentence})
 
 
-def draw_controlled(filtered_study: FilteredStudy) -> Markup | None:
-    if wins_length.length_effects(filtered_study)[0] is None:
+def draw_controlled(filtered: FilteredStudy) -> Markup | None:
+    if wins_length.length_effects(filtered)[0] is None:
         return None
-    return wins_length.show_length_controlled(filtered_study)
+    return wins_length.show_length_controlled(filtered)
 
 
-def draw_ties(filtered_study: FilteredStudy) -> Markup | None:
-    return wins_view.show_ties(filtered_study) or None
+def draw_ties(filtered: FilteredStudy) -> Markup | None:
+    return wins_view.show_ties(filtered) or None
 
 
-def draw_precision(filtered_study: FilteredStudy) -> Markup | None:
-    return precision_view.show_precision(filtered_study) or None
+def draw_precision(filtered: FilteredStudy) -> Markup | None:
+    return precision_view.show_precision(filtered) or None
 
 
-def draw_jury(filtered_study: FilteredStudy) -> Drawn | None:
-    jury = precision_view.show_jury(filtered_study)
-    ties = precision_view.show_tie_models(filtered_study)
+def draw_jury(filtered: FilteredStudy) -> Drawn | None:
+    jury = precision_view.show_jury(filtered)
+    ties = precision_view.show_tie_models(filtered)
     return Drawn({"jury": jury, "tie_models": ties}) if jury or ties else None
 
 

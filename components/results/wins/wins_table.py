@@ -9,14 +9,15 @@ from components.results.view.paper_table import PaperTable, percent_cells, slice
 from metrics.win_rates.win_rates import win_rate
 
 
-def wins_table(view: FilteredStudy) -> PaperTable | None:
+def wins_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the models' win rates, from pairs and from choices among several options."""
-    if view.machines.empty:
+    if filtered.machines.empty:
         return None
-    rates = win_rate(view.machines, *view.rule)
+    rates = win_rate(filtered.machines, *filtered.rule)
     rows = tuple((name, *percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
     caption = (
-        f"Win rates on {view.name}: (wins + ties/2) / usable verdicts, 95 % Wilson intervals at "
-        f"the effective n. {rule_text(*view.rule)} {slice_text(view)}"
+        f"Win rates on {filtered.name}: (wins + ties/2) / usable verdicts, 95 % Wilson "
+        "intervals at "
+        f"the effective n. {rule_text(*filtered.rule)} {slice_text(filtered)}"
     )
     return PaperTable("Win rates", caption, ("Model", "Win rate", "95 % CI", "n"), rows)

@@ -22,7 +22,7 @@ from metrics.estimation.intervals import (
     widen_by_rare_share,
 )
 from metrics.estimation.rare_events import farthest_bound
-from metrics.labels.score_scale import UNKNOWN_SCALE, ScoreScale
+from metrics.estimation.score_scale import UNKNOWN_SCALE, ScoreScale
 from studies.domain import Estimate
 
 MAX_GROUPS: Final = 100

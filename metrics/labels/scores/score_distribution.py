@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation.intervals import proportion
+from metrics.estimation.score_scale import ScoreScale
 from metrics.labels.option_order import Cell, cells_of
 from metrics.labels.point_table import (
     ANSWER,
@@ -19,7 +20,6 @@ from metrics.labels.point_table import (
     point_table,
     table_scale,
 )
-from metrics.labels.score_scale import ScoreScale
 from studies.domain import Estimate
 
 MAX_VALUES: Final = 25

@@ -180,16 +180,16 @@ def test_the_list_pages_on_the_server_and_next_leads_over_the_edge(store):
 
 def test_a_key_that_is_not_in_view_gives_way_to_the_first_of_the_page(store):
     name = ask_all(store, FIRSTISH)
-    view = load_view(store, Selection(study=name, key="no such key"))
-    assert (view.place, view.opened is not None) == (0, True)
+    inspected = load_view(store, Selection(study=name, key="no such key"))
+    assert (inspected.place, inspected.opened is not None) == (0, True)
 
 
 def test_flips_in_view_are_the_flips_that_metrics_count(store):
     name = ask_all(store, FIRSTISH)
-    view = load_view(store, Selection(study=name, flipped=True))
+    inspected = load_view(store, Selection(study=name, flipped=True))
     estimate = CONFLICT.of(store.frame(name))
-    assert view.total == round(estimate.value * estimate.n) > 0
-    assert all(opened_kind(store, name, line.seqs[0]) == "Flipped." for line in view.lines[:5])
+    assert inspected.total == round(estimate.value * estimate.n) > 0
+    assert all(opened_kind(store, name, line.seqs[0]) == "Flipped." for line in inspected.lines[:5])
 
 
 def opened_kind(store: Store, name: str, seq: int) -> str:
@@ -285,9 +285,9 @@ def test_what_was_not_recorded_is_written_out(store):
 
 def test_the_verdict_is_boxed_in_the_colour_of_its_slot(store):
     name = ask_all(store, FIRSTISH)
-    view = load_view(store, Selection(study=name, status="ok", flipped=True))
-    boxed = re.findall(r'<span class="eh-vd (\w+)">(.*?)</span>', detail_panel(view))
-    picks = [order.reply.judgement.verdict.pick for order in view.opened.orders]
+    inspected = load_view(store, Selection(study=name, status="ok", flipped=True))
+    boxed = re.findall(r'<span class="eh-vd (\w+)">(.*?)</span>', detail_panel(inspected))
+    picks = [order.reply.judgement.verdict.pick for order in inspected.opened.orders]
     slots = {0: ("first", "[[A]]"), 1: ("second", "[[B]]"), "tie": ("tie", "[[C]]")}
     assert boxed == [slots[pick] for pick in picks]
 
@@ -300,14 +300,14 @@ def test_a_simulated_judge_is_marked_as_one(store):
 
 def test_the_prompt_is_the_one_that_was_sent(store):
     name = ask_all(store, FIRSTISH)
-    view = load_view(store, Selection(study=name))
-    for order in view.opened.orders:
+    inspected = load_view(store, Selection(study=name))
+    for order in inspected.opened.orders:
         assert order.sent.exact
         assert [role for role, _ in order.sent.messages] == ["system", "user"]
-        first, second = (view.opened.item.responses[who] for who in order.shown)
+        first, second = (inspected.opened.item.responses[who] for who in order.shown)
         sent = order.sent.messages[1][1]
         assert sent.index(first) < sent.rindex(second)
-    assert "the same hash" in text_of(detail_panel(view))
+    assert "the same hash" in text_of(detail_panel(inspected))
 
 
 def test_label_probabilities_are_bars_in_slot_colours_with_the_crossed_labels(store):
@@ -356,8 +356,10 @@ def test_text_from_data_becomes_neither_tag_nor_attribute(store, tmp_path):
     name = ask_all(store, hostile(tmp_path))
     worse = {"rule": EVIL, "reply": EVIL, "reasoning": EVIL, "finish": EVIL, "model": EVIL}
     write(store, [replace(one, **worse, detail=EVIL) for one in store.judgements(name)])
-    view = load_view(store, Selection(study=name, contestant=f"a{EVIL}", item=EVIL, text="<img"))
-    for made in (filter_bar(view), list_html(view), detail_panel(view)):
+    inspected = load_view(
+        store, Selection(study=name, contestant=f"a{EVIL}", item=EVIL, text="<img")
+    )
+    for made in (filter_bar(inspected), list_html(inspected), detail_panel(inspected)):
         tags = tags_of(made)
         assert not {"img", "script"} & set(tags.names)
         assert not [name for name, _ in tags.attributes if name.startswith("on")]

@@ -178,9 +178,9 @@ def test_without_verifications_there_is_no_menu_and_a_stale_link_says_why(store:
     made = [Judgement(ask, "ok", Verdict(0), reply="x")]
     store.save_study(Study("s"), [item], (), recorded=made, only_recorded=True)
     assert 'data-field="verified"' not in filter_bar(load_view(store, Selection("s")))
-    view = load_view(store, Selection("s", verified="fails"))
-    assert view.total == 0 and says(words(detail_panel(view)), "No answer", "verified")
-    assert 'data-field="verified"' in filter_bar(view), "it can be taken away again"
+    inspected = load_view(store, Selection("s", verified="fails"))
+    assert inspected.total == 0 and says(words(detail_panel(inspected)), "No answer", "verified")
+    assert 'data-field="verified"' in filter_bar(inspected), "it can be taken away again"
 
 
 def test_the_opened_comparison_says_who_verified_what(study: Store) -> None:
@@ -200,8 +200,8 @@ def test_a_verification_on_the_page_can_be_found_at_once(study: Store) -> None:
     at = open_vote_session(study, "s", voter_id("cat"), "verify")
     while (ballot := at.next()) is not None:
         at.check(ballot.position, ballot.done, AnswerCheck("", "", ballot.item == "q0"))
-    view = load_view(study, Selection("s", verified="neither"))
-    assert view.total == 1 and says(words(detail_panel(view)), "cat no", "another reason")
+    inspected = load_view(study, Selection("s", verified="neither"))
+    assert inspected.total == 1 and says(words(detail_panel(inspected)), "cat no", "another reason")
 
 
 def test_an_answer_nobody_verified_has_no_line() -> None:

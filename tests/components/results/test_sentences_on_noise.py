@@ -219,9 +219,9 @@ def test_a_card_uses_the_p_value_of_the_position_view(tmp_path):
     store = Store(tmp_path / "store.db")
     save(store, "s", rows, categories={f"q{k}": f"c{k % 4}" for k in range(40)})
     for chosen in (Filter(), Filter(category="c1")):
-        view = FilteredStudy(store, "s", chosen)
-        (lean,) = flip_leans(load_bias(view))
-        facts = ReportCard(Raters(view), "j").facts
+        filtered = FilteredStudy(store, "s", chosen)
+        (lean,) = flip_leans(load_bias(filtered))
+        facts = ReportCard(Raters(filtered), "j").facts
         assert facts["lean_p"] == pytest.approx(max(lean.p, lean.worst_p or 0))
     # 13 flips of 40, all to the first: 2/2^13, one row.
     whole = ReportCard(Raters(FilteredStudy(store, "s")), "j").facts["lean_p"]

@@ -66,16 +66,16 @@ def view(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FilteredStu
     store.close()
 
 
-def test_everything_can_be_drawn(view: FilteredStudy) -> None:
-    for name in offered_views(view):
-        made = render_panels(view, name, VIEWS[name].initial_values(view))
+def test_everything_can_be_drawn(filtered: FilteredStudy) -> None:
+    for name in offered_views(filtered):
+        made = render_panels(filtered, name, VIEWS[name].initial_values(filtered))
         assert any(made.values()), name
-    raters = Raters(view)
+    raters = Raters(filtered)
     for rater in raters.names:
         assert rater.split(",")[0].split(" ")[0] in show_card(raters, rater)
-    assert "tiny" in report_html(view.store, "tiny")
-    assert methods_paragraph(view)
-    assert all(table.rows for table in paper_tables(view).values())
+    assert "tiny" in report_html(filtered.store, "tiny")
+    assert methods_paragraph(filtered)
+    assert all(table.rows for table in paper_tables(filtered).values())
 
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.93, 1.0])

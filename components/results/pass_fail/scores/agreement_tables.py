@@ -15,7 +15,7 @@ from components.html.tables.value_table import (
     value_cell,
     value_table,
 )
-from components.results.pass_fail.scores.computed import ScoresView
+from components.results.pass_fail.scores.computed import ScoreResults
 from components.results.pass_fail.scores.panels import SHIFT
 from metrics.estimation.intervals import unknown_estimate
 from metrics.labels.scores.intransitive_triples import IntransitiveTriples
@@ -25,11 +25,11 @@ NO_LABELS: Final = (
 )
 
 
-def agreement_table(view: ScoresView) -> Markup:
+def agreement_table(results: ScoreResults) -> Markup:
     """HTML table of the agreement with labels: of the judge's scores and, in a second column, of
     expected scores (means by the judge's probabilities)."""
-    cell = view.cell or ("", "")
-    found, expected = view.agreement.get(cell), view.expected.get(cell)
+    cell = results.cell or ("", "")
+    found, expected = results.agreement.get(cell), results.expected.get(cell)
     if found is None:
         return notice_html("calm", NO_LABELS)
     heads = [
@@ -49,15 +49,15 @@ def agreement_table(view: ScoresView) -> Markup:
     ]
     return wrap(
         value_table(heads, rows, label="Agreement with labels"),
-        _criteria_table(view),
-        _reliability_table(view),
+        _criteria_table(results),
+        _reliability_table(results),
     )
 
 
-def _criteria_table(view: ScoresView) -> Markup:
+def _criteria_table(results: ScoreResults) -> Markup:
     """HTML table by criterion of the rubric: agreement of the judge's scores with people's scores;
     empty if no person filled in the rubric."""
-    found = view.by_criterion.get(view.cell or ("", ""), {})
+    found = results.by_criterion.get(results.cell or ("", ""), {})
     if not found:
         return EMPTY
     heads = [
@@ -96,8 +96,8 @@ AGREEMENT_ROWS: Final = (
 """Rows of the table: field of ScoreAgreement, label, note and number format."""
 
 
-def _reliability_table(view: ScoresView) -> Markup:
-    points = view.reliability.get(view.cell or ("", ""), ())
+def _reliability_table(results: ScoreResults) -> Markup:
+    points = results.reliability.get(results.cell or ("", ""), ())
     if not points:
         return EMPTY
     heads = [ColumnHead("Score given", numeric=False), ColumnHead("Mean label")]
@@ -105,10 +105,10 @@ def _reliability_table(view: ScoresView) -> Markup:
     return value_table(heads, rows, label="Mean label by score")
 
 
-def contradictions_table(view: ScoresView) -> Markup:
+def contradictions_table(results: ScoreResults) -> Markup:
     """HTML table by judge: how often its comparison of two answers prefers the one to which it gave
     the lower score. Empty if no judge both scored and compared."""
-    if not view.contradictions:
+    if not results.contradictions:
         return EMPTY
     heads = [
         ColumnHead("Judge", numeric=False),
@@ -126,7 +126,7 @@ def contradictions_table(view: ScoresView) -> Markup:
             fill("{}", count(one.ties)),
             *_triple_cells(judge, one.triples),
         ]
-        for judge, one in view.contradictions.items()
+        for judge, one in results.contradictions.items()
     ]
     return wrap(value_table(heads, rows, label="Scores against comparisons"))
 

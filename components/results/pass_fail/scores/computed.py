@@ -28,7 +28,7 @@ from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_
 
 
 @dataclass(frozen=True, slots=True)
-class ScoresView:
+class ScoreResults:
     """Results by judge and prompt. Most panels show one judge and prompt only: the one with the
     most arrangements or, if several have as many, the most verdicts."""
 
@@ -59,13 +59,13 @@ class ScoresView:
 
 
 @share_in_drawing
-def load_scores(filtered: FilteredStudy) -> ScoresView:
+def load_scores(filtered: FilteredStudy) -> ScoreResults:
     machines = filtered.machines
     rows = machines.loc[score_rows(machines)]
     cells = score_cells(rows)
     labelled = {cell: one for cell, one in cells.items() if np.isfinite(one.label).any()}
     pairs = (machines["options"] == 2).to_numpy() | score_rows(machines)
-    return ScoresView(
+    return ScoreResults(
         score_distributions(rows),
         option_order_effects(rows),
         criteria_order_effects(rows),

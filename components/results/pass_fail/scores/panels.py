@@ -33,7 +33,7 @@ from components.html.tables.value_table import (
     value_cell,
     value_table,
 )
-from components.results.pass_fail.scores.computed import ScoresView
+from components.results.pass_fail.scores.computed import ScoreResults
 from metrics.labels.option_order import Cell, OptionOrder
 from metrics.labels.scores.score_agreement import ScoreAgreement
 from metrics.labels.scores.score_distribution import ExpectedScores
@@ -51,21 +51,21 @@ ONE_ORDER: Final = (
 )
 
 
-def scores_finding(view: ScoresView) -> tuple[str, str]:
+def scores_finding(results: ScoreResults) -> tuple[str, str]:
     """Headline and the sentence below it: mean score, change with the order, distance to labels."""
-    found, cell = view.shown, view.cell
+    found, cell = results.shown, results.cell
     if found is None or cell is None:
         return (
             "This study has no scores of single answers.",
             "This view is for judges that give a score to a single answer.",
         )
-    order, agreement = view.order.get(cell), view.agreement.get(cell)
+    order, agreement = results.order.get(cell), results.agreement.get(cell)
     title = f"The mean score of {cell[0]} is {number(found.mean.value, 2)}."
     if order is not None and order.changed.value is not None:
         changed = share(order.changed.value, 0)
         title = f"{changed} of answers get different scores in different orders of the options."
-    elif cell in view.criteria and view.criteria[cell].overall.changed.value is not None:
-        changed = share(view.criteria[cell].overall.changed.value, 0)
+    elif cell in results.criteria and results.criteria[cell].overall.changed.value is not None:
+        changed = share(results.criteria[cell].overall.changed.value, 0)
         title = f"{changed} of answers get different scores in different orders of the criteria."
     noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)} {interval(found.mean, 2)}"]
@@ -79,12 +79,12 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
     return title, f"{'; '.join(texts)}."
 
 
-def scores_kpis(view: ScoresView) -> Markup:
-    found, cell = view.shown, view.cell
+def scores_kpis(results: ScoreResults) -> Markup:
+    found, cell = results.shown, results.cell
     if found is None or cell is None:
         return EMPTY
-    order, criteria = view.order.get(cell), view.criteria.get(cell)
-    agreement = view.agreement.get(cell)
+    order, criteria = results.order.get(cell), results.criteria.get(cell)
+    agreement = results.agreement.get(cell)
     kpis = [
         Kpi("Mean score", number(found.mean.value, 2),
             note=f"{interval(found.mean, 2)}, effective number of scores "
@@ -97,8 +97,8 @@ def scores_kpis(view: ScoresView) -> Markup:
         *([share_kpi("Scores within one step of the label", agreement.within_one)]
           if agreement else []),
         unusable_replies_kpi(
-            view.unusable.get(cell, 0),
-            view.unusable.get(cell, 0) + found.mean.n,
+            results.unusable.get(cell, 0),
+            results.unusable.get(cell, 0) + found.mean.n,
             "replies without a score; they are left out, not counted as the lowest score",
         ),
     ]  # fmt: skip
@@ -111,10 +111,10 @@ def _expected_kpi(expected: ExpectedScores) -> Kpi:
     return Kpi("Expected score", number(expected.mean.value, 2), note=note)
 
 
-def arrangement_matrix(view: ScoresView) -> Markup:
+def arrangement_matrix(results: ScoreResults) -> Markup:
     """HTML heatmap: one row per arrangement (order of options and criteria), one column per score,
     cells with the share of verdicts. Without an order effect, all rows are alike."""
-    found, cell = view.shown, view.cell
+    found, cell = results.shown, results.cell
     if found is None or cell is None:
         return EMPTY
     if not found.values:
@@ -147,10 +147,10 @@ def arrangement_matrix(view: ScoresView) -> Markup:
     )
 
 
-def expected_levels_table(view: ScoresView) -> Markup:
+def expected_levels_table(results: ScoreResults) -> Markup:
     """HTML table of the expected level of each criterion, computed from the probabilities of its
     levels; empty without probabilities."""
-    levels = view.shown.expected_levels if view.shown else {}
+    levels = results.shown.expected_levels if results.shown else {}
     if not levels:
         return EMPTY
     heads = [
@@ -169,11 +169,11 @@ def expected_levels_table(view: ScoresView) -> Markup:
     return wrap(value_table(heads, rows, label="Expected level by criterion"))
 
 
-def order_tables(view: ScoresView) -> Markup:
+def order_tables(results: ScoreResults) -> Markup:
     """HTML on the effects of the order of options and criteria, with intervals."""
-    cell = view.cell or ("", "")
-    order, criteria = view.order.get(cell), view.criteria.get(cell)
-    repeats = view.repeats.get(cell)
+    cell = results.cell or ("", "")
+    order, criteria = results.order.get(cell), results.criteria.get(cell)
+    repeats = results.repeats.get(cell)
     if order is None and criteria is None and repeats is None:
         return notice_html("calm", ONE_ORDER)
     parts = [EMPTY]
@@ -297,9 +297,9 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
     return value_table(heads, rows, label="Criteria by position")
 
 
-def score_judges_table(view: ScoresView) -> Markup:
+def score_judges_table(results: ScoreResults) -> Markup:
     """HTML table of the scores by judge and prompt; empty if there would be only one row."""
-    if len(view.distributions) < 2:
+    if len(results.distributions) < 2:
         return EMPTY
     heads = [
         ColumnHead("Judge · prompt", numeric=False),
@@ -314,8 +314,8 @@ def score_judges_table(view: ScoresView) -> Markup:
         ),
     ]
     rows = []
-    for cell, one in view.distributions.items():
-        order, agreement = view.order.get(cell), view.agreement.get(cell)
+    for cell, one in results.distributions.items():
+        order, agreement = results.order.get(cell), results.agreement.get(cell)
         rows.append(
             [
                 name_cell(" · ".join(cell), {"judge": cell[0], "prompt": cell[1]}),
@@ -328,23 +328,23 @@ def score_judges_table(view: ScoresView) -> Markup:
     return wrap(value_table(heads, rows, label="Judges that score"))
 
 
-def score_report_lines(cell: Cell, view: ScoresView) -> str:
+def score_report_lines(cell: Cell, results: ScoreResults) -> str:
     """Text on one judge's scores, for the report."""
-    found, order = view.distributions[cell], view.order.get(cell)
+    found, order = results.distributions[cell], results.order.get(cell)
     parts = [f"mean score {decimal(found.mean, 2)}"]
     if order is not None:
         changed = percent(order.changed)
         parts.append(
             f"{changed} of answers get different scores in different orders of the options"
         )
-    if criteria := view.criteria.get(cell):
+    if criteria := results.criteria.get(cell):
         changed = percent(criteria.overall.changed)
         parts.append(
             f"{changed} of answers get different scores in different orders of the criteria"
         )
-    if agreement := view.agreement.get(cell):
+    if agreement := results.agreement.get(cell):
         parts.append(_agreement_text(agreement))
-    parts.append(f"{count(view.unusable.get(cell, 0))} unusable replies")
+    parts.append(f"{count(results.unusable.get(cell, 0))} unusable replies")
     return f"{'; '.join(parts)}."
 
 

@@ -13,16 +13,16 @@ from components.results.pass_fail.label_tables import (
     decimal_cells,
     order_rows,
 )
-from components.results.pass_fail.scores.computed import ScoresView, load_scores
+from components.results.pass_fail.scores.computed import ScoreResults, load_scores
 from components.results.view.paper_table import PaperTable, percent_cells, slice_text
 from metrics.labels.scores.score_agreement import ScoreAgreement
 
 
-def score_agreement_table(view: FilteredStudy) -> PaperTable | None:
+def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the agreement with labels: of scores, of expected scores, and by criterion."""
-    if view.machines.empty or view.has_only_people:
+    if filtered.machines.empty or filtered.has_only_people:
         return None
-    found = load_scores(view)
+    found = load_scores(filtered)
     rows = tuple(
         (
             name,
@@ -34,12 +34,13 @@ def score_agreement_table(view: FilteredStudy) -> PaperTable | None:
             *decimal_cells(one.quadratic_kappa),
             count(one.mae.n),
         )
-        for name, one in _agreements(view, found)
+        for name, one in _agreements(filtered, found)
     )
     caption = (
-        f"Scores on {view.name} against labels. MAE: mean |score − label|; bias: mean of score "
+        f"Scores on {filtered.name} against labels. MAE: mean |score − label|; bias: mean of score "
         "− label; within one: % of scores at most one step from the label; rank correlations "
-        f"(Spearman, Kendall's τ-b); quadratic κ. {slice_text(view)} 95 % intervals over items; "
+        f"(Spearman, Kendall's τ-b); quadratic κ. {slice_text(filtered)} 95 % intervals over "
+        "items; "
         "n: labelled scores."
     )
     head = (
@@ -49,8 +50,10 @@ def score_agreement_table(view: FilteredStudy) -> PaperTable | None:
     return PaperTable("Scores", caption, head, rows)
 
 
-def _agreements(view: FilteredStudy, found: ScoresView) -> Iterator[tuple[str, ScoreAgreement]]:
-    names = row_names(view.machines)
+def _agreements(
+    filtered: FilteredStudy, found: ScoreResults
+) -> Iterator[tuple[str, ScoreAgreement]]:
+    names = row_names(filtered.machines)
     for cell, one in found.agreement.items():
         yield names[cell], one
         if cell in found.expected:
@@ -60,22 +63,24 @@ def _agreements(view: FilteredStudy, found: ScoresView) -> Iterator[tuple[str, S
             yield f"{names[cell]}, {criterion}", one
 
 
-def score_order_table(view: FilteredStudy) -> PaperTable | None:
+def score_order_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the options' order on scores, one row for each judge and prompt."""
-    if view.machines.empty or view.has_only_people:
+    if filtered.machines.empty or filtered.has_only_people:
         return None
     caption = (
-        f"Order of the score options on {view.name}. {ORDER_CAPTION} {slice_text(view)} "
+        f"Order of the score options on {filtered.name}. {ORDER_CAPTION} {slice_text(filtered)} "
         "95 % intervals over items; n: answers judged in several orders."
     )
-    return PaperTable("Score order", caption, ORDER_HEAD, order_rows(view, load_scores(view).order))
+    return PaperTable(
+        "Score order", caption, ORDER_HEAD, order_rows(filtered, load_scores(filtered).order)
+    )
 
 
-def criteria_order_table(view: FilteredStudy) -> PaperTable | None:
+def criteria_order_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the criteria's order in rubrics, one row for each judge and prompt."""
-    if view.machines.empty or view.has_only_people:
+    if filtered.machines.empty or filtered.has_only_people:
         return None
-    names = row_names(view.machines)
+    names = row_names(filtered.machines)
     rows = tuple(
         (
             names[cell],
@@ -84,13 +89,13 @@ def criteria_order_table(view: FilteredStudy) -> PaperTable | None:
             *decimal_cells(one.first),
             count(one.overall.changed.n),
         )
-        for cell, one in load_scores(view).criteria.items()
+        for cell, one in load_scores(filtered).criteria.items()
     )
     caption = (
-        f"Order of the criteria on {view.name}. Changed: % of answers whose overall score "
+        f"Order of the criteria on {filtered.name}. Changed: % of answers whose overall score "
         "depends on the order of the criteria. Noise: % of scores that change when repeated in "
         "the same order. First: mean score of a criterion when listed first minus its mean "
-        f"score when listed later, in scale points. {slice_text(view)} 95 % intervals over "
+        f"score when listed later, in scale points. {slice_text(filtered)} 95 % intervals over "
         "items; n: answers judged in several orders."
     )
     head = ("Judge", "Changed", "95 % CI", "Noise", "95 % CI", "First", "95 % CI", "n")

@@ -46,76 +46,85 @@ def kpis(filtered: FilteredStudy) -> Markup:
 
 
 def draw_matrix(filtered: FilteredStudy) -> Drawn:
-    view = load_scores(filtered)
-    if view.shown is None:
+    results = load_scores(filtered)
+    if results.shown is None:
         none = empty_state("No scores", "Choose a study whose judges score single answers.")
         return Drawn({"score_matrix": none}, panel_heading(MATRIX_TITLE))
-    who = " · ".join(view.cell or ())
-    arranged = count(len(view.shown.arrangements), "arrangement")
+    who = " · ".join(results.cell or ())
+    arranged = count(len(results.shown.arrangements), "arrangement")
     subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
     return Drawn(
-        {"score_matrix": panels.arrangement_matrix(view) + panels.expected_levels_table(view)},
+        {
+            "score_matrix": panels.arrangement_matrix(results)
+            + panels.expected_levels_table(results)
+        },
         panel_heading(MATRIX_TITLE, subtitle),
     )
 
 
 def draw_order(filtered: FilteredStudy) -> Markup:
-    view = load_scores(filtered)
-    return EMPTY if view.shown is None else panels.order_tables(view)
+    results = load_scores(filtered)
+    return EMPTY if results.shown is None else panels.order_tables(results)
 
 
 def draw_labels(filtered: FilteredStudy) -> Markup:
-    view = load_scores(filtered)
-    return EMPTY if view.shown is None else agreement_tables.agreement_table(view)
+    results = load_scores(filtered)
+    return EMPTY if results.shown is None else agreement_tables.agreement_table(results)
 
 
 def draw_against(filtered: FilteredStudy) -> Markup | None:
     """Draw the contradictions between scores and comparisons; None if no judge gave both."""
-    view = load_scores(filtered)
-    return agreement_tables.contradictions_table(view) if view.contradictions else None
+    results = load_scores(filtered)
+    return agreement_tables.contradictions_table(results) if results.contradictions else None
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of scores by judge and prompt; None if there would be only one row."""
-    view = load_scores(filtered)
-    return panels.score_judges_table(view) if len(view.distributions) > 1 else None
+    results = load_scores(filtered)
+    return panels.score_judges_table(results) if len(results.distributions) > 1 else None
 
 
 def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
     """Report panel with the heatmap, and one sentence on each judge; None without scores."""
-    view = load_scores(filtered)
-    if view.shown is None:
+    results = load_scores(filtered)
+    if results.shown is None:
         return None
     texts = join(
-        fill("<p><b>{}</b>: {}</p>", " · ".join(cell), panels.score_report_lines(cell, view))
-        for cell in view.distributions
+        fill("<p><b>{}</b>: {}</p>", " · ".join(cell), panels.score_report_lines(cell, results))
+        for cell in results.distributions
     )
     subtitle = (
         f"% of verdicts with each score, by order of options and criteria; 95{NARROW_SPACE}% CI "
         "by item"
     )
-    levels = panels.expected_levels_table(view)
-    content = panels.arrangement_matrix(view) + levels + wrap(texts)
+    levels = panels.expected_levels_table(results)
+    content = panels.arrangement_matrix(results) + levels + wrap(texts)
     return ReportPanel(MATRIX_TITLE, subtitle, content)
 
 
 def report_order(filtered: FilteredStudy) -> ReportPanel | None:
-    view = load_scores(filtered)
-    return None if view.shown is None else ReportPanel(ORDER_TITLE, "", panels.order_tables(view))
+    results = load_scores(filtered)
+    return (
+        None
+        if results.shown is None
+        else ReportPanel(ORDER_TITLE, "", panels.order_tables(results))
+    )
 
 
 def report_labels(filtered: FilteredStudy) -> ReportPanel | None:
-    view = load_scores(filtered)
-    if view.shown is None:
+    results = load_scores(filtered)
+    if results.shown is None:
         return None
-    return ReportPanel(LABELS_TITLE, "", agreement_tables.agreement_table(view))
+    return ReportPanel(LABELS_TITLE, "", agreement_tables.agreement_table(results))
 
 
 def report_against(filtered: FilteredStudy) -> ReportPanel | None:
-    view = load_scores(filtered)
-    if view.shown is None or not view.contradictions:
+    results = load_scores(filtered)
+    if results.shown is None or not results.contradictions:
         return None
-    return ReportPanel(AGAINST_TITLE, AGAINST_SUBTITLE, agreement_tables.contradictions_table(view))
+    return ReportPanel(
+        AGAINST_TITLE, AGAINST_SUBTITLE, agreement_tables.contradictions_table(results)
+    )
 
 
 MATRIX: Final = Panel(

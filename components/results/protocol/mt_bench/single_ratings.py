@@ -29,7 +29,7 @@ from components.html.tables.value_table import (
 )
 from components.results.protocol.sections import protocol_rows
 from metrics.estimation.row_selection import select_picks
-from metrics.labels.score_scale import ScoreScale
+from metrics.estimation.score_scale import ScoreScale
 from metrics.protocols.creation_levels import ratings_by_prompt, single_ratings
 from metrics.ratings.battles import STRONG_WINS
 from metrics.ratings.bradley_terry import fit_leaderboards

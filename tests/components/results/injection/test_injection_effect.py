@@ -71,8 +71,8 @@ def test_a_click_opens_as_many_as_the_number_says(scene):
 
 
 def test_the_words_are_marked_and_escaped(scene):
-    view = load_view(scene.store, Selection(study="small", suspect=ONLY_SUSPECTS))
-    html = detail_panel(view)
+    inspected = load_view(scene.store, Selection(study="small", suspect=ONLY_SUSPECTS))
+    html = detail_panel(inspected)
     assert says(words(html), "tells", "ignore", "instructions")
     assert says(words(html), "1", "repeats those words")
     marks = re.findall(r"<mark[^>]*>(.*?)</mark>", html)

@@ -150,15 +150,15 @@ options: rotations
 def test_each_cell_of_the_order_opens_the_replies_of_its_group(store: Store) -> None:
     run_text(store, ORDERED)
     filtered = FilteredStudy(store, "ordered")
-    view = load_pass_fail(filtered)
-    whole = pass_by_order(filtered.machines, view.cell)
-    assert view.shift == whole and whole.shift.value is not None
-    html = str(order_panel(view))
+    results = load_pass_fail(filtered)
+    whole = pass_by_order(filtered.machines, results.cell)
+    assert results.shift == whole and whole.shift.value is not None
+    html = str(order_panel(results))
     marks = [
         json.loads(unescape(text))
         for text in re.findall(r'class="eh-shift[^>]*data-select="([^"]+)"', html)
     ]
-    groups = {(c, g) for c, parts in view.shift_parts.items() for g in parts}
+    groups = {(c, g) for c, parts in results.shift_parts.items() for g in parts}
     assert len(marks) == 1 + len(groups) and len(groups) > 3 and ALL_ANSWERS in html
     assert f"{100 * whole.shift.value:+.1f}".replace("-", "−") in html
     totals = [load_view(store, mark_selection(filtered, mark)).total for mark in marks]

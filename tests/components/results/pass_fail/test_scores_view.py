@@ -62,11 +62,11 @@ def store(module_store: Store) -> Store:
 
 
 def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
-    view = load_scores(FilteredStudy(store, "rubrics"))
-    assert view.cell == ("sim", "rubric") and view.shown is not None
-    assert len(view.shown.arrangements) == 9 and view.shown.values == (1.0, 2.0, 3.0)
-    html = str(panels.arrangement_matrix(view))
-    for one in view.shown.arrangements:
+    results = load_scores(FilteredStudy(store, "rubrics"))
+    assert results.cell == ("sim", "rubric") and results.shown is not None
+    assert len(results.shown.arrangements) == 9 and results.shown.values == (1.0, 2.0, 3.0)
+    html = str(panels.arrangement_matrix(results))
+    for one in results.shown.arrangements:
         assert one.name in html
         assert sum(share.value or 0 for share in one.shares.values()) == pytest.approx(1)
 
@@ -104,9 +104,9 @@ def test_pairs_and_scores_in_one_study(store: Store) -> None:
     offered = offered_views(whole)
     assert scores_tab.NAME in offered and offered[0] != scores_tab.NAME
     assert pass_fail_tab.NAME not in offered
-    view = load_scores(whole)
-    assert view.contradictions["sim"].share.n > 0
-    assert "Pairs contradicted" in str(agreement_tables.contradictions_table(view))
+    results = load_scores(whole)
+    assert results.contradictions["sim"].share.n > 0
+    assert "Pairs contradicted" in str(agreement_tables.contradictions_table(results))
     assert offered_views(FilteredStudy(store, "rubrics")) == [scores_tab.NAME, *SHARED_VIEWS]
 
 

@@ -79,19 +79,19 @@ def shown(store: Store, judge: str):
 
 
 def test_gpt_4_as_drawn(prd):
-    view = load_remedies(shown(prd, "gpt-4"))
-    title, lead = remedy_finding(view)
+    results = load_remedies(shown(prd, "gpt-4"))
+    title, lead = remedy_finding(results)
     assert says(title, "gpt-4", "add up", "chosen in this way", "+1", "[")
     assert says(lead, "usual rule", "it loses agreement (−1.9 points [−3.0, −0.8]).")
     card = ReportCard(Raters(shown(prd, "gpt-4")), "gpt-4")
     advice = card_sentences(card.facts, card.words)[2]
     assert (advice.rule, advice.text) == ("remedy", title), "card and view give the same advice"
-    table = rules_table(view)
+    table = rules_table(results)
     for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
         assert text in table
-    assert [line.rule.id for line in view.frontier(by_dollars=False)][:2] == ["single", "pool"]
-    assert "Use this rule" in recommendation_panel(view)
-    assert "75.8" in recommendation_panel(view)
+    assert [line.rule.id for line in results.frontier(by_dollars=False)][:2] == ["single", "pool"]
+    assert "Use this rule" in recommendation_panel(results)
+    assert "75.8" in recommendation_panel(results)
 
 
 def test_without_a_choice_the_judge_that_agrees_most_is_shown(prd):
@@ -106,12 +106,12 @@ def test_the_identity_has_the_studys_own_numbers(prd):
 
 
 def test_vicuna_is_told_no_and_offered_another_judge(prd):
-    view = load_remedies(shown(prd, "vicuna-13b"))
-    assert says(remedy_finding(view)[0], "No remedy", "vicuna-13b")
-    assert recommendation_panel(view) == ""
-    assert "Show remedies for gpt-4" in other_judges_panel(view)
-    assert "+17.4 points" in other_judges_panel(view)
-    assert {line.rule.members for line in view.table} == {(("vicuna-13b", "prd"),)}
+    results = load_remedies(shown(prd, "vicuna-13b"))
+    assert says(remedy_finding(results)[0], "No remedy", "vicuna-13b")
+    assert recommendation_panel(results) == ""
+    assert "Show remedies for gpt-4" in other_judges_panel(results)
+    assert "+17.4 points" in other_judges_panel(results)
+    assert {line.rule.members for line in results.table} == {(("vicuna-13b", "prd"),)}
 
 
 def test_open_lists_the_comparisons_that_the_rule_changes(prd):
@@ -134,10 +134,10 @@ def test_every_output_is_filled(prd):
 
 
 def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
-    view = load_remedies(shown(prd, "gpt-4"))
-    rules = [line for line in view.table if line.complete and not line.rule.votes]
-    assert frontier_chart(view, by_dollars=False).count("<circle") == 2 * len(rules)
-    assert risk_chart(view).count('class="d"') == 2 * 6
+    results = load_remedies(shown(prd, "gpt-4"))
+    rules = [line for line in results.table if line.complete and not line.rule.votes]
+    assert frontier_chart(results, by_dollars=False).count("<circle") == 2 * len(rules)
+    assert risk_chart(results).count('class="d"') == 2 * 6
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -219,8 +219,8 @@ def test_an_unknown_rule_is_refused(prd):
 
 
 def test_pilots_are_runnable_and_make_the_calls_they_announce(simulated):
-    view = load_remedies(FilteredStudy(simulated, "one judge"))
-    found = {pilot.kind: pilot for pilot in offered_pilots(view)}
+    results = load_remedies(FilteredStudy(simulated, "one judge"))
+    found = {pilot.kind: pilot for pilot in offered_pilots(results)}
     assert "probabilities" not in found  # graded replies are stored
     assert {"repeats", "warning", "reference", "describe", "jury"} <= set(found)
     assert found["repeats"].price == "240 calls, free (local)"
@@ -233,14 +233,14 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     filtered = FilteredStudy(simulated, "one judge")
     text = pilot_file(filtered, "repeats")
     assert sum(1 for _ in asks_of(run_text(simulated, text))) == 240
-    view = load_remedies(filtered)
-    kinds = {(one.kind, one.line.rule.id) for one in view.pilot_lines}
+    results = load_remedies(filtered)
+    kinds = {(one.kind, one.line.rule.id) for one in results.pilot_lines}
     assert ("repeats", "repeats(3)-both") in kinds
-    assert "from pilots" in rules_table(view)
-    chart = frontier_chart(view, by_dollars=False)
-    for place in range(1, len(view.pilot_lines) + 1):
+    assert "from pilots" in rules_table(results)
+    chart = frontier_chart(results, by_dollars=False)
+    for place in range(1, len(results.pilot_lines) + 1):
         assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
-        assert f'data-rule="P{place}"' in rules_table(view)
+        assert f'data-rule="P{place}"' in rules_table(results)
 
 
 @pytest.mark.parametrize(
@@ -257,13 +257,13 @@ def test_a_pilot_of_another_prompt_adds_that_prompt_to_the_frontier(simulated, k
         assert (items[one.ask.item].reference in sent) == (kind == "reference")
         assert says(sent, "Do not rate") == (kind == "describe")
         assert bool(one.call.parameters.get("logprobs")) == (kind == "reference")
-    view = load_remedies(filtered)
-    joined = {one.line.rule.id: one for one in view.pilot_lines if one.kind == kind}
+    results = load_remedies(filtered)
+    joined = {one.line.rule.id: one for one in results.pilot_lines if one.kind == kind}
     assert set(joined) >= {f"prompt:{prompt}", f"prompt:{prompt}+pool"}
     assert joined[f"prompt:{prompt}"].line.agreement.n == 40
-    assert kind not in {pilot.kind for pilot in offered_pilots(view)}
-    place = [one.line.rule.id for one in view.pilot_lines].index(f"prompt:{prompt}") + 1
-    assert frontier_chart(view, by_dollars=False).count(f'data-rule="P{place}"') == 2
+    assert kind not in {pilot.kind for pilot in offered_pilots(results)}
+    place = [one.line.rule.id for one in results.pilot_lines].index(f"prompt:{prompt}") + 1
+    assert frontier_chart(results, by_dollars=False).count(f'data-rule="P{place}"') == 2
 
 
 def test_a_pilot_has_the_price_of_its_longer_replies(prd):
@@ -282,23 +282,23 @@ def test_a_pilot_has_the_price_of_its_longer_replies(prd):
 
 
 def test_names_from_data_stay_text(simulated):
-    view = load_remedies(FilteredStudy(simulated, "one judge"))
+    results = load_remedies(FilteredStudy(simulated, "one judge"))
     parts = [
-        rules_table(view),
-        patterns_panel(view),
-        pilots_panel(view),
-        recommendation_panel(view),
+        rules_table(results),
+        patterns_panel(results),
+        pilots_panel(results),
+        recommendation_panel(results),
     ]
     assert all("<b>biased" not in part for part in parts)
     assert any("&lt;b&gt;biased" in part for part in parts)
 
 
 def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
-    view = load_remedies(FilteredStudy(simulated, "one judge"))
-    lines = {line.rule.id: line for line in view.table}
+    results = load_remedies(FilteredStudy(simulated, "one judge"))
+    lines = {line.rule.id: line for line in results.table}
     assert lines["graded"].agreement.value > lines["single"].agreement.value + 0.05
-    assert view.advice.chosen.rule.id in ("graded", "calibrated")
-    points, caption = view.curve
+    assert results.advice.chosen.rule.id in ("graded", "calibrated")
+    points, caption = results.curve
     assert len(points) > 10 and says(caption, "mean score", "margin")
 
 
@@ -342,9 +342,9 @@ def test_without_a_price_the_budget_is_counted_in_calls(prd):
 
 def test_a_local_judge_can_judge_any_number(simulated):
     store = simulated
-    view = load_remedies(FilteredStudy(store, "one judge"))
-    assert view.plan is not None and view.plan.steps[0].cost == 0
-    assert says(budget_html(view, 40.0), "any number")
+    results = load_remedies(FilteredStudy(store, "one judge"))
+    assert results.plan is not None and results.plan.steps[0].cost == 0
+    assert says(budget_html(results, 40.0), "any number")
 
 
 @pytest.mark.parametrize("judge", ["gpt-4", "claude-v1", "bard", "gpt-3.5-turbo", "vicuna-13b"])

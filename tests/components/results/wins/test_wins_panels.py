@@ -225,12 +225,12 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
 
 
 def test_the_plan_to_narrow_the_interval_is_a_sentence_with_its_key(won):
-    view = FilteredStudy(won, NAME)
-    plan = precision_panel.leader_plan(view)
+    filtered = FilteredStudy(won, NAME)
+    plan = precision_panel.leader_plan(filtered)
     said = precision_panel.precision_sentence(plan)
     assert said.startswith("Twice the ") and says(said, "narrows", "win rate", plan.contestant)
     assert "twice the repeats" in said.lower()
-    html = precision_panel.show_precision(view)
+    html = precision_panel.show_precision(filtered)
     assert f'data-key="precision.{plan.contestant}.narrowing"' in html
 
 

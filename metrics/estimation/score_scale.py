@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+import pandas as pd
 
 from metrics.estimation.intervals import Floats, Ints, mean_estimate
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement
+from studies.frames.point_columns import arrangement_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +75,9 @@ def scale_of(offered: Sequence[Arrangement]) -> ScoreScale:
         return UNKNOWN_SCALE
     low, high = min(map(min, scores)), max(map(max, scores))
     return ScoreScale(low, high, high - low)
+
+
+def frame_scale(rows: pd.DataFrame) -> ScoreScale:
+    """Return the scale of the options that verdicts on single answers chose from."""
+    named = rows["labels"].cat
+    return scale_of([arrangement_of(named.categories[code]) for code in named.codes.unique()])
