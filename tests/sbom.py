@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 LOCKS = {
     "requirements.lock": "the app",
-    "requirements-embedded.lock": "the embedded judge",
-    "requirements-dev.lock": "tests",
+    "requirements/embedded.lock": "the embedded judge",
+    "requirements/dev.lock": "tests",
 }
 STATED_ELSEWHERE = {
     "audioop-lts": "PSF-2.0",
@@ -121,7 +121,7 @@ def _direct() -> set[str]:
 
 
 def _pins() -> str:
-    names = ("requirements.txt", "requirements-embedded.txt")
+    names = ("requirements.txt", "requirements/embedded.txt")
     return "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
 
 

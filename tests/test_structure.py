@@ -368,7 +368,7 @@ def test_the_space_runs_the_gradio_that_is_pinned() -> None:
 
 
 def test_what_runs_is_pinned() -> None:
-    for name in ("requirements.txt", "requirements-dev.txt", "requirements-embedded.txt"):
+    for name in ("requirements.txt", "requirements/dev.txt", "requirements/embedded.txt"):
         lines = (line.split("#")[0].strip() for line in (ROOT / name).read_text().splitlines())
         wanted = [line for line in lines if line and not line.startswith("-r ")]
         assert [line for line in wanted if "==" not in line] == [], name

@@ -19,12 +19,12 @@ from tests.conftest import ROOT
 from tests.sbom import bill_of_materials, licence_table, locked_packages, main, read_lock
 
 APART = ("audit", "bench", "cluster", "inspect", "locking", "logs", "mcp")
-"""Sets that are installed apart from the app; their locks are in locks/."""
+"""Sets that are installed apart from the app; their locks are in requirements/."""
 LOCK_OF = {
     "requirements.txt": "requirements.lock",
-    "requirements-dev.txt": "requirements-dev.lock",
-    "requirements-embedded.txt": "requirements-embedded.lock",
-    **{f"requirements-{name}.txt": f"locks/{name}.lock" for name in APART},
+    "requirements/dev.txt": "requirements/dev.lock",
+    "requirements/embedded.txt": "requirements/embedded.lock",
+    **{f"requirements/{name}.txt": f"requirements/{name}.lock" for name in APART},
 }
 OTHER_SYSTEMS = {"audioop-lts", "colorama"}
 
@@ -34,8 +34,10 @@ def normal(name: str) -> str:
 
 
 def test_every_list_of_requirements_has_a_lock() -> None:
-    assert {path.name for path in ROOT.glob("requirements*.txt")} == LOCK_OF.keys()
-    assert {path.stem for path in (ROOT / "locks").iterdir()} == set(APART)
+    lists = [*ROOT.glob("requirements*.txt"), *(ROOT / "requirements").glob("*.txt")]
+    assert {path.relative_to(ROOT).as_posix() for path in lists} == LOCK_OF.keys()
+    locks = {path.stem for path in (ROOT / "requirements").glob("*.lock")}
+    assert locks == {*APART, "dev", "embedded"}
 
 
 @pytest.mark.parametrize(("wanted", "lock"), LOCK_OF.items())
@@ -129,7 +131,7 @@ def test_the_makefile_installs_from_the_locks_with_hashes_only() -> None:
         for line in re.findall(r"pip install .*", recipe[0]):
             assert line == "pip install --quiet --no-deps dist/evenhand-*.whl"
         installed.update(lists)
-    assert installed == set(LOCK_OF.values()) - {"locks/mcp.lock"}  # no target needs it
+    assert installed == set(LOCK_OF.values()) - {"requirements/mcp.lock"}  # no target needs it
 
 
 def digest(text: str) -> str:

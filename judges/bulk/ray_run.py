@@ -137,7 +137,7 @@ def _import_ray() -> Any:
         import ray
         import ray.data
     except ImportError:
-        raise PlanError("--engine ray needs Ray: pip install -r requirements-cluster.txt") from None
+        raise PlanError("--engine ray needs Ray: pip install -r requirements/cluster.txt") from None
     return ray
 
 

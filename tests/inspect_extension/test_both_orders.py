@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip(
-    "inspect_ai", reason="NO INSPECT HERE: install requirements-inspect.txt, or `make test-inspect`"
+    "inspect_ai", reason="NO INSPECT HERE: install requirements/inspect.txt, or `make test-inspect`"
 )
 
 from inspect_ai import Task, eval, score

@@ -64,7 +64,7 @@ def test_commands_in_messages_change_also_over_lines_and_in_f_strings() -> None:
         '    python -m evenhand.judges.models.weights prepare\n"""\n'
     )
     assert rewrite_commands("python -m metrics --json") == "evenhand metrics --json"
-    assert rewrite_commands("pip install -r requirements-mcp.txt") == "pip install 'evenhand[mcp]'"
+    assert rewrite_commands("pip install -r requirements/mcp.txt") == "pip install 'evenhand[mcp]'"
     assert rewrite_commands("python app.py, python -m venv") == "python app.py, python -m venv"
 
 

@@ -23,7 +23,7 @@ import pytest
 from studies.sources.load import LoadedSource, load_source
 from studies.spec.study import DataSpec
 
-ABSENT = "NO {} HERE: install requirements-logs.txt, or run `make test-logs`"
+ABSENT = "NO {} HERE: install requirements/logs.txt, or run `make test-logs`"
 
 
 def loaded(path: Path) -> LoadedSource:
