@@ -32,6 +32,10 @@ THREATS: Final = {
         "a URL, an address, a redirect, a reply that is too large",
         ("tests/judges/security/test_endpoint_rules.py",),
     ),
+    "files fetched for a visitor": Threat(
+        "a function of the page or a route, called with the address of a file",
+        ("tests/components/server/test_remote_files.py",),
+    ),
     "script injection": Threat(
         "a payload in one view or function that makes HTML",
         (
