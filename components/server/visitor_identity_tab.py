@@ -141,11 +141,12 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
 @contextlib.contextmanager
 def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
     """Run the `with` block as one visitor. Denied access becomes an error message on the page;
-    messages do not contain the store's folder."""
+    messages do not contain the store's folder. The token of a link is no secret of an owner."""
     request = current_request()
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:
-        with as_visitor(visitor_from_secret(secret, token or from_link)):
+        own = "" if store.is_link(secret) else secret
+        with as_visitor(visitor_from_secret(own, token or from_link)):
             yield
     except AccessDenied as error:
         raise gr.Error(escape(error), title=REFUSED_TITLE, duration=None) from None
