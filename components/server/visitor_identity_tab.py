@@ -21,6 +21,7 @@ from typing import Any, Final, get_type_hints
 import gradio as gr
 
 from components.html.markup import escape
+from components.server.fair_turns import identify_client
 from components.server.gradio_private import current_request, guard_handlers
 from studies import settings
 from studies.errors import AccessDenied
@@ -146,7 +147,9 @@ def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:
         own = "" if store.is_link(secret) else secret
-        with as_visitor(visitor_from_secret(own, token or from_link)):
+        sent = getattr(request, "request", None)
+        address = identify_client(None, sent).address if sent is not None else ""
+        with as_visitor(visitor_from_secret(own, token or from_link, address)):
             yield
     except AccessDenied as error:
         raise gr.Error(escape(error), title=REFUSED_TITLE, duration=None) from None

@@ -93,6 +93,8 @@ THREATS: Final = {
             "tests/components/server/test_access.py",
             "tests/components/server/limits/test_slow_app.py",
             "tests/components/server/test_flood.py",
+            "tests/components/server/test_page_cache.py",
+            "tests/judges/engine/test_address_limits.py",
         ),
     ),
 }
