@@ -50,6 +50,7 @@ def test_one_address_with_many_secrets_does_not_hold_all_places(
         with attempt(DENIAL, PUBLIC, "a third run of one address"), refusal:
             run_as(2, one)
         run_as(3, other)
+        assert {run.plan.study.name for run in engine._live()} <= {"0", "1", "3"}
 
 
 def test_calls_to_the_embedded_judge_are_limited(store: Store) -> None:
@@ -65,6 +66,7 @@ def test_calls_to_the_embedded_judge_are_limited(store: Store) -> None:
             with attempt(DENIAL, PUBLIC, "many calls to the embedded judge"), refusal:
                 engine.start(load_stored_plan(guarded_store, "many"), guarded_store)
             engine._check_size(load_stored_plan(guarded_store, "few"))
+            assert engine.active_run("many") is None
         finally:
             engine.close()
             guarded_store.close()
