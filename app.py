@@ -32,6 +32,7 @@ from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
 from components.server.gradio_private import (
     check_private_names,
+    refuse_remote_files,
     start_settings,
     use_server_settings,
 )
@@ -202,6 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check_private_names(blocks, public=access.public)
         configure_queue(blocks, access)
+        refuse_remote_files(blocks)
         use_server_settings(blocks, limit_connections)
         settings |= start_settings(blocks)
         preview = partial(show_preview, page_store, engine)

@@ -22,7 +22,9 @@ def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
     _check_changeable(store, engine, name)
     if not other or len(other) > MAX_NAME:
         raise StudyError(f"A name has 1 to {MAX_NAME} characters.")
-    store.rename_study(name, other)
+    other = store.name_for_owner(other)
+    if other != name:
+        store.rename_study(name, other)
     return other
 
 

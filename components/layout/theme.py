@@ -13,6 +13,7 @@ from components.layout.help_texts import help_script
 from components.layout.loading_screen import LoadingScreen, Preview
 from components.server.compression import CompressionMiddleware
 from components.server.hf_login import LoginMiddleware
+from components.server.page_cache import PageCache
 
 # Every Gradio colour is a CSS variable of style.css, so that one class switches to dark mode.
 _COLOURS: Final = {
@@ -178,6 +179,7 @@ def appearance_settings(*, home: bool = True, preview: Preview = lambda _: None)
                 Middleware(CompressionMiddleware),
                 Middleware(LoginMiddleware),
                 Middleware(LoadingScreen, home=home, preview=preview),
+                Middleware(PageCache),
             ]
         },
     }

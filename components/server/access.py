@@ -38,6 +38,10 @@ class Access:
     """Maximum bytes, rows, columns and cells of one file."""
     runs_each: int | None
     """Maximum simultaneous runs of one visitor."""
+    runs_per_address: int | None
+    """Maximum simultaneous runs of one network address."""
+    embedded_asks: int | None
+    """Maximum calls of one study to the embedded judge."""
     runs: int | None
     """Maximum simultaneous runs of all visitors."""
     concurrency: int | None
@@ -70,6 +74,8 @@ class Access:
             self.runs or unlimited,
             self.concurrency or unlimited,
             self.paused or unlimited,
+            self.runs_per_address or unlimited,
+            self.embedded_asks or unlimited,
             self.pause_minutes and 60.0 * self.pause_minutes,
         )
 
@@ -83,6 +89,8 @@ LOCAL: Final = Access(
     temp_bytes=None,
     caps=read_limits.LOCAL_LIMITS,
     runs_each=None,
+    runs_per_address=None,
+    embedded_asks=None,
     runs=None,
     concurrency=None,
     paused=None,
@@ -103,6 +111,8 @@ PUBLIC: Final = Access(
     temp_bytes=2_000 * MEGABYTE,
     caps=read_limits.PUBLIC_LIMITS,
     runs_each=1,
+    runs_per_address=4,
+    embedded_asks=1_000,
     runs=8,
     concurrency=16,
     paused=64,
@@ -188,6 +198,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         ),
     ),
     ("calls of one study", lambda a: _limit_text(a.asks)),
+    ("calls of one study to the embedded judge", lambda a: _limit_text(a.embedded_asks)),
     ("studies of one visitor", lambda a: _limit_text(a.studies)),
     (
         "one file: size, rows, columns",
@@ -203,9 +214,12 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     ("all uploads of a visitor", lambda a: _megabytes_text(a.upload_bytes)),
     ("temporary files (uploads, exports) of all visitors", lambda a: _megabytes_text(a.temp_bytes)),
     (
-        "runs at a time: of one visitor, of all visitors",
+        "runs at a time: of one visitor, of one network address, of all visitors",
         lambda a: (
-            "no limit" if a.runs is None else f"{_limit_text(a.runs_each)}, {_limit_text(a.runs)}"
+            "no limit"
+            if a.runs is None
+            else f"{_limit_text(a.runs_each)}, {_limit_text(a.runs_per_address)}, "
+            f"{_limit_text(a.runs)}"
         ),
     ),
     (

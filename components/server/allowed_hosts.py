@@ -123,9 +123,16 @@ class Hosts:
         return host.is_address and (self.any_address or host.name == own_address)
 
     def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
-        """Whether pages of `origin` may send requests to the server addressed as `host`."""
+        """Whether pages of `origin` may send requests to the server addressed as `host`.
+
+        Names of this server are interchangeable, except that an IP address and loopback are
+        trusted only by themselves: a page at another address may be of another machine.
+        """
         if host.serves_port(origin.port) and self.serves(origin, own_address):
-            return True
+            if origin.name == host.name or {origin.name, host.name} <= set(LOOPBACK):
+                return True
+            if not origin.is_address and origin.name not in LOOPBACK:
+                return True
         return any(
             listed.name == origin.name and listed.serves_port(origin.port) for listed in self.listed
         )

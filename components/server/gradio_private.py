@@ -8,6 +8,7 @@ for example, sessions would keep typed keys without any error.
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -30,6 +31,7 @@ from components.server.fair_turns import (
     is_idle,
     sessions_to_drop,
 )
+from components.server.file_references import remote_file
 from components.server.private_name import PrivateName, check_names
 
 if TYPE_CHECKING:
@@ -106,6 +108,36 @@ def guard_handlers(
         event.inputs = [*added.values(), *event.inputs]
         event.input_parameter_names = [*added, *event.input_parameter_names]
         event.component_prop_inputs = [index + len(added) for index in event.component_prop_inputs]
+
+
+def refuse_remote_files(blocks: gradio.Blocks) -> None:
+    """Refuse every event that names a file by an address, and every download by Gradio itself.
+
+    Gradio would download the file, of any size and from any host, before the handler runs.
+    """
+    if _holds("Blocks.process_api", blocks):
+        process = blocks.process_api
+
+        async def process_local(
+            block_fn: Any, inputs: Any, *values: Any, event_data: Any = None, **named: Any
+        ) -> Any:
+            if remote_file([inputs, event_data and click_data(event_data)]):
+                raise gradio.Error(REMOTE_FILE_REFUSED)
+            return await process(block_fn, inputs, *values, event_data=event_data, **named)
+
+        vars(blocks)["process_api"] = process_local
+    if _holds("processing_utils.async_ssrf_protected_get", blocks):
+        gradio.processing_utils.async_ssrf_protected_get = _refuse_download
+
+
+REMOTE_FILE_REFUSED: Final = (
+    "A file of this request is named by an address. Nothing is fetched from an address here: "
+    "download the file, then upload it."
+)
+
+
+async def _refuse_download(url: str) -> Any:
+    raise gradio.Error(REMOTE_FILE_REFUSED)
 
 
 def set_postprocess(component: gradio.components.Component, convert: Callable[[Any], Any]) -> None:
@@ -366,6 +398,25 @@ def _check_server(package: Any, blocks: Any) -> bool:
     return "Server" in starts and _has(package.http_server.Server, "run_in_thread")
 
 
+def _check_process(package: Any, blocks: Any) -> bool:
+    """Whether every event is processed by the page's method `process_api`."""
+    parameters = inspect.signature(package.Blocks.process_api).parameters
+    return "process_api" in package.route_utils.call_process_api.__code__.co_names and {
+        "block_fn", "inputs", "event_data"
+    } <= parameters.keys()  # fmt: skip
+
+
+def _check_download(package: Any, blocks: Any) -> bool:
+    """Whether a file of a component is downloaded by `async_ssrf_protected_get`."""
+    download = "async_ssrf_protected_download"
+    return (
+        download in package.blocks.Block.async_move_resource_to_block_cache.__code__.co_names
+        and download in package.processing_utils.ssrf_protected_download.__code__.co_names
+        and "async_ssrf_protected_get"
+        in getattr(package.processing_utils, download).__code__.co_names
+    )
+
+
 _HANDLER_FIELDS: Final = "fn inputs input_parameter_names component_prop_inputs js show_progress_on"
 _QUEUE_FIELDS: Final = (
     "pending_messages_per_session pending_event_ids_session event_queue_per_concurrency_id "
@@ -387,6 +438,22 @@ PRIVATE_NAMES: Final = (
         "The page cannot be built.",
         _names("fns input_parameter_names component_prop_inputs show_progress_on"),
         _check_handlers,
+        protects_visitors=True,
+    ),
+    PrivateName(
+        "Blocks.process_api",
+        "refuse events that name a file by an address, before Gradio downloads it",
+        "Only Gradio's download itself is refused.",
+        _names("process_api"),
+        _check_process,
+        protects_visitors=True,
+    ),
+    PrivateName(
+        "processing_utils.async_ssrf_protected_get",
+        "refuse every download of Gradio",
+        "Files that a handler returns by their address are downloaded.",
+        _names("async_ssrf_protected_get processing_utils"),
+        _check_download,
         protects_visitors=True,
     ),
     PrivateName(

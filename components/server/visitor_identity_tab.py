@@ -21,6 +21,7 @@ from typing import Any, Final, get_type_hints
 import gradio as gr
 
 from components.html.markup import escape
+from components.server.fair_turns import identify_client
 from components.server.gradio_private import current_request, guard_handlers
 from studies import settings
 from studies.errors import AccessDenied
@@ -141,11 +142,14 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
 @contextlib.contextmanager
 def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
     """Run the `with` block as one visitor. Denied access becomes an error message on the page;
-    messages do not contain the store's folder."""
+    messages do not contain the store's folder. The token of a link is no secret of an owner."""
     request = current_request()
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:
-        with as_visitor(visitor_from_secret(secret, token or from_link)):
+        own = "" if store.is_link(secret) else secret
+        sent = getattr(request, "request", None)
+        address = identify_client(None, sent).address if sent is not None else ""
+        with as_visitor(visitor_from_secret(own, token or from_link, address)):
             yield
     except AccessDenied as error:
         raise gr.Error(escape(error), title=REFUSED_TITLE, duration=None) from None

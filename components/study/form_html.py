@@ -4,7 +4,6 @@ gradio."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from components.html.markup import Markup
 from components.html.pieces import finding_html
@@ -27,6 +26,7 @@ from components.study.form.prompt_panel import (
     template_and_preview,
 )
 from components.study.plan.cost_preview import ForecastByJudge
+from components.study.plan.idle_cache import RECORDS
 from components.study.plan.study_preview import StudyPreview
 from components.study.steps.column_roles import missing_roles, roles_html
 from components.study.steps.comparison_preview import comparisons_html
@@ -35,7 +35,7 @@ from components.study.steps.more_settings import more_settings
 from judges.operations.check_judge import JudgeCheck
 from studies.domain import Item
 from studies.spec.keys import STUDY
-from studies.texts.slice_statistics import SliceProfile, profile_slice
+from studies.texts.slice_statistics import profile_slice
 
 
 def render_form(
@@ -130,7 +130,8 @@ def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
     items = tuple(bench.records.items) if view.whole else bench.items
     named = bench.lenient_study.raw(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()
-    found = _profile_cached(_ItemsByIdentity(items), players)
+    key = ("profile", _ItemsByIdentity(items), players)
+    found = RECORDS.compute_once(key, None, lambda: profile_slice(items, players))
     total = len(bench.records.items)
     html = profile_html(found, whole=view.whole, slice_size=len(bench.items), total=total)
     return form_part(html, seen=view.last_change)
@@ -149,8 +150,3 @@ class _ItemsByIdentity:
 
     def __hash__(self) -> int:
         return hash((len(self.items), id(self.items[0]) if self.items else 0))
-
-
-@lru_cache(maxsize=8)
-def _profile_cached(items: _ItemsByIdentity, players: tuple[str, ...]) -> SliceProfile:
-    return profile_slice(items.items, players)

@@ -174,7 +174,7 @@ def _recorded_name(store: Store, name: str, source: str) -> str:
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
-    return store.name_for_owner(free_name(store, name))
+    return free_name(store, store.name_for_owner(name))
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:

@@ -37,6 +37,10 @@ class RunLimits:
     """Maximum calls in flight of one run."""
     paused: int = 10**9
     """Maximum number of paused runs of all visitors; a paused run uses memory."""
+    runs_per_address: int = 10**9
+    """Maximum simultaneous runs of one network address, which several visitors may share."""
+    embedded_asks: int = 10**9
+    """Maximum number of calls of one study to the embedded judge, which uses the server's CPU."""
     longest_pause: float | None = None
     """Seconds after which a paused run is stopped; None if it is never stopped."""
 
@@ -51,6 +55,7 @@ class PublicEngine(Engine):
         super().__init__()
         self._visitor_store, self._limits, self._host_key = store, limits, host_key
         self._visitor_by_run: dict[str, str] = {}
+        self._address_by_run: dict[str, str] = {}
         self._starting = threading.Lock()
 
     def start(
@@ -64,7 +69,7 @@ class PublicEngine(Engine):
         """Start a run that belongs to the current visitor. The run itself has access to the whole
         store, not only to the visitor's studies."""
         self._visitor_store.require_owner(plan.study.name)
-        self._check_size(plan.study.name)
+        self._check_size(plan)
         settings = settings or RunSettings()
         in_flight = min(settings.concurrency or plan.study.concurrency, self._limits.concurrency)
         settings = replace(
@@ -72,6 +77,7 @@ class PublicEngine(Engine):
         )
         with self._starting:  # two simultaneous clicks must not start two runs
             self._check_own_runs()
+            self._check_address_runs()
             self._check_total_runs("Your study is saved; try again in a few minutes")
             self._stop_longest_paused()
             return super().start(plan, store.unrestricted, keys=keys, settings=settings)
@@ -131,6 +137,10 @@ class PublicEngine(Engine):
             if run_id in self._runs
         }
         self._visitor_by_run[run.id] = current_visitor().owner
+        self._address_by_run = {
+            run_id: self._address_by_run.get(run_id, "") for run_id in self._visitor_by_run
+        }
+        self._address_by_run[run.id] = current_visitor().address
         run.resume_guard = self._guard_resume
 
     def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
@@ -140,8 +150,16 @@ class PublicEngine(Engine):
             return VARIABLE_REFUSED
         return self._host_key.refusal_reason(judge, sees=run.plan.study.judge_sees == "images")
 
-    def _check_size(self, study: str) -> None:
-        planned = self._visitor_store.counts(study)["planned"]
+    def _check_size(self, plan: Plan) -> None:
+        planned, judges = self._visitor_store.counts(plan.study.name)["planned"], plan.study.judges
+        share = sum(judge.kind == "embedded" for judge in judges) / max(1, len(judges))
+        asked = round(planned * share)
+        if asked > self._limits.embedded_asks:
+            raise PlanError(
+                f"{asked:,} calls to the embedded judge are more than the "
+                f"{self._limits.embedded_asks:,} that this public page allows for one study; "
+                "choose fewer items, prompts or repeats, or another judge"
+            )
         if planned > self._limits.asks:
             raise PlanError(
                 f"{planned:,} calls are more than the {self._limits.asks:,} that this public page "
@@ -175,6 +193,17 @@ class PublicEngine(Engine):
                 f"your run of {own[-1].plan.study.name!r} is {state}; the limit of runs per "
                 f"visitor, paused ones included, is {self._limits.runs_per_visitor}. Stop this "
                 "run, or wait until it ends"
+            )
+
+    def _check_address_runs(self) -> None:
+        """Raise PlanError if too many runs were started from the visitor's network address, with
+        whatever secrets; paused runs count."""
+        address = current_visitor().address
+        active = sum(self._address_by_run.get(run.id) == address for run in self._live())
+        if address and active >= self._limits.runs_per_address:
+            raise PlanError(
+                f"{active} runs from your network address are active, the most this page allows "
+                "for one address. Your study is saved; try again when one has ended"
             )
 
     def _check_total_runs(self, advice: str) -> None:

@@ -34,7 +34,7 @@ class ReadLimits:
     rows: int
     columns: int
     values: int
-    """Maximum number of values in a Parquet file; each element of a list counts."""
+    """Maximum number of values in a file; each element of a list counts."""
     nested_texts: int
     """Maximum number of texts inside the lists of one column, in one row group of a Parquet file;
     checked only if the size of the texts is unknown before reading."""
@@ -89,6 +89,11 @@ class ReadLimits:
         if count > self.rows:
             raise SourceError(f"{name}: more than {self.rows:,} rows; split the file")
 
+    def too_many_entries(self, name: str) -> SourceError:
+        return SourceError(
+            f"{name}: a list or an object has more than {self.rows:,} rows; split the file"
+        )
+
     def check_blank(self, count: int, name: str) -> None:
         if count > MAX_BLANK_LINES:
             raise SourceError(f"{name}: more than {MAX_BLANK_LINES:,} blank lines; remove them")
@@ -134,11 +139,14 @@ class ReadLimits:
         while level:
             depth += 1
             if depth > self.depth:
-                raise SourceError(
-                    f"{where}: lists and objects are nested more than {self.depth} deep; save the "
-                    "data with less nesting"
-                )
+                raise self.too_deep(where)
             level = [inner for outer in level for inner in _nested_values(outer)]
+
+    def too_deep(self, where: str) -> SourceError:
+        return SourceError(
+            f"{where}: lists and objects are nested more than {self.depth} deep; save the data "
+            "with less nesting"
+        )
 
 
 LOCAL_LIMITS: Final = ReadLimits(

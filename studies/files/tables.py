@@ -17,7 +17,12 @@ from typing import Any, BinaryIO, Final, cast
 
 from studies.errors import SourceError
 from studies.files.read_limits import MEGABYTE, ReadLimits, current_limits
-from studies.files.table_formats.json_lines import decode_utf8, parse_json, parse_object
+from studies.files.table_formats.json_lines import (
+    count_values,
+    decode_utf8,
+    parse_json,
+    parse_object,
+)
 from studies.files.table_formats.parquet import read_parquet
 from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
 from studies.files.table_formats.spreadsheets import read_sheet
@@ -229,6 +234,7 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
             rows.append(dict(zip(header, cells, strict=True)))
             numbers.append(line)
             limits.check_rows(len(rows), path.name)
+            limits.check_values(len(rows) * len(header), path.name)
     except csv.Error as error:
         raise SourceError(
             f"{path.name}, line {source.row_start}: {error}; write a quote inside a quoted text "
@@ -277,16 +283,19 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
     rows: list[Row] = []
     numbers: list[int] = []
     columns: dict[str, None] = {}
+    values = 0
     for number, line in enumerate(_read_lines(path, limits), 1):
         limits.check_blank(number - len(rows) - 1, path.name)
         if line.strip():
             if not rows:
                 _refuse_json_list(line, path.name)
-            rows.append(parse_object(line, f"{path.name}, line {number}", limits))
+            where = f"{path.name}, line {number}"
+            values += count_values(line, where, limits)
+            limits.check_values(values, path.name)
+            rows.append(parse_object(line, where, limits))
             numbers.append(number)
             limits.check_rows(len(rows), path.name)
-            columns.update(dict.fromkeys(rows[-1]))
-            limits.check_columns(len(columns), path.name)
+            _add_columns(columns, rows[-1], path.name, limits)
     return SourceTable(path.name, "jsonl", tuple(columns), rows, numbers)
 
 
@@ -301,10 +310,11 @@ def _refuse_json_list(line: bytes, name: str) -> None:
 def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
     """Read a JSON file: a list of objects, a single object, or JSON lines."""
     content = b"".join(_read_pieces(path, limits, lambda stream: stream.read(MEGABYTE)))
-    if _is_json_lines(content):
+    if _is_json_lines(content, path.name, limits):
         del content  # the lines are read again, one at a time
         table = _read_jsonl(path, limits)
         return replace(table, notes=("the file contains JSON lines, one object per line",))
+    count_values(content, path.name, limits)
     text = decode_utf8(content, path.name).removeprefix("\ufeff")
     value = parse_json(text, path.name, limits)
     if isinstance(value, dict):
@@ -314,14 +324,18 @@ def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
             f"{path.name}: expected a list of JSON objects, one object, or one object per line; "
             "save the data in one of these forms"
         )
-    return SourceTable(path.name, "json", _column_names(value), value)
+    columns: dict[str, None] = {}
+    for row in value:
+        _add_columns(columns, row, path.name, limits)
+    return SourceTable(path.name, "json", tuple(columns), value)
 
 
-def _is_json_lines(content: bytes) -> bool:
+def _is_json_lines(content: bytes, name: str, limits: ReadLimits) -> bool:
     """Whether the first line is a complete JSON object and more text follows it."""
     first, _, rest = content.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
     if not first.startswith(b"{") or not first.rstrip().endswith(b"}") or not rest.strip():
         return False
+    count_values(first, name, limits)
     try:
         json.loads(first)
     except (ValueError, RecursionError):
@@ -329,8 +343,11 @@ def _is_json_lines(content: bytes) -> bool:
     return True
 
 
-def _column_names(rows: list[Row]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for row in rows for name in row))
+def _add_columns(columns: dict[str, None], row: Row, name: str, limits: ReadLimits) -> None:
+    """Add the keys of a row to the columns; raise SourceError if they are too many."""
+    if not row.keys() <= columns.keys():
+        columns.update(dict.fromkeys(row))
+        limits.check_columns(len(columns), name)
 
 
 def _read_parquet(path: Path, limits: ReadLimits) -> SourceTable:

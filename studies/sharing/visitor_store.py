@@ -23,6 +23,7 @@ from studies.store.queries.visitor_queries import (
     STUDY_QUOTA_ERROR,
     count_links,
     delete_links,
+    has_link,
     owner_of,
     put_link,
     restrict_reads,
@@ -96,18 +97,22 @@ class VisitorStore(Store):
             )
 
     def name_for_owner(self, name: str) -> str:
-        """Return the name under which this visitor saves a study: `name`, or, if a study that is
-        not this visitor's has it, `name` with a suffix that identifies the visitor."""
+        """Return the name under which this visitor saves a study: that of an own study, else
+        `name` with a suffix that identifies the visitor.
+
+        Every new name gets the suffix; if only taken names got it, it would show which names the
+        studies of other visitors have.
+        """
         mark = current_visitor().owner[:6]
-        marked = f"{name} ({mark})"
         if not mark or name.endswith(f"({mark})") or self.owns(name):
             return name
-        taken = owner_of(self._unrestricted, name) is not None
-        return marked if taken or self.owns(marked) else name
+        return f"{name} ({mark})"
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study of this visitor; `other` must not be the name of any visitor's study."""
+        """Rename a study of this visitor; `other` must be a name of `name_for_owner`."""
         self.require_owner(name)
+        if other != self.name_for_owner(other):
+            raise StudyError(f"a study of yours is named {self.name_for_owner(other)!r} here")
         self._cache.drop(name)
         self._unrestricted.rename_study(name, other)
 
@@ -117,6 +122,10 @@ class VisitorStore(Store):
         For other studies, the text could be another visitor's prompt of the same name.
         """
         return super().recorded_prompt(study, name) if self.is_ownerless(study) else None
+
+    def is_link(self, secret: object) -> bool:
+        """Whether a text is the token of a share link, which reads a study and owns none."""
+        return has_link(self._unrestricted, visitor_from_secret("", secret).share)
 
     # ---- links -----------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 MIN_SECRET_CHARS: Final = 24
@@ -26,6 +26,8 @@ class Visitor:
 
     owner: str = ""
     share: str = ""
+    address: str = field(default="", compare=False)
+    """Network address of the request; many visitors may share it, and it gives no permission."""
 
 
 ANONYMOUS: Final = Visitor()
@@ -46,9 +48,9 @@ def as_visitor(visitor: Visitor) -> Iterator[None]:
         _CURRENT_VISITOR.reset(token)
 
 
-def visitor_from_secret(secret: object, token: object = "") -> Visitor:
+def visitor_from_secret(secret: object, token: object = "", address: str = "") -> Visitor:
     """Return the visitor with this secret and link token; an invalid value gives an empty hash."""
-    return Visitor(_hash_secret("owner", secret), _hash_secret("share", token))
+    return Visitor(_hash_secret("owner", secret), _hash_secret("share", token), address)
 
 
 def new_secret() -> str:

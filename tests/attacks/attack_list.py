@@ -32,6 +32,10 @@ THREATS: Final = {
         "a URL, an address, a redirect, a reply that is too large",
         ("tests/judges/security/test_endpoint_rules.py",),
     ),
+    "files fetched for a visitor": Threat(
+        "a function of the page or a route, called with the address of a file",
+        ("tests/components/server/test_remote_files.py",),
+    ),
     "script injection": Threat(
         "a payload in one view or function that makes HTML",
         (
@@ -55,6 +59,7 @@ THREATS: Final = {
         "a file, a request body",
         (
             "tests/studies/files/test_bombs.py",
+            "tests/studies/files/test_json_counts.py",
             "tests/studies/spec/test_yaml_bombs.py",
             "tests/components/server/test_traversal.py",
         ),
@@ -93,6 +98,8 @@ THREATS: Final = {
             "tests/components/server/test_access.py",
             "tests/components/server/limits/test_slow_app.py",
             "tests/components/server/test_flood.py",
+            "tests/components/server/test_page_cache.py",
+            "tests/judges/engine/test_address_limits.py",
         ),
     ),
 }

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from studies.store.store import Store
-from tests.attacks.attack_list import OWN
+from tests.attacks.attack_list import OWN, PUBLIC
 from tests.attacks.attack_log import attempt
 from tests.components.server.test_foreign_sites import STUDY
 from tests.ui.conftest import BROWSERS, QUIET, App, playwright
@@ -115,6 +116,21 @@ def test_a_rebound_name_reads_and_starts_nothing(browser, app: App) -> None:
         refusals = [str(text) for _, text in tried.values()]
         assert all(f"host name {SITE}" in text for text in refusals)
         assert not started(app)
+
+
+def test_a_page_at_another_address_reads_and_starts_nothing_of_a_public_page(
+    browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A public page is served at any IP address; its pages are only those at the same one."""
+    monkeypatch.setenv("EVENHAND_PUBLIC", "1")
+    app = App(tmp_path / "evenhand.db")
+    try:
+        tried, statuses = attack(browser, f"http://127.0.0.2:{app.port}", app.url)
+        with attempt(READING, PUBLIC, *(f"{name} from another address" for name in tried)):
+            check_refused(tried, statuses)
+            assert not started(app)
+    finally:
+        app.close()
 
 
 def test_a_site_may_frame_the_page_as_a_space_is_framed(browser, app: App) -> None:

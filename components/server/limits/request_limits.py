@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from components.server.allowed_routes import UPLOAD_PATH, is_allowed_route
+from components.server.fair_turns import MAX_REMEMBERED_CLIENTS, identify_client
 from components.server.limits.temp_files import TempFileQuota
+from components.server.page_cache import PAGE_PATHS
 from studies.files.read_limits import MEGABYTE
 
 MAX_EVENT_BYTES: Final = 8 * MEGABYTE
@@ -40,6 +45,32 @@ class BodyPace(NamedTuple):
         return self.first_seconds + received / self.bytes_per_second
 
 
+class AddressRate:
+    """Limit on how often one network address may do something: `burst` times at once, then
+    `per_second` times a second."""
+
+    def __init__(
+        self,
+        burst: float = 300.0,
+        per_second: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._burst, self._per_second, self._clock = burst, per_second, clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """Address -> requests that it had left, and the time of its last one."""
+
+    def take(self, address: str) -> bool:
+        """Count a request; return False if the address has none left."""
+        now = self._clock()
+        left, last = self._left.pop(address, (self._burst, now))
+        left = min(self._burst, left + (now - last) * self._per_second)
+        allowed = left >= 1.0
+        self._left[address] = left - allowed, now
+        while len(self._left) > MAX_REMEMBERED_CLIENTS:
+            self._left.popitem(last=False)
+        return allowed
+
+
 class RequestLimits:
     """Middleware that answers only allowed routes, refuses request bodies that arrive too slowly
     and, with a `quota` (public mode), those that are too large."""
@@ -51,9 +82,10 @@ class RequestLimits:
         quota: TempFileQuota | None = None,
         mcp: bool = False,
         pace: BodyPace | None = None,
+        page_rate: AddressRate | None = None,
     ) -> None:
         """`max_upload_bytes`: maximum size of one upload request, all its files together."""
-        self._pace = pace or BodyPace()
+        self._pace, self._page_rate = pace or BodyPace(), page_rate or AddressRate()
         self._app, self._max_upload, self._quota, self._mcp = app, max_upload_bytes, quota, mcp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,6 +98,8 @@ class RequestLimits:
         path = scope["path"]
         if not is_allowed_route(scope["method"], path, mcp=self._mcp):
             await _error_response(404, NO_SUCH_PAGE)(scope, receive, send)
+        elif self._quota and path in PAGE_PATHS and not self._page_rate.take(_address(scope)):
+            await _error_response(429, _TOO_OFTEN)(scope, receive, send)
         elif scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
         elif self._quota is None:
@@ -160,6 +194,10 @@ class _LimitedBody:
         await _error_response(code, message)(scope, receive, send)
 
 
+def _address(scope: Scope) -> str:
+    return identify_client(None, Request(scope)).address
+
+
 def _error_response(code: int, message: str) -> JSONResponse:
     """A response that closes the connection, so that the rest of the request body is not read."""
     return JSONResponse({"detail": message}, code, {"Connection": "close"})
@@ -170,4 +208,5 @@ def _too_large_message(most: int) -> str:
 
 
 _TOO_SLOW: Final = "The request arrived too slowly. Check the connection, then send it again."
+_TOO_OFTEN: Final = "This page was opened too often from your network. Try again in a minute."
 _QUOTA_FULL: Final = "The space for uploads is full just now. Try again in a few minutes."

@@ -1,18 +1,18 @@
 """Load the data of a study file, select the slice and build the plan; if a step fails, keep its
 error.
 
-Loaded records are cached until their files change.
+Loaded records are cached until their files change, on a public page for a minute without use.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from components.study.file.lenient_study import LenientStudy, read_lenient_study
+from components.study.plan.idle_cache import RECORDS
 from components.study.plan.public_checks import (
     check_ask_count,
     check_data_source,
@@ -22,10 +22,12 @@ from judges.models.weights import WeightsMissing
 from judges.planning.plan import Plan, make_plan
 from studies.domain import Item
 from studies.errors import EvenhandError, StudyError
+from studies.files.read_limits import MEGABYTE
 from studies.files.shards import ITEMS_FILE
 from studies.sources.load import LoadedSource, load_source, source_path
 from studies.spec.keys import DATA, STUDY
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
+from studies.store.caching.store_cache import StoreCache
 
 RETRY_SECONDS: Final = 60.0
 """Maximum seconds for which a source that failed to load is not loaded again."""
@@ -75,45 +77,30 @@ def read_data_spec(sheet: LenientStudy) -> DataSpec:
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
-    """Load all records of a source; they are cached until a file of the source changes. After a
-    failure the same error is raised for up to RETRY_SECONDS, since a Hub that does not respond is
-    slow to fail."""
+    """Load all records of a source, or take them from the cache. After a failure the same error is
+    raised for up to RETRY_SECONDS, since a Hub that does not respond is slow to fail."""
     check_data_source(spec)
     whole = replace(
         spec, where={}, options=0, categories=(), count=0, take=DATA.take.default, per={}, seed=0
     )
-    wait = int(time.monotonic() // RETRY_SECONDS)
-    found = _load_or_error(_SourceKey(whole, folder), wait)
-    if isinstance(found, EvenhandError):
-        raise type(found)(str(found))
-    return found
+    source, stamp = (folder, repr(whole)), _file_stamps(whole, folder)
+    period = int(time.monotonic() // RETRY_SECONDS)
+
+    def load() -> LoadedSource:
+        if failure := _FAILURES.find(source, (stamp, period)):
+            raise failure[0](failure[1])
+        try:
+            return load_source(whole, folder)
+        except EvenhandError as error:
+            failed = type(error), str(error)
+            _FAILURES.compute_once(source, (stamp, period), lambda: failed)
+            raise
+
+    return RECORDS.compute_once(("records", *source), stamp, load)
 
 
-@dataclass(frozen=True, slots=True)
-class _SourceKey:
-    """Cache key of loaded records: the source, its settings, modification times of its files."""
-
-    spec: DataSpec = field(compare=False)
-    folder: Path
-    name: str = field(init=False)
-    stamp: tuple[int, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", repr(self.spec))
-        object.__setattr__(self, "stamp", _file_stamps(self.spec, self.folder))
-
-
-@lru_cache(maxsize=32)
-def _load_or_error(source: _SourceKey, wait: int) -> LoadedSource | EvenhandError:
-    try:
-        return _load_cached(source)
-    except EvenhandError as error:
-        return error
-
-
-@lru_cache(maxsize=6)
-def _load_cached(source: _SourceKey) -> LoadedSource:
-    return load_source(source.spec, source.folder)
+_FAILURES: Final = StoreCache(MEGABYTE)
+"""Messages of failures by source. An error itself would keep the rows that were read before it."""
 
 
 def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from studies.errors import SourceError
 from studies.files.archives import ZipArchive, open_archive
 from studies.files.read_limits import current_limits
+from studies.files.table_formats.json_lines import count_values
 from studies.files.tables import SourceTable, check_file_size, read_table, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.open_source import OpenSource
@@ -109,6 +110,7 @@ def _read_samples(archive: ZipArchive, name: str) -> Iterator[Mapping[str, Any]]
 
 
 def _parse(content: bytes, where: str) -> Mapping[str, Any]:
+    count_values(content, where, current_limits())
     try:
         value = _load_json(content)
     except (ValueError, RecursionError):

@@ -159,6 +159,10 @@ def delete_links(connection: sqlite3.Connection, study: str) -> int:
     return connection.execute(f"DELETE FROM shares WHERE study={STUDY_ID}", (study,)).rowcount
 
 
+def has_link(store: StoreFile, token: str) -> bool:
+    return store.read("SELECT 1 FROM shares WHERE token=?", (token,)).fetchone() is not None
+
+
 def count_links(store: StoreFile, study: str) -> int:
     row = store.read(
         "SELECT count(*) FROM shares JOIN studies s ON s.id=study WHERE s.name=?", (study,)

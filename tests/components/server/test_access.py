@@ -354,6 +354,39 @@ def test_programs_say_who_they_are_and_get_no_more_than_that(page: Page) -> None
     assert MARK in str(client.predict(A_STUDY, 0, 9, token=SECRET, api_name="/judgements"))
 
 
+def test_the_token_of_a_link_owns_nothing(page: Page) -> None:
+    with as_visitor(visitor_from_secret(SECRET)):
+        token = page.store.share(A_STUDY)
+    client = Client(page.url, ssl_verify=False, verbose=False)
+    assert MARK in str(client.predict(A_STUDY, 0, 9, token=token, api_name="/judgements"))
+    before = {line.name for line in page.bare.studies()}
+    for call, given in (("run_study", small("by a reader", "mine")), ("stop_run", A_STUDY)):
+        with attempt(READING, SHARED, f"the API, {call} with the token of a link"):
+            with pytest.raises(AppError):
+                client.predict(given, token=token, api_name=f"/{call}")
+            assert {line.name for line in page.bare.studies()} == before
+    reader = Stranger(page.url, secret=token)
+    reader.open()
+    with attempt(READING, SHARED, "the token of a link as the secret of a browser"):
+        assert not reader.call(reader.step("eh-run", "click"), {"eh-yaml": small("b", "c")})[0]
+        assert {line.name for line in page.bare.studies()} == before
+    with as_visitor(visitor_from_secret(SECRET)):
+        page.store.revoke_links(A_STUDY)
+
+
+def test_the_name_of_a_saved_study_does_not_tell_which_names_others_have(page: Page) -> None:
+    client, mine = Client(page.url, ssl_verify=False, verbose=False), new_secret()
+    mark = visitor_from_secret(mine).owner[:6]
+    for name in (A_STUDY, "a name of nobody"):
+        with attempt(READING, SHARED, f"a study named {name!r}"):
+            saved = client.predict(small(name, "mine"), token=mine, api_name="/run_study")["study"]
+            assert saved == f"{name} ({mark})"
+            end = time.monotonic() + 30
+            while client.predict(saved, token=mine, api_name="/run_status")["state"] == "running":
+                assert time.monotonic() < end
+                time.sleep(0.05)
+
+
 def test_two_programs_with_one_name_for_their_study_have_two_studies(page: Page) -> None:
     text = small("same name", "mine")
     names = []
@@ -365,8 +398,8 @@ def test_two_programs_with_one_name_for_their_study_have_two_studies(page: Page)
         told: Any = asked()
         assert told["counts"]["ok"] == told["counts"]["planned"] > 0
         names.append(study)
-    assert names[0] == "same name"
-    assert re.fullmatch(r"same name \([0-9a-f]{6}\)", names[1])
+    assert names[0] != names[1]
+    assert all(re.fullmatch(r"same name \([0-9a-f]{6}\)", name) for name in names)
     with pytest.raises(AppError, match=pattern("not", "given", "id")):
         client.predict(text, api_name="/run_study")
 

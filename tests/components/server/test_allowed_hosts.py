@@ -234,6 +234,27 @@ def test_a_space_serves_its_own_hosts_and_addresses_for_health_checks() -> None:
         assert status(served, host) == 403
 
 
+OTHER_ADDRESSES = (
+    "192.168.1.6", "192.168.1.4", "10.0.0.1", "127.0.0.1", "127.0.0.2", "localhost", "8.8.8.8",
+    "100.64.0.1", "169.254.169.254", "[::1]", "[fe80::1]", "[2001:db8::1]", "[::ffff:10.0.0.1]",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+def test_a_page_at_another_address_is_refused_also_where_any_address_is_served(method: str) -> None:
+    """Such a page may be of any machine, and the browser sends it this server's cookies."""
+    served = Served(hosts_of("0.0.0.0", public=True, **SPACE), own_address="192.168.1.5")
+    own = "192.168.1.5:7860"
+    assert status(served, own, method, origin=f"http://{own}") == 200
+    assert status(served, own, method, origin="http://[::ffff:192.168.1.5]:7860") == 200
+    for address in OTHER_ADDRESSES:
+        assert status(served, own, method, origin=f"http://{address}:7860") == 403
+        if "127" not in address and address not in ("localhost", "[::1]"):
+            assert status(served, HERE, method, origin=f"http://{address}:7860") == 403
+        assert status(served, "me-space.hf.space", method, origin=f"https://{address}") == 403
+    assert status(served, own, "POST", referer="http://192.168.1.6:7860/") == 403
+
+
 @pytest.mark.parametrize(
     "entry",
     ["*", "https://judge.example", "judge.example/", "*.example", "a b", "[::zz]", "b\xfcro"],

@@ -111,6 +111,18 @@ def test_nothing_is_sent_under_another_name_or_by_another_site(
                 assert (answer.status, permissions(answer)) == (403, [])
 
 
+def test_a_page_at_another_address_gets_nothing(each_app: tuple[Served, Mode]) -> None:
+    app, mode = each_app
+    own = "192.168.1.5" if mode == PUBLIC else "127.0.0.1"
+    for address in ("192.168.1.6", "10.0.0.1", "127.0.0.2", "8.8.8.8", "[2001:db8::1]"):
+        for path, method in (("/config", "GET"), ("/gradio_api/queue/join", "POST"),
+                             ("/gradio_api/queue/join", "OPTIONS")):  # fmt: skip
+            host, origin = f"{own}:{app.port}", f"http://{address}:{app.port}"
+            answer = asked(app, path, method, host=host, origin=origin)
+            with attempt(READING, mode, f"{method} {path} from a page at {address}"):
+                assert (answer.status, permissions(answer)) == (403, [])
+
+
 @pytest.mark.parametrize("host", ["evil.example", ""])
 def test_a_preflight_of_another_site_gets_no_permission(
     each_app: tuple[Served, Mode], host: str

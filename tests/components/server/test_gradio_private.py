@@ -42,7 +42,8 @@ from tests.waiting import free_port
 ROOT = Path(__file__).parents[3]
 BOUNDARY = ROOT / "components" / "server" / "gradio_private.py"
 SECURITY = {
-    "Blocks.fns", "Queue", "routes.StateHolder", "SessionState", "http_server.Server"
+    "Blocks.fns", "Blocks.process_api", "processing_utils.async_ssrf_protected_get", "Queue",
+    "routes.StateHolder", "SessionState", "http_server.Server",
 }  # fmt: skip
 KEY = "sk-typed-into-a-box"
 
@@ -232,13 +233,17 @@ def test_a_page_that_answers_itself_too_late_starts_all_the_same(blocks, monkeyp
 # ---- the start-up check ----------------------------------------------------------------------
 
 LOSSES = {
+    "Blocks.process_api": ("route_utils", "call_process_api"),
+    "processing_utils.async_ssrf_protected_get": (
+        "processing_utils", "async_ssrf_protected_download"
+    ),
     "routes.StateHolder": ("routes", "StateHolder"),
     "SessionState": ("state_holder", "SessionState"),
     "Queue": ("queueing", "Queue"),
     "http_server.Server": ("http_server", "Server"),
     "LocalContext.request": ("context", "LocalContext"),
     "Context.root_block": ("context", "Context"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))

@@ -107,7 +107,7 @@ def keys(path: Path) -> None:
 
 def key_twice(path: Path) -> None:
     """Two equal keys after many others: the search must not compare all pairs."""
-    pairs = ",".join(f'"c{k}":1' for k in range(200_000))
+    pairs = ",".join(f'"c{k}":1' for k in range(199_000))
     path.write_text("{" + pairs + ',"last":1,"last":2}\n', "utf-8")
 
 
@@ -139,7 +139,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "packed.jsonl.gz": (gzipped, "times its size"),
     "packed.csv.gz": (gzipped, "times its size"),
     "packed.json.gz": (gzipped_line, "times its size"),
-    "deep.json": (bytes_of(b"[" * 5_000_000), "not valid JSON"),
+    "deep.json": (bytes_of(b"[" * 1_000_000), "not valid JSON"),
     "deep.jsonl": (bytes_of(b'{"a":' * 300 + b"1" + b"}" * 300), "deep"),
     "wide.csv": (columns, "1,000,000 columns; at most"),
     "same.csv": (same_columns, "1,000,001 columns; at most"),

@@ -339,12 +339,14 @@ def test_no_statement_of_a_visitor_changes_anothers_rows(
         guarded.writer.run(lambda c: c.execute(change, ("a's",)))
 
 
-def test_a_name_that_is_taken_becomes_ones_own_with_a_mark(guarded: VisitorStore) -> None:
+def test_a_name_becomes_ones_own_with_a_mark_whether_it_is_taken_or_not(
+    guarded: VisitorStore,
+) -> None:
     with as_visitor(B):
         mine = guarded.name_for_owner("a's")
         assert mine == f"a's ({B.owner[:6]})"
         assert guarded.name_for_owner("house") == f"house ({B.owner[:6]})"
-        assert guarded.name_for_owner("free") == "free"
+        assert guarded.name_for_owner("free") == f"free ({B.owner[:6]})"
         save(guarded, mine, seed=4)
         assert guarded.name_for_owner("a's") == mine
         assert guarded.name_for_owner(mine) == mine
@@ -493,5 +495,8 @@ def test_a_study_of_another_visitor_is_neither_renamed_nor_counted_otherwise(
     names = {line.name for line in guarded.unrestricted.studies()}
     assert names == {"house", "a's"}
     with as_visitor(A):
-        guarded.rename_study("a's", "a's study")
-        assert guarded.owns("a's study")
+        with pytest.raises(StudyError):
+            guarded.rename_study("a's", "a's study")
+        renamed = guarded.name_for_owner("a's study")
+        guarded.rename_study("a's", renamed)
+        assert guarded.owns(renamed)

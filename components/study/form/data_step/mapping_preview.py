@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 from components.html.format import count, truncate
@@ -13,6 +11,7 @@ from components.html.markup import Markup, fill, join
 from components.html.pieces import notice_html
 from components.study.file.controls import subheading
 from components.study.file.lenient_study import LenientStudy
+from components.study.plan.idle_cache import RECORDS
 from components.study.plan.study_preview import read_data_spec
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import EvenhandError
@@ -37,14 +36,10 @@ def source_table(study: LenientStudy) -> SourceTable | None:
         path = source_path(read_data_spec(study), study.folder)
         if not path.is_file() or not is_table_file(path):
             return None
-        return _read_cached(path, path.stat().st_mtime_ns)
+        stamp = path.stat().st_mtime_ns
+        return RECORDS.compute_once(("table", path), stamp, lambda: read_table(path))
     except EvenhandError:
         return None
-
-
-@lru_cache(maxsize=4)
-def _read_cached(path: Path, stamp: int) -> SourceTable:
-    return read_table(path)
 
 
 def column_names(table: SourceTable) -> list[str]:

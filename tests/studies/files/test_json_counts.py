@@ -1,0 +1,140 @@
+"""Rows, keys and values of JSON are counted before they are parsed."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from studies.errors import SourceError
+from studies.files import tables
+from studies.files.read_limits import PUBLIC_LIMITS, current_limits
+from studies.files.table_formats import json_lines
+from studies.files.table_formats.json_lines import count_values
+from studies.files.tables import read_table
+from tests.attacks.attack_log import Mode, attempt, each_mode  # noqa: F401 - a fixture
+
+BURSTING = "bombs and huge uploads"
+SHARE = 100
+"""The limits of a mode are divided by this number, so that the files are small."""
+SMALL = replace(PUBLIC_LIMITS, rows=100, columns=10, values=300, depth=8)
+
+
+def keys(many: int) -> str:
+    return ",".join(f'"{number}":1' for number in range(many))
+
+
+BOMBS = {
+    "rows": lambda many: f"[{','.join(['{}'] * many)}]",
+    "keys of one object": lambda many: f"{{{keys(many)}}}",
+    "keys inside a row": lambda many: f'[{{"a": {{{keys(many)}}}}}]',
+    "keys before a second line": lambda many: f"{{{keys(many)}}}\n{{}}",
+    "values of a list": lambda many: f'[{{"a": [{",".join("0" * many)}]}}]',
+    "lists in lists": lambda many: f"[{','.join(['[[[]]]'] * (many // 3))}]",
+}
+
+
+def refuse_to_parse(*_: object, **__: object) -> Any:
+    raise AssertionError("the text was parsed before its values were counted")
+
+
+@pytest.fixture
+def unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (tables, json_lines):
+        monkeypatch.setattr(module, "json", SimpleNamespace(loads=refuse_to_parse))
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_millions_of_rows_keys_or_values_are_not_parsed(
+    bomb: str,
+    each_mode: Mode,  # noqa: F811
+    unparsed: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / "a.json"
+    whole = current_limits()
+    limits = replace(whole, rows=whole.rows // SHARE, values=whole.values // SHARE)
+    monkeypatch.setattr(tables, "current_limits", lambda: limits)
+    path.write_text(BOMBS[bomb](limits.rows * 15))
+    assert path.stat().st_size < whole.file_bytes
+    with attempt(BURSTING, each_mode, f"JSON: millions of {bomb}"), pytest.raises(SourceError):
+        read_table(path)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "current_limits", lambda: SMALL)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("a.json", json.dumps([{"a": 1}] * 101), "more than 100 rows"),
+        ("a.json", json.dumps([{"a": [0] * 101}]), "more than 100 rows"),
+        ("a.json", json.dumps([{"a": [0] * 50}] * 7), "364 values"),
+        ("a.json", json.dumps([{str(n): 1} for n in range(11)]), "11 columns"),
+        ("a.json", json.dumps(dict.fromkeys("abcdefghijk", 1)), "11 columns"),
+        ("a.jsonl", "".join(f'{{"{n}": 1}}\n' for n in range(100)), "11 columns"),
+        ("a.jsonl", (json.dumps({"a": [0] * 50}) + "\n") * 7, "306 values"),
+        ("a.csv", "a,b,c,d,e,f\n" + "1,2,3,4,5,6\n" * 51, "306 values"),
+        ("a.json", json.dumps([[[[[[[[[[0] * 20]]]]]]]]]), "nested more than 8"),
+    ],
+)
+def test_every_text_format_has_the_same_limits(
+    name: str, text: str, reason: str, small: None, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SourceError, match=reason):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "rows", [[{"a": 1}] * 100, [{"a": "x, [y] {z}" * 500}], [{"a": 'quote " comma , \\'}] * 40]
+)
+def test_commas_and_brackets_inside_texts_are_not_values(
+    rows: list[Any], small: None, tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    assert read_table(tmp_path / "a.json").rows == rows
+
+
+def random_value(draw: random.Random, depth: int = 0) -> Any:
+    kind = draw.randrange(6 if depth < 6 else 3)
+    if kind > 3:
+        return [random_value(draw, depth + 1) for _ in range(draw.randrange(6))]
+    if kind == 3:
+        return {random_text(draw): random_value(draw, depth + 1) for _ in range(draw.randrange(6))}
+    return random_text(draw) if kind else draw.choice((None, True, -1.5e9, 7))
+
+
+def random_text(draw: random.Random) -> str:
+    return "".join(draw.choices('\\"[]{},: aé\n', k=draw.randrange(9)))
+
+
+def count_by_parsing(value: Any) -> int:
+    """The same number from the parsed value: an empty list or object counts as one."""
+    if not isinstance(value, (dict, list)):
+        return 0
+    inner = value.values() if isinstance(value, dict) else value
+    return max(1, len(value)) + sum(map(count_by_parsing, inner))
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_the_count_is_that_of_the_parsed_value(
+    indent: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a string or an escape lies across two pieces of the text."""
+    monkeypatch.setattr(json_lines, "MEGABYTE", 7)
+    generous = replace(PUBLIC_LIMITS, columns=0)
+    draw = random.Random(1)
+    for _ in range(300):
+        value = [random_value(draw) for _ in range(5)]
+        for ascii_only in (True, False):
+            text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+            assert count_values(text.encode(), "a", generous) == count_by_parsing(value), text
