@@ -381,10 +381,8 @@ def test_the_name_of_a_saved_study_does_not_tell_which_names_others_have(page: P
         with attempt(READING, SHARED, f"a study named {name!r}"):
             saved = client.predict(small(name, "mine"), token=mine, api_name="/run_study")["study"]
             assert saved == f"{name} ({mark})"
-            end = time.monotonic() + 30
-            while client.predict(saved, token=mine, api_name="/run_status")["state"] == "running":
-                assert time.monotonic() < end
-                time.sleep(0.05)
+            asked = partial(client.predict, saved, token=mine, api_name="/run_status")
+            until(lambda asked=asked: asked()["state"] != "running")
 
 
 def test_two_programs_with_one_name_for_their_study_have_two_studies(page: Page) -> None:
