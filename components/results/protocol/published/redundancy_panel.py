@@ -81,12 +81,12 @@ def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
         return "rating", {n: e for board in boards for n, e in board.ratings.items()}
     if "single" in kinds:
         rows = load_rating_rows(filtered)
-        found = ratings_by_prompt(rows) if len(rows) else {}
-        if not found:
+        rated = ratings_by_prompt(rows) if len(rows) else {}
+        if not rated:
             return "mean rating", {}
-        prompt = max(found, key=lambda name: len(found[name].means))
-        name = f"mean rating by {prompt}" if len(found) > 1 else "mean rating"
-        return name, found[prompt].means
+        prompt = max(rated, key=lambda name: len(rated[name].means))
+        name = f"mean rating by {prompt}" if len(rated) > 1 else "mean rating"
+        return name, rated[prompt].means
     return "", {}
 
 
