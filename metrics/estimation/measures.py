@@ -288,6 +288,21 @@ def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
     return MeasureTally(rows, np.stack(full, axis=1))
 
 
+def fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
+    """Tally of a fact about replies (`studies/frames/reply_facts.py`): the share, or mean, of its
+    values over all replies except noise-floor repeats; empty for frames without the column."""
+
+    def tally(evidence: GroupedFrame) -> MeasureTally:
+        frame = evidence.frame
+        values = (
+            frame[column].to_numpy(np.float64) if column in frame else np.full(len(frame), np.nan)
+        )
+        kept = np.isfinite(values) & ~frame["noise"].to_numpy(np.bool_)
+        return build_tally(row_selection.select_rows(frame, kept), values[kept], 1)
+
+    return tally
+
+
 def _mean_estimates(sums: Floats, cell: Ints, count: int, measure: Measure) -> list[Estimate]:
     filled = sums[:, -1] > 0
     sums, cell = sums[filled], cell[filled]

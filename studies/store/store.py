@@ -220,8 +220,11 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         if frame is None:
             frame = self._build_frame(name, spec)
             cache_frame(self.path, name, version, frame)
-        from studies.store.queries.vote_columns import add_vote_columns  # imports pandas
+        from studies.frames.reply_facts import REPLY_FACTS, add_reply_facts  # import pandas
+        from studies.store.queries.vote_columns import add_vote_columns
 
+        if REPLY_FACTS:
+            frame = add_reply_facts(frame, self.reply_texts(name))
         return add_vote_columns(frame, self.read_connection, name)
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:

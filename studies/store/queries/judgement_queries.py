@@ -76,6 +76,15 @@ class JudgementQueries(StoreFile):
         ).fetchone()
         return row
 
+    def reply_texts(self, study: str) -> Iterator[tuple[int, str]]:
+        """Yield the sequence number (`seq` in the frame) and the reply of each judgement of a study
+        that has one."""
+        yield from self.read(
+            "SELECT j.seq, r.reply FROM plan p JOIN judgements j USING(key) "
+            f"JOIN replies r USING(key) WHERE p.study={STUDY_ID} AND r.reply!=''",
+            (study,),
+        )
+
     def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:
         """Return sequence number (`seq` in the frame) -> key of the ask.
 

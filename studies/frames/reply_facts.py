@@ -1,0 +1,42 @@
+"""Facts about the text of a reply, as columns of the frame, for measures that need the text.
+
+The frame has no texts. A measure that depends on them registers a function of the text; the frame
+then has a column with its value for each reply (NaN without a reply). Without registered functions
+no text is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+ReplyFact = Callable[[str], float]
+REPLY_FACTS: Final[dict[str, ReplyFact]] = {}
+"""Column of the frame -> function that computes its value from the text of a reply."""
+
+
+def reply_fact(column: str) -> Callable[[ReplyFact], ReplyFact]:
+    """Decorator: register a function of a reply's text as a column of the frame."""
+
+    def register(fact: ReplyFact) -> ReplyFact:
+        if column in REPLY_FACTS:
+            raise ValueError(f"the fact {column} about replies is registered twice")
+        REPLY_FACTS[column] = fact
+        return fact
+
+    return register
+
+
+def add_reply_facts(frame: pd.DataFrame, replies: Iterable[tuple[int, str]]) -> pd.DataFrame:
+    """Return the frame with a column for each registered fact. `replies` are sequence number
+    (`seq` in the frame) and text."""
+    found: dict[str, dict[int, float]] = {column: {} for column in REPLY_FACTS}
+    for seq, text in replies:
+        for column, fact in REPLY_FACTS.items():
+            found[column][seq] = float(fact(text))
+    return frame.assign(
+        **{column: frame["seq"].map(values).astype(np.float64) for column, values in found.items()}
+    )

@@ -1,0 +1,52 @@
+"""A measure of the texts of replies, declared as docs/ARCHITECTURE.md says, is in the JSON."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from components.study.plan.demo_studies import PAIRS_STUDY, open_demo
+from metrics.catalogue import records
+from metrics.catalogue.record import DECLARED, MeasureRecord
+from metrics.estimation.measures import Measure, fact_tally
+from studies.frames.reply_facts import REPLY_FACTS, reply_fact
+from studies.store.store import Store
+
+
+def test_the_share_of_replies_is_counted_from_the_stored_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(REPLY_FACTS, "last_letter", lambda text: text.endswith("A"))
+    record = MeasureRecord(
+        key="ends_in_a",
+        name="Replies that end in A",
+        question="nudges",
+        definition="replies that end in the letter A",
+        paths=("position.*.*.ends_in_a", "position_pooled.ends_in_a"),
+        measure=Measure("ends_in_a", "share", fact_tally("last_letter"), empty="no replies"),
+    )
+    monkeypatch.setitem(DECLARED, record.key, record)
+    store = Store(tmp_path / "store.db")
+    open_demo(store)
+    frame = store.frame(PAIRS_STUDY)
+    texts = [one.reply for one in store.judgements(PAIRS_STUDY) if one.reply and not one.ask.noise]
+    store.close()
+    found = records.rater_profile(frame)[()]["ends_in_a"]
+    assert found.value == pytest.approx(sum(text.endswith("A") for text in texts) / len(texts))
+    assert 0 < found.value < 1 and found.n == len(texts)
+
+
+def test_a_frame_without_the_column_has_no_value() -> None:
+    from tests.metrics.frames import build, pair
+
+    measure = Measure("x", "share", fact_tally("never_registered"), empty="no replies")
+    found = measure.of(build(pair("q1", 0, 1)))
+    assert found.value is None and found.note == "no replies"
+
+
+def test_a_fact_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REPLY_FACTS, "taken", lambda text: math.nan)
+    with pytest.raises(ValueError, match="taken"):
+        reply_fact("taken")(lambda text: 0.0)
