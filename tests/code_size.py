@@ -1,0 +1,83 @@
+"""Size of the code: lines, import lines and functions of the product.
+
+    python -m tests.code_size [FOLDER]
+
+Lines are counted without blank lines, comments and docstrings; a template counts one line for each
+100 characters. `tests/test_structure.py` keeps the figures within 3 % of those stated there.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+PACKAGES: Final = ("app.py", "components", "judges", "metrics", "studies", "evenhand")
+TEMPLATE_WIDTH: Final = 100
+_DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass
+class CodeSize:
+    lines: int = 0
+    imports: int = 0
+    functions: int = 0
+    modules: int = 0
+
+    @property
+    def import_share(self) -> float:
+        return self.imports / max(self.lines, 1)
+
+    @property
+    def function_rate(self) -> float:
+        """Functions per thousand lines."""
+        return 1000 * self.functions / max(self.lines, 1)
+
+    def add(self, other: CodeSize) -> None:
+        for name in vars(self):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def measure_file(path: Path) -> CodeSize:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        body = re.sub(r"\s+", " ", re.sub(r"{#.*?#}", "", text, flags=re.DOTALL)).strip()
+        return CodeSize(lines=math.ceil(len(body) / TEMPLATE_WIDTH))
+    found, skipped = CodeSize(modules=1), set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.imports += (node.end_lineno or node.lineno) - node.lineno + 1
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.functions += 1
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            first = node.body[0]
+            skipped |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    found.lines = sum(
+        bool(line.strip()) and not line.strip().startswith("#") and number not in skipped
+        for number, line in enumerate(text.splitlines(), 1)
+    )
+    return found
+
+
+def measure_code(root: Path) -> dict[str, CodeSize]:
+    """Return package -> size, and "all"."""
+    sizes = {"all": CodeSize()}
+    for name in PACKAGES:
+        top, size = root / name, CodeSize()
+        for path in [top] if top.is_file() else sorted(top.rglob("*")):
+            if path.suffix in (".py", ".html") and "__pycache__" not in path.parts:
+                size.add(measure_file(path))
+        sizes[name] = size
+        sizes["all"].add(size)
+    return sizes
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
+    for name, size in measure_code(folder).items():
+        print(f"{name:12} {size.lines:7,} lines, {100 * size.import_share:4.1f} % imports, "
+              f"{size.function_rate:3.0f} functions per 1,000, {size.modules} modules")  # fmt: skip
