@@ -36,7 +36,7 @@ from studies.files.table_formats.spreadsheet_guard import (
     FLAT_COLUMNS,
     guard_formula,
 )
-from studies.sources.formats.own_votes import VOTE_COLUMNS, vote_row
+from studies.sources.formats.own_exports import VOTE_COLUMNS, vote_row
 from studies.spec.presets import PROBE_SOURCE
 from studies.spec.study import dump_study
 from studies.store.ballot_queries import checks_by_item, read_ballots, with_checks

@@ -11,7 +11,7 @@ from studies.errors import SourceError, StudyError
 from studies.files.tables import read_table
 from studies.people.item_votes import is_item_vote, votes_as_judgements
 from studies.recorded_keys import assign_recorded_keys
-from studies.sources.formats.own_judgements import first_per_ask, parse_judgements
+from studies.sources.formats.own_exports import first_per_ask, parse_judgements
 from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import LoadedSource, load_source
 from studies.spec.study import DataSpec, Study

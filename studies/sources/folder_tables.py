@@ -9,12 +9,14 @@ from typing import Final
 from studies.errors import SourceError
 from studies.files.read_limits import current_limits
 from studies.files.tables import SourceTable, is_table_file, read_table
-from studies.sources.formats import alpaca_eval, arena_hard, judgebench
+from studies.sources.formats.benchmarks import matches_arena_hard
+from studies.sources.formats.labelled_pairs import matches_judgebench
+from studies.sources.formats.pair_annotations import matches_annotations
 
 FOLDER_FORMATS: Final = {
-    "alpaca-eval": alpaca_eval.matches_annotations,
-    "arena-hard": arena_hard.matches_table,
-    "judgebench": judgebench.matches_table,
+    "alpaca-eval": matches_annotations,
+    "arena-hard": matches_arena_hard,
+    "judgebench": matches_judgebench,
 }
 """Formats whose files in a folder are joined into one table -> function that recognises such a
 file. Of AlpacaEval's files only annotations are joined, which contain the outputs."""

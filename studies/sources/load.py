@@ -12,7 +12,6 @@ from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.open_source import OpenSource
 from studies.sources.building.recorded_verdict import ORDER_NOT_RECORDED, POSITION_METRICS
 from studies.sources.detection.detect import (
     AUTO_FORMAT,
@@ -35,6 +34,7 @@ from studies.sources.join import JoinReport
 from studies.sources.registry import SourceFormat
 from studies.sources.reply_reading import AUTO_READ, read_recorded_replies
 from studies.sources.slice_selection import select_slice
+from studies.sources.source_format import OpenSource
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
 from studies.texts.repeated_answers import describe_repeated_answers, mark_repeated_answers
