@@ -46,9 +46,9 @@ class ItemDraft:
         facts = dict(self.facts)
         if self.id in shared and QUESTION_META not in facts.get("meta", {}):
             facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[self.id]}
-        human = tuple(map(self._with_compared, range(len(self.human))))
-        added = {"human": human, "checks": tuple(self.checks), "labels": tuple(self.labels)}
-        return Item(self.id, self.instruction, self.responses, **added, **facts)
+        facts["human"] = tuple(map(self._with_compared, range(len(self.human))))
+        facts |= {"checks": tuple(self.checks), "labels": tuple(self.labels)}
+        return Item(self.id, self.instruction, self.responses, **facts)
 
     def _with_compared(self, index: int) -> Preference:
         """Return the vote `human[index]`. If the order shown is unknown and the vote compared only
@@ -226,9 +226,9 @@ class SourceBuilder:
             likely = recorded_verdict.sort_by_name(names, pick, likely)[2]
             names, chosen, values = recorded_verdict.sort_by_name(names, pick, values)
             self.unknown_order += 1
-        verdict = None
-        if chosen is not None or values:
-            verdict = recorded_verdict.make_verdict(chosen, margin, values, likely)
+        size = margin if margin is not None else 0 if pick == "tie" else 1
+        usable = chosen is not None or bool(values)
+        verdict = domain.Verdict(chosen, size, values, likely) if usable else None
         ask = self._ask(item, judge, prompt, names, known, labels)
         state = status or ("ok" if verdict else "unreadable")
         rule = "recorded" if verdict else ""

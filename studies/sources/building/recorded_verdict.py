@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol
 
-from studies.domain import HUMAN_PREFIX, Ask, Judgement, Verdict
+from studies.domain import HUMAN_PREFIX, Ask, Judgement, Status, Verdict
 
 Pick = int | Literal["tie"] | None
 ORDER_NOT_RECORDED: Final = "the file does not record which answer was shown first"
@@ -43,6 +43,12 @@ class RereadCounts:
     reply is unreadable."""
 
 
+def failure_status(usable: bool, reply: object) -> Status | None:
+    """Return the status of a verdict that cannot be used: "unreadable" with a reply, "error"
+    without; None for a usable one."""
+    return None if usable else "unreadable" if reply else "error"
+
+
 def has_judge_reply(judgement: Judgement) -> bool:
     return bool(judgement.reply.strip()) and not judgement.ask.judge.startswith(HUMAN_PREFIX)
 
@@ -67,16 +73,6 @@ def sort_by_name(
     new_pick = order.index(pick) if isinstance(pick, int) else pick
     new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores
     return tuple(names[k] for k in order), new_pick, new_scores
-
-
-def make_verdict(
-    pick: Pick,
-    margin: int | None,
-    scores: tuple[float, ...],
-    label_probabilities: tuple[float, ...],
-) -> Verdict:
-    chosen = margin if margin is not None else 0 if pick == "tie" else 1
-    return Verdict(pick, chosen, scores, label_probabilities)
 
 
 def slot_labels(n: int) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from typing import Final
 from studies.errors import SourceError, StudyError
 from studies.files.tables import SourceTable
 from studies.sources.detection.mapping_guess import guess_mapping
-from studies.sources.registry import SOURCE_FORMATS, SourceFormat
+from studies.sources.registry import SOURCE_FORMATS
+from studies.sources.source_format import SourceFormat
 
 AUTO_FORMAT: Final = "auto"
 _EXAMPLE: Final = re.compile(r"data\.mapping, for instance \{([^{}]*)\}")

@@ -11,7 +11,7 @@ from studies.errors import SourceError
 from studies.files.tables import SourceTable, is_table_file, read_table, text_of
 from studies.sources import cells
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.recorded_verdict import Pick
+from studies.sources.building.recorded_verdict import Pick, failure_status
 from studies.sources.cells import RowCells, cells_of, content_text
 from studies.sources.source_format import OpenSource, has_signs, reads
 
@@ -188,8 +188,7 @@ def _reply_facts(line: RowCells, column: str, usable: bool) -> dict[str, Any]:
     "error"."""
     reply = line.text(column)
     reply = "" if reply.strip() == _FAILED_REPLY else reply
-    status = None if usable else "unreadable" if reply else "error"
-    return {"reply": reply, "time": line.time, "status": status}
+    return {"reply": reply, "time": line.time, "status": failure_status(usable, reply)}
 
 
 # ---- Arena-Hard ------------------------------------------------------------------------------
@@ -270,9 +269,9 @@ def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
             written = RowCells(judgment).text("answer", "content", "judgment")
         reply = written or (score if pick is None else "")
         unknown += score.strip() != "" and pick is None
-        status = None if pick is not None else "unreadable" if reply else "error"
-        facts = {"margin": margin, "reply": reply, "time": line.time, "status": status}
-        builder.add_verdict(item, judge, "arena-hard", shown, pick, **facts)
+        facts = {"time": line.time, "status": failure_status(pick is not None, reply)}
+        at = (item, judge, "arena-hard", shown, pick)
+        builder.add_verdict(*at, margin=margin, reply=reply, **facts)
     return unknown
 
 

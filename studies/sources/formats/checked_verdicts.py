@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Set
-from typing import Final
+from typing import Any, Final
 
 from studies import domain
 from studies.errors import SourceError
@@ -86,13 +86,13 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
         )
         by, word = (
             (text["judge"] or "judge", text["prompt"] or "recorded"),
-            _fold_word(line, verdicts),
+            _word_in(line, verdicts),
         )
         status = _UNUSABLE_WORDS.get(word)
-        facts = {"labels": options, "status": status, "reply": text["reply"]}
+        facts: dict[str, Any] = {"labels": options, "status": status, "reply": text["reply"]}
         score = None if status else _value(word, pass_fail)
         builder.add_rating(item, *by, contestant, score, **facts)
-        label = _value(_fold_word(line, labels), pass_fail)
+        label = _value(_word_in(line, labels), pass_fail)
         if label is None:
             continue
         earlier, place = known.setdefault((item, contestant), (label, where))
@@ -101,8 +101,8 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
                 f"{where}: the label of {contestant!r} on item {item!r} differs from that in "
                 f"{place}; keep one of the two labels"
             )
-        right = (domain.PASS if label else domain.FAIL) if pass_fail else label
         given_by, policy = text["source"] or domain.GOLD, text["policy"]
+        right: Any = (domain.PASS if label else domain.FAIL) if pass_fail else label
         builder.add_label(item, domain.AnswerLabel(contestant, right, given_by, policy=policy))
     used = {verdicts, labels, *fields.values()}
     if ignored := [column for column in table.columns if column not in used]:
@@ -110,7 +110,7 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def _fold_word(line: RowCells, column: str) -> str:
+def _word_in(line: RowCells, column: str) -> str:
     """Return the text of a cell in lower case; 1.0 and 0.0 become "1" and "0"."""
     word = line.text(column).strip().casefold()
     return {"1.0": "1", "0.0": "0"}.get(word, word)
@@ -129,7 +129,7 @@ def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
         skipped = {"", *(_UNUSABLE_WORDS if column == verdicts else ())}
         words: dict[str, int] = {}
         for index, row in enumerate(table.rows):
-            words.setdefault(_fold_word(RowCells(row), column), index)
+            words.setdefault(_word_in(RowCells(row), column), index)
         found = {word: index for word, index in words.items() if word not in skipped}
         kinds[column] = _kind_of(found.keys())
         if kinds[column] == "unclear":

@@ -14,9 +14,9 @@ from studies.errors import SourceError
 from studies.files.tables import SourceTable, read_table, text_of
 from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.recorded_verdict import Pick
+from studies.sources.building.recorded_verdict import Pick, failure_status
 from studies.sources.cells import RowCells, cells_of, id_from_text
-from studies.sources.source_format import OpenSource, has_signs, reads, tables_in
+from studies.sources.source_format import OpenSource, Signs, has_signs, reads, tables_in
 
 # ---- PandaLM ---------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ def read_pandalm(source: OpenSource) -> SourceBuilder:
 
 _AUTO_J: Final = ("response 1", "response 2")
 _AUTO_J_LABELS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie"}
-_AUTO_J_SIGNS: Final = {
+_AUTO_J_SIGNS: Final[Signs] = {
     ("prompt", "label", *_AUTO_J): "prompt, response 1, response 2 and label are Auto-J's test set"
 }
 _SWAPPED: Final = re.compile(r"exchanged?|swap(ped)?", re.IGNORECASE)
@@ -168,7 +168,7 @@ _SET_FOLDERS: Final = ("", "*/", "*/*/")
 """Patterns of the folders that can contain a subset of LLMBar, relative to the folder read."""
 _LLMBAR: Final = ("input", *_OUTPUTS, "label")
 _LLMBAR_REASON: Final = "input, output_1, output_2 and label are LLMBar's"
-_LLMBAR_SIGNS: Final = {
+_LLMBAR_SIGNS: Final[Signs] = {
     (*_LLMBAR, "results"): f"{_LLMBAR_REASON}; results contains the verdicts",
     _LLMBAR: _LLMBAR_REASON,
 }
@@ -312,5 +312,5 @@ def _add_game(
     model = judgment.text("judge_model") or line.text("judge_model", "judge")
     by = (model, name or "judgebench") if model else (name or "recorded", "judgebench")
     pick = game.pick("decision", _DECISIONS)
-    status = None if pick is not None else "unreadable" if reply else "error"
+    status = failure_status(pick is not None, reply)
     builder.add_verdict(item, *by, shown, pick, reply=text_of(reply), status=status)

@@ -24,6 +24,7 @@ ITEMS_KEY: Final = "items"
 """Key in `data.files` for the file with the items of the judgements."""
 JOINT: Final = " | "
 """Text that joins the contestants, and the labels, in a cell of the flat table."""
+Names = tuple[str, ...]
 VOTE_COLUMNS: Final = (
     "item", "judge", "prompt", "shown", "picked", "margin", "scores", "status", "orders", "repeat",
     "seconds", "time", "comment", "detail", "labels",
@@ -61,13 +62,10 @@ def read_judgements(source: OpenSource) -> SourceBuilder:
 
 
 def parse_judgements(table: SourceTable) -> list[Judgement]:
-    packed = table.kind == "parquet"
-    return _parse_rows(
-        table,
-        "judgement",
-        "; export it again",
-        lambda row: _parse_judgement(drop_nulls(row) if packed else row),
-    )
+    """Parse the rows of an export of judgements."""
+    if table.kind == "parquet":
+        table = replace(table, rows=[drop_nulls(row) for row in table.rows])
+    return _parse_rows(table, "judgement", "; export it again", _parse_judgement)
 
 
 def _parse_rows(
@@ -198,29 +196,29 @@ def read_flat(source: OpenSource) -> SourceBuilder:
 
 def _parse_flat(row: Row) -> Judgement:
     cell = {name: text_of(value) for name, value in row.items()}
-    status = _known_status(cell["status"])
+    usable = _known_status(cell["status"]) in USABLE_STATUSES
     shown, labels = (tuple(cell[name].split(JOINT)) for name in ("shown", "labels"))
+    counts = [cell["prompt_tokens"], cell["completion_tokens"]]
+    prompt, completion = (int(float(count)) if count else None for count in counts)
+    cost = float(cell["cost"]) if cell["cost"] else None
+    facts = {"usage": Usage(prompt, completion), "cost": cost, "model": cell["model"]}
+    verdict = _flat_verdict(cell, len(shown)) if usable else None
+    return _make_judgement(cell, shown, labels, verdict, reply=cell["reply"], **facts)
+
+
+def _make_judgement(
+    cell: dict[str, str], shown: Names, labels: Names, verdict: Verdict | None, **facts: Any
+) -> Judgement:
+    """Return the judgement of a row with columns that the flat table and the votes share."""
     ask = Ask(
-        *(cell[name] for name in ("key", "item", "judge", "prompt")),
-        shown,
-        labels,
-        int(cell["repeat"] or 0),
-        cell["noise"] == "1",
+        *(cell.get("key", ""), cell["item"], cell["judge"], cell["prompt"], shown, labels),
+        repeat=int(cell["repeat"] or 0),
+        noise=cell.get("noise") == "1",
         orders=int(cell.get("orders") or 1),
     )
-    tokens = (
-        int(float(cell[k])) if cell[k] else None for k in ("prompt_tokens", "completion_tokens")
-    )
-    return Judgement(
-        ask,
-        status,
-        _flat_verdict(cell, len(shown)) if status in USABLE_STATUSES else None,
-        usage=Usage(*tokens),
-        cost=float(cell["cost"]) if cell["cost"] else None,
-        seconds=float(cell["seconds"] or 0),
-        time=float(cell.get("time") or 0),
-        **{name: cell[name] for name in ("rule", "reply", "model", "detail")},
-    )
+    status, detail = _known_status(cell["status"]), cell["detail"]
+    facts |= {name: float(cell.get(name) or 0) for name in ("seconds", "time")}
+    return Judgement(ask, status, verdict, rule=cell["rule"], detail=detail, **facts)
 
 
 def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
@@ -306,22 +304,14 @@ def unguarded_text(value: object) -> str:
 
 
 def _parse_vote(row: Row) -> Judgement:
-    cell = {name: unguarded_text(row.get(name)) for name in VOTE_COLUMNS}
+    cell = {name: unguarded_text(row.get(name)) for name in VOTE_COLUMNS} | {"rule": "vote"}
+    cell |= {"status": cell["status"] or "ok", "prompt": cell["prompt"] or "vote"}
     shown = tuple(str(name) for name in json.loads(cell["shown"]))
-    status = _known_status(cell["status"] or "ok")
     labels = tuple(json.loads(cell["labels"])) if cell["labels"] else slot_labels(len(shown))
-    prompt, repeat, orders = (
-        cell["prompt"] or "vote",
-        int(cell["repeat"] or 0),
-        int(cell["orders"] or 1),
-    )
-    ask = Ask("", cell["item"], cell["judge"], prompt, shown, labels, repeat, orders=orders)
-    verdict = _vote_verdict(cell, shown)
-    if verdict is None and status in USABLE_STATUSES:
-        raise ValueError(f"status is {status!r}, but nothing is picked")
-    seconds, time = (float(cell[name] or 0) for name in ("seconds", "time"))
-    facts = {"reply": cell["comment"], "detail": cell["detail"]}
-    return Judgement(ask, status, verdict, rule="vote", seconds=seconds, time=time, **facts)
+    usable, verdict = _known_status(cell["status"]) in USABLE_STATUSES, _vote_verdict(cell, shown)
+    if verdict is None and usable:
+        raise ValueError(f"status is {cell['status']!r}, but nothing is picked")
+    return _make_judgement(cell, shown, labels, verdict, reply=cell["comment"])
 
 
 def _vote_verdict(cell: Mapping[str, str], shown: tuple[str, ...]) -> Verdict | None:

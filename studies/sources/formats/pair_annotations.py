@@ -13,11 +13,11 @@ from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.join import join_answers
-from studies.sources.source_format import OpenSource, has_signs, reads, tables_in
+from studies.sources.source_format import OpenSource, Signs, has_signs, reads, tables_in
 
 # ---- AlpacaEval ------------------------------------------------------------------------------
 
-_ANNOTATIONS: Final = {
+_ANNOTATIONS: Final[Signs] = {
     ("instruction", "output_1", "output_2", "preference"): "output_1, output_2 and preference are "
     "AlpacaEval's annotations"
 }

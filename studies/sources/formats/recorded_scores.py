@@ -100,8 +100,10 @@ class ScoreLog:
                 return
         self.words += isinstance(value, bool) or label.casefold() in SCORE_BY_WORD
         by = (f"{HUMAN_PREFIX}{judge}", VOTE_PROMPT) if person else (judge, prompt)
-        facts = {"status": "error" if error else None, "reply": reply, "detail": error[:500]}
-        self.builder.add_rating(item, *by, contestant, score, **facts)
+        status = "error" if error else None
+        self.builder.add_rating(
+            item, *by, contestant, score, status=status, reply=reply, detail=error[:500]
+        )
 
     def finish(self, left_out: int = 0, kind: str = "") -> SourceBuilder:
         """Add notes on pass/fail words, missing scores and unknown labels, and on the number of

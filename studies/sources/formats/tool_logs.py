@@ -167,8 +167,12 @@ def read_deepeval(source: OpenSource) -> SourceBuilder:
             if not judge and name.casefold() in _RULES:
                 rules += 1
                 continue
-            facts = {"reply": metric.text("reason"), "error": metric.text("error")}
-            log.add_score(item, model, judge or name, name, metric.row.get("score"), **facts)
+            score, reply, error = (
+                metric.row.get("score"),
+                metric.text("reason"),
+                metric.text("error"),
+            )
+            log.add_score(item, model, judge or name, name, score, reply=reply, error=error)
     return log.finish(rules, "metrics")
 
 
