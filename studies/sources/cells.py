@@ -23,6 +23,10 @@ class RowCells:
     where: str = ""
     index: int = 0
 
+    def error(self, problem: str) -> SourceError:
+        """Return an error about this row, which names its place."""
+        return SourceError(f"{self.where}: {problem}")
+
     def text(self, *columns: str) -> str:
         """Return the text of the first of these columns that is not empty; "" if all are empty."""
         return next((text for column in columns if (text := text_of(self.row.get(column)))), "")
@@ -31,9 +35,7 @@ class RowCells:
         """Return the text of a cell that must not be empty."""
         text = text_of(self.row.get(column))
         if not text.strip():
-            raise SourceError(
-                f"{self.where}: column {column!r} is empty; fill it or remove the row"
-            )
+            raise self.error(f"column {column!r} is empty; fill it or remove the row")
         return text
 
     def need_both(self, first: str, second: str) -> tuple[str, str]:
@@ -56,7 +58,8 @@ class RowCells:
         word = text if text in words else text.casefold()
         if word not in words:
             known = ", ".join(map(repr, words))
-            raise SourceError(f"{self.where}: column {column!r} is {text!r}; known: {known}"[:400])
+            problem = f"{self.where}: column {column!r} is {text!r}; known: {known}"
+            raise SourceError(problem[:400])
         return words[word]
 
     def number(self, column: str) -> float | None:
@@ -67,8 +70,8 @@ class RowCells:
         try:
             return float(value)
         except (TypeError, ValueError):
-            raise SourceError(
-                f"{self.where}: column {column!r}: expected a number, found "
+            raise self.error(
+                f"column {column!r}: expected a number, found "
                 f"{text_of(value)[:80]!r}; correct the row or remove it"
             ) from None
 

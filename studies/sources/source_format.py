@@ -14,9 +14,9 @@ from studies.sources.cells import RowCells, cells_of
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
 
-Signs = Mapping[tuple[str, ...], str]
-"""Columns of a table -> the reason why a table with all of them has a format; the first match
-counts."""
+Signs = Mapping[str, str]
+"""Columns of a table, separated by commas -> the reason why a table with all of them has a format;
+the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,8 @@ def reads(
 
 def has_signs(signs: Signs) -> Callable[[SourceTable], str]:
     """Return a function that recognises a table by its columns."""
-    return lambda table: next((why for names, why in signs.items() if table.has(*names)), "")
+    columns = {tuple(names.split(", ")): why for names, why in signs.items()}
+    return lambda table: next((why for names, why in columns.items() if table.has(*names)), "")
 
 
 def tables_in(folder: Path) -> list[Path]:

@@ -19,7 +19,7 @@ from studies.files.table_formats.nested_columns import expand_columns, nested_na
 from studies.files.tables import SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
-from studies.sources.cells import RowCells, id_from_text
+from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.join import join_answers, join_key
 from studies.sources.source_format import OpenSource, reads
@@ -126,9 +126,7 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     builder, table = SourceBuilder(), expand_columns(source.rows, source.spec.mapping)
     check_mapping(source.spec.mapping, table)
     fields = {field: column for column, field in source.spec.mapping.items()}
-    rows = [
-        MappedCells(row, table.where(index), index, fields) for index, row in enumerate(table.rows)
-    ]
+    rows = [MappedCells(line.row, line.where, line.index, fields) for line in cells_of(table)]
     sides = next((sides for sides in _SIDES if set(sides) <= fields.keys()), None)
     if sides:
         _read_comparisons(builder, rows, fields, sides)
@@ -217,8 +215,8 @@ def _read_wide(
         id = _add_item(builder, line, given)
         if id in seen or id in builder.split_items:
             also = seen.get(id, seen.get(id.rpartition("~")[0], 0))
-            raise SourceError(
-                f"{line.where}: the question is also in {table.where(also)}; map a column with "
+            raise line.error(
+                f"the question is also in {table.where(also)}; map a column with "
                 "unique values to 'id'"
             )
         seen[id] = line.index
@@ -247,8 +245,8 @@ def _read_long(
             score, reply = line.amount("score"), line.plain("reply")
             builder.add_rating(item, *_judge_and_prompt(line), name, score, reply=reply)
         elif item in builder.split_items:
-            raise SourceError(
-                f"{line.where}: a second answer of {name!r} to the same question; keep one of the "
+            raise line.error(
+                f"a second answer of {name!r} to the same question; keep one of the "
                 "two answers, or map a column that differs between the questions to 'id'"
             )
         if (rank := line.amount("rank")) is not None:
@@ -341,8 +339,8 @@ def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[flo
     if "winner_index" in line.fields:
         word = line.plain("winner_index").strip().casefold()
         if word and word not in _INDEX_WORDS:
-            raise SourceError(
-                f"{line.where}: winner_index {word[:60]!r} is not 0 (first), 1 (second) or 2 "
+            raise line.error(
+                f"winner_index {word[:60]!r} is not 0 (first), 1 (second) or 2 "
                 "(tie); map the column to 'winner' if it holds words"
             )
         return _INDEX_WORDS.get(word)

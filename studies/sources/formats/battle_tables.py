@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from studies.domain import QUESTION_META
-from studies.errors import SourceError
 from studies.files.table_formats.spreadsheet_guard import OWN_BATTLE_HEADERS
 from studies.files.tables import SourceTable, text_of
 from studies.files.upload_names import original_name
@@ -60,7 +59,7 @@ def read_arena(source: OpenSource) -> SourceBuilder:
 @reads(
     "evalica",
     "Evalica's battles",
-    {("left", "right", "winner"): "left, right and winner are Evalica's battles"},
+    {"left, right, winner": "left, right and winner are Evalica's battles"},
 )
 def read_evalica(source: OpenSource) -> SourceBuilder:
     """Read Evalica's battles: `left`, `right`, `winner`.
@@ -197,8 +196,8 @@ _KAGGLE: Final[dict[str, Pick]] = {"winner_model_a": 0, "winner_model_b": 1, "wi
     "kaggle",
     "LMSYS's Kaggle set",
     {
-        ("model_a", "model_b", *_KAGGLE): "winner_model_a, winner_model_b and winner_tie are "
-        "LMSYS's Kaggle set"
+        ", ".join(("model_a", "model_b", *_KAGGLE)): "winner_model_a, winner_model_b and "
+        "winner_tie are LMSYS's Kaggle set"
     },
 )
 def read_kaggle(source: OpenSource) -> SourceBuilder:
@@ -219,8 +218,8 @@ def read_kaggle(source: OpenSource) -> SourceBuilder:
         item = builder.add_item(id, question, {names[0]: first, names[1]: second}, where=line.where)
         marked = [name for name in _KAGGLE if line.number(name) == 1]
         if len(marked) != 1:
-            raise SourceError(
-                f"{line.where}: exactly one of {', '.join(_KAGGLE)} must be 1; {len(marked)} are "
+            raise line.error(
+                f"exactly one of {', '.join(_KAGGLE)} must be 1; {len(marked)} are "
                 "1; correct the row or remove it"
             )
         builder.add_person_verdict(item, "arena", names, _KAGGLE[marked[0]])
@@ -229,7 +228,7 @@ def read_kaggle(source: OpenSource) -> SourceBuilder:
 
 # ---- VisIT-Bench's preferences and battles ---------------------------------------------------
 
-_SIDES: Final = ("A_model", "B_model", "instruction")
+_SIDES: Final = "A_model, B_model, instruction"
 _SELECTED: Final = ("model_selection.A", "model_selection.B")
 _RESULT: Final = "auto_evaluation_result"
 _PEOPLE: Final = ("worker_id", "worker", "annotator", "annotator_id", "user_id")
@@ -240,9 +239,10 @@ _STATED: Final = re.compile(r"Response ([AB]) is better")
     "visit-battles",
     "VisIT-Bench's human preferences and battles",
     {
-        (*_SIDES, *_SELECTED): "A_model, B_model and model_selection are VisIT-Bench's human "
-        "preferences",
-        (*_SIDES, _RESULT): "A_model, B_model and auto_evaluation_result are VisIT-Bench's battles",
+        f"{_SIDES}, {', '.join(_SELECTED)}": "A_model, B_model and model_selection are "
+        "VisIT-Bench's human preferences",
+        f"{_SIDES}, {_RESULT}": "A_model, B_model and auto_evaluation_result are VisIT-Bench's "
+        "battles",
     },
 )
 def read_visit_battles(source: OpenSource) -> SourceBuilder:

@@ -109,13 +109,11 @@ def _add_answers(answers: Answers, table: SourceTable) -> None:
         choices = line.row.get("choices")
         turns = choices[0].get("turns") if isinstance(choices, list) and choices else None
         if not isinstance(turns, list):
-            raise SourceError(f"{line.where}: field 'choices': expected [{{'turns': […]}}]")
+            raise line.error("field 'choices': expected [{'turns': […]}]")
         model, id = line.need_both("model_id", "question_id")
         texts = [content_text(turn) for turn in turns]
         if answers.setdefault(id, {}).setdefault(model, texts) != texts:
-            raise SourceError(
-                f"{line.where}: a second answer of {model!r} to question {id}; keep one answer"
-            )
+            raise line.error(f"a second answer of {model!r} to question {id}; keep one answer")
 
 
 def _question_turns(line: RowCells) -> list[str]:
@@ -201,7 +199,7 @@ PICK_BY_LEVEL: Final[dict[str, tuple[Pick, int]]] = {
 }  # fmt: skip
 _GAMES: Final = "model and games are Arena-Hard's judgements"
 matches_arena_hard: Final = has_signs(
-    {("games", "model", "uid"): _GAMES, ("games", "model", "question_id"): _GAMES}
+    {"games, model, uid": _GAMES, "games, model, question_id": _GAMES}
 )
 
 
@@ -249,8 +247,8 @@ def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
     games, unknown = line.row.get("games"), 0
     if not isinstance(games, list) or len(games) > 2:
         found = f"{len(games)} games" if isinstance(games, list) else type(games).__name__
-        raise SourceError(
-            f"{line.where}: field 'games': expected a list of one or two games, found {found}; "
+        raise line.error(
+            f"field 'games': expected a list of one or two games, found {found}; "
             "correct or remove this row"
         )
     judge, model = line.text("judge") or "recorded", line.need("model")
@@ -294,6 +292,4 @@ def _answer_text(line: RowCells) -> str:
     choices = line.row.get("choices")
     if isinstance(choices, list) and choices:
         return content_text(choices[0]["turns"][0])
-    raise SourceError(
-        f"{line.where}: no answer: expected 'messages' or 'choices'; correct the row or remove it"
-    )
+    raise line.error("no answer: expected 'messages' or 'choices'; correct the row or remove it")

@@ -69,10 +69,10 @@ _TASKS: Final = "criteria, task_name and a question are Creation-MMBench's colum
     "creation-mmbench",
     "Creation-MMBench questions with criteria",
     {
-        ("criteria", "task_name", "question"): _TASKS,
-        ("criteria", "task_name", "instruction"): _TASKS,
-        ("index", "question", "criteria", "reference_answer_by_gpt4o"): "index, question, criteria "
-        "and reference_answer_by_gpt4o are Creation-MMBench's",
+        "criteria, task_name, question": _TASKS,
+        "criteria, task_name, instruction": _TASKS,
+        "index, question, criteria, reference_answer_by_gpt4o": "index, question, criteria and "
+        "reference_answer_by_gpt4o are Creation-MMBench's",
     },
 )
 def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
@@ -140,9 +140,8 @@ def build_instruction(line: RowCells, description: str) -> str:
     if not question:
         parts = {name: _trimmed(line, name, f"{name}s") for name in _QUERY_PARTS}
         if not parts["instruction"]:
-            raise SourceError(
-                f"{line.where}: columns 'question' and 'instruction' are both empty; fill one of "
-                "them"
+            raise line.error(
+                "columns 'question' and 'instruction' are both empty; fill one of them"
             )
         question = build_query(**parts)
     return f"{question}\n\n{description_note(description)}" if description else question

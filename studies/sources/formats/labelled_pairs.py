@@ -16,7 +16,7 @@ from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick, failure_status
 from studies.sources.cells import RowCells, cells_of, id_from_text
-from studies.sources.source_format import OpenSource, Signs, has_signs, reads, tables_in
+from studies.sources.source_format import OpenSource, has_signs, reads, tables_in
 
 # ---- PandaLM ---------------------------------------------------------------------------------
 
@@ -50,8 +50,8 @@ def read_pandalm(source: OpenSource) -> SourceBuilder:
     for line in source.cells():
         filled = [text for name in ("instruction", "input") if (text := line.text(name)).strip()]
         if not filled:
-            raise SourceError(
-                f"{line.where}: columns 'instruction' and 'input' are both empty; "
+            raise line.error(
+                "columns 'instruction' and 'input' are both empty; "
                 "fill one of them or remove the row"
             )
         question, texts = "\n\n".join(filled), [line.text("response1"), line.text("response2")]
@@ -91,8 +91,9 @@ def read_pandalm(source: OpenSource) -> SourceBuilder:
 
 _AUTO_J: Final = ("response 1", "response 2")
 _AUTO_J_LABELS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie"}
-_AUTO_J_SIGNS: Final[Signs] = {
-    ("prompt", "label", *_AUTO_J): "prompt, response 1, response 2 and label are Auto-J's test set"
+_AUTO_J_SIGNS: Final = {
+    "prompt, response 1, response 2, label": "prompt, response 1, response 2 and label are "
+    "Auto-J's test set"
 }
 _SWAPPED: Final = re.compile(r"exchanged?|swap(ped)?", re.IGNORECASE)
 _FILLER: Final = re.compile(r"(pairwise|outputs?|example|pred(iction)?s?|\W|_)+", re.IGNORECASE)
@@ -166,11 +167,10 @@ UNNAMED_JUDGE: Final = "judge"
 _EVALUATORS: Final = "evaluators"
 _SET_FOLDERS: Final = ("", "*/", "*/*/")
 """Patterns of the folders that can contain a subset of LLMBar, relative to the folder read."""
-_LLMBAR: Final = ("input", *_OUTPUTS, "label")
-_LLMBAR_REASON: Final = "input, output_1, output_2 and label are LLMBar's"
-_LLMBAR_SIGNS: Final[Signs] = {
-    (*_LLMBAR, "results"): f"{_LLMBAR_REASON}; results contains the verdicts",
-    _LLMBAR: _LLMBAR_REASON,
+_LLMBAR: Final = "input, output_1, output_2 and label are LLMBar's"
+_LLMBAR_SIGNS: Final = {
+    "input, output_1, output_2, label, results": f"{_LLMBAR}; results contains the verdicts",
+    "input, output_1, output_2, label": _LLMBAR,
 }
 
 
@@ -261,12 +261,12 @@ def _add_llmbar_result(
 
 _RESPONSES: Final = ("response_A", "response_B")
 _DECISIONS: Final[dict[str, Pick]] = {"A>B": 0, "B>A": 1, "A=B": "tie", "B=A": "tie"}
-_JUDGEBENCH: Final = ("pair_id", "question", *_RESPONSES, "label")
-_JUDGEBENCH_REASON: Final = "pair_id, response_A, response_B and label are JudgeBench's"
+_JUDGEBENCH: Final = "pair_id, response_A, response_B and label are JudgeBench's"
+_PAIRS: Final = "pair_id, question, response_A, response_B, label"
 matches_judgebench: Final = has_signs(
     {
-        (*_JUDGEBENCH, "judgments"): f"{_JUDGEBENCH_REASON}; judgments contains the verdicts",
-        _JUDGEBENCH: _JUDGEBENCH_REASON,
+        f"{_PAIRS}, judgments": f"{_JUDGEBENCH}; judgments contains the verdicts",
+        _PAIRS: _JUDGEBENCH,
     }
 )
 

@@ -37,7 +37,7 @@ VOTE_COLUMNS: Final = (
 @reads(
     "evenhand",
     "Evenhand's items",
-    {("id", "instruction", "responses"): "id, instruction and responses are Evenhand's own items"},
+    {"id, instruction, responses": "id, instruction and responses are Evenhand's own items"},
 )
 def read_items(source: OpenSource) -> SourceBuilder:
     """Read items: one object per line with `id`, `instruction`, `responses`.
@@ -51,7 +51,7 @@ def read_items(source: OpenSource) -> SourceBuilder:
 @reads(
     "evenhand-judgements",
     "Evenhand's judgements, as exported",
-    {("ask", "status", "reply"): "ask, status and reply are Evenhand's own judgements"},
+    {"ask, status, reply": "ask, status and reply are Evenhand's own judgements"},
 )
 def read_judgements(source: OpenSource) -> SourceBuilder:
     """Read Evenhand's export of judgements (`jsonl`, `parquet`).
@@ -275,8 +275,8 @@ def vote_row(judgement: Judgement) -> dict[str, object]:
     "evenhand-votes",
     "people's votes, exported from Evenhand",
     {
-        ("item", "judge", "shown", "picked", "comment", "time"): "item, judge, shown, picked, "
-        "comment and time are Evenhand's own votes"
+        "item, judge, shown, picked, comment, time": "item, judge, shown, picked, comment and time "
+        "are Evenhand's own votes"
     },
 )
 def read_votes(source: OpenSource) -> SourceBuilder:

@@ -13,12 +13,12 @@ from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.join import join_answers
-from studies.sources.source_format import OpenSource, Signs, has_signs, reads, tables_in
+from studies.sources.source_format import OpenSource, has_signs, reads, tables_in
 
 # ---- AlpacaEval ------------------------------------------------------------------------------
 
-_ANNOTATIONS: Final[Signs] = {
-    ("instruction", "output_1", "output_2", "preference"): "output_1, output_2 and preference are "
+_ANNOTATIONS: Final = {
+    "instruction, output_1, output_2, preference": "output_1, output_2 and preference are "
     "AlpacaEval's annotations"
 }
 matches_annotations: Final = has_signs(_ANNOTATIONS)
@@ -30,8 +30,8 @@ _TIE_PREFERENCES: Final = (0.0, 1.5)
     "AlpacaEval outputs or annotations",
     {
         **_ANNOTATIONS,
-        ("instruction", "output", "generator"): "instruction, output and generator are "
-        "AlpacaEval's outputs",
+        "instruction, output, generator": "instruction, output and generator are AlpacaEval's "
+        "outputs",
     },
 )
 def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
@@ -193,11 +193,12 @@ def _join_text(value: Any) -> str:
 # ---- PRD (Peer Rank and Discussion) ----------------------------------------------------------
 
 _VERDICTS: Final[dict[str, Pick]] = {"first": 0, "second": 1, "tie": "tie"}
-_SHOWN: Final = ("first", "second", "verdict", "prompt_id")
 _PRD: Final = {
-    (*_SHOWN, "judge"): "prompt_id, judge, first, second and verdict are PRD's",
-    _SHOWN: "prompt_id, annotator, first, second and verdict are PRD's",
-    ("prompt_id", "prompt", "responses"): "prompt_id, prompt and responses are PRD's prompts",
+    "prompt_id, judge, first, second, verdict": "prompt_id, judge, first, second and verdict are "
+    "PRD's",
+    "prompt_id, first, second, verdict": "prompt_id, annotator, first, second and verdict are "
+    "PRD's",
+    "prompt_id, prompt, responses": "prompt_id, prompt and responses are PRD's prompts",
 }
 
 
@@ -235,9 +236,7 @@ def _prd_tables(folder: Path) -> list[SourceTable]:
 def _add_prompt(builder: SourceBuilder, line: RowCells) -> None:
     responses = line.row["responses"]
     if not isinstance(responses, Mapping):
-        raise SourceError(
-            f"{line.where}: field 'responses': expected answers by model; correct the row"
-        )
+        raise line.error("field 'responses': expected answers by model; correct the row")
     answers = {name: text_of(text) for name, text in responses.items()}
     facts = {name: line.text(name) for name in ("category", "reference")}
     id, prompt = line.need_both("prompt_id", "prompt")

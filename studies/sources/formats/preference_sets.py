@@ -101,9 +101,8 @@ def _read_tree(line: RowCells, builder: SourceBuilder) -> None:
     """Add an item for every prompt of a message tree that has two or more ranked replies."""
     prompt = line.row.get("prompt")
     if not isinstance(prompt, dict):
-        raise SourceError(
-            f"{line.where}: field 'prompt': expected the first message of a tree; correct the row "
-            "or remove it"
+        raise line.error(
+            "field 'prompt': expected the first message of a tree; correct the row or remove it"
         )
     pending: list[tuple[Row, list[Row]]] = [(prompt, [])]
     while pending:
@@ -152,7 +151,7 @@ _CHOSEN: Final = "chosen and rejected are a preference set"
 @reads(
     "preference",
     "a preference set: prompt, chosen, rejected",
-    {("chosen", "rejected"): _CHOSEN, ("prompt", "chosen", "rejected_1"): _CHOSEN},
+    {"chosen, rejected": _CHOSEN, "prompt, chosen, rejected_1": _CHOSEN},
 )
 def read_preference(source: OpenSource) -> SourceBuilder:
     """Read a preference set: `prompt`, `chosen`, and one or more `rejected`.
@@ -168,9 +167,7 @@ def read_preference(source: OpenSource) -> SourceBuilder:
         if len(chosen) == 1 and not question:
             question, chosen, rejected = _split_transcripts(chosen[0], rejected, line.where)
         if not chosen or not rejected:
-            raise SourceError(
-                f"{line.where}: 'chosen' or 'rejected' is empty; fill it or remove the row"
-            )
+            raise line.error("'chosen' or 'rejected' is empty; fill it or remove the row")
         answers = _name_answers("chosen", chosen) | _name_answers("rejected", rejected)
         models = {name: line.text(name) for name in ("chosen_model", "rejected_model", "subset")}
         id = line.text("id", "prompt_id", "pair_id") or id_from_text("pair", question, *chosen)

@@ -132,8 +132,8 @@ def _parse_flag(line: RowCells, column: str) -> bool | None:
     if text in ("", "nan", "none"):
         return None
     if text not in FLAGS:
-        raise SourceError(
-            f"{line.where}: column {column!r}: expected true or false, found {text!r}; correct the "
+        raise line.error(
+            f"column {column!r}: expected true or false, found {text!r}; correct the "
             "row or remove it"
         )
     return FLAGS[text]
