@@ -26,11 +26,7 @@ def read_exported_judgements(path: Path, source: str) -> list[Judgement]:
 
 
 def save_recorded_once(
-    store: Store,
-    study: Study,
-    items: list[Item],
-    path: Path,
-    prompts: tuple[PromptText, ...] = (),
+    store: Store, study: Study, items: list[Item], path: Path, prompts: Sequence[PromptText] = ()
 ) -> bool:
     """Save the judgements in the file `path` as a recorded study; return False, without saving, if
     the study was saved before from a file with the same content."""
