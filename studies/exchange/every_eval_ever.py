@@ -214,7 +214,8 @@ def find_faults(
     schema = record_schema() if schema is None else schema
     kind = schema["type"]
     # true and false do not count as numbers
-    if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+    fits = isinstance(value, _TYPES[kind])
+    if not fits or (isinstance(value, bool) and kind != "boolean"):
         yield f"{where}: expected {kind}, found {type(value).__name__}"
         return
     if "enum" in schema and value not in schema["enum"]:

@@ -104,7 +104,7 @@ def _read_rows(
     else:
         stream = iter(builder.as_streaming_dataset(split=name).decode(False))
     rows = _collect_bounded(itertools.islice(stream, start, stop + 1), repo, name)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if len(rows) > stop - start and "[" not in split:
         more = f"{name}[:{2 * MAX_DEFAULT_ROWS}]"
         notes = (f"only the first {MAX_DEFAULT_ROWS:,} rows were read; split: {more} reads more",)
@@ -143,12 +143,12 @@ def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> Sour
     """Read one file of the repository; its size is checked before it is downloaded."""
     from huggingface_hub import HfApi, hf_hub_download
 
-    repo, file, where = address.repo, address.file, {"repo_type": "dataset", "revision": commit}
-    found = HfApi(token=token).get_paths_info(repo, [file], **where)
+    repo, file = address.repo, address.file
+    found = HfApi(token=token).get_paths_info(repo, [file], revision=commit, repo_type="dataset")
     if not found:
         raise SourceError(f"{repo}: no file {file!r} at {commit[:12]}; check its name on the Hub")
     current_limits().check_bytes(getattr(found[0], "size", 0), f"{repo}: {file}")
-    path = hf_hub_download(repo, file, **where, token=token)
+    path = hf_hub_download(repo, file, repo_type="dataset", revision=commit, token=token)
     return replace(read_table(Path(path)), name=f"{repo}: {file}")
 
 

@@ -103,12 +103,7 @@ def image_folder(spec: DataSpec, folder: Path) -> Path:
 
 def load_items(spec: DataSpec, folder: Path) -> list[Item]:
     """Load the items of the slice, sorted by id."""
-    return select_slice(load_all_items(spec, folder), spec)
-
-
-def load_all_items(spec: DataSpec, folder: Path) -> list[Item]:
-    """Load all items of the source, without selecting the slice."""
-    return load_source(spec, folder).items
+    return select_slice(load_source(spec, folder).items, spec)
 
 
 def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> LoadedSource:

@@ -130,19 +130,11 @@ class SourceBuilder:
         self._drafts[variant] = ItemDraft(variant, instruction, answers, filled)
         return variant
 
-    def add_preference(
-        self,
-        item: str,
-        judge: str,
-        picked: str | None,
-        shown: Sequence[str] | None = None,
-        margin: int | None = None,
-        ranks: Mapping[str, int] | None = None,
-    ) -> None:
-        """Add a preference by a person or by the design of the data."""
-        chosen = margin if margin is not None else 0 if picked == "tie" else 1
-        order = tuple(shown) if shown is not None else None
-        self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
+    def add_preference(self, item: str, judge: str, picked: str | None, **facts: Any) -> None:
+        """Add a preference by a person or by the design of the data. `facts` are the order `shown`,
+        the `margin` and the `ranks`; a tie has the margin 0, any other choice 1 by default."""
+        facts = {"shown": None, "margin": 0 if picked == "tie" else 1} | facts
+        self._drafts[item].human.append(Preference(judge, picked=picked, **facts))
 
     def add_better_answer(
         self, item: str, names: Sequence[str], pick: Pick, source: str = BY_DESIGN
@@ -229,28 +221,16 @@ class SourceBuilder:
         size = margin if margin is not None else 0 if pick == "tie" else 1
         usable = chosen is not None or bool(values)
         verdict = domain.Verdict(chosen, size, values, likely) if usable else None
-        ask = self._ask(item, judge, prompt, names, known, labels)
-        state = status or ("ok" if verdict else "unreadable")
-        rule = "recorded" if verdict else ""
-        self._judgements.append(Judgement(ask, state, verdict, rule=rule, **facts))
-
-    def _ask(
-        self,
-        item: str,
-        judge: str,
-        prompt: str,
-        names: tuple[str, ...],
-        known: bool,
-        options: tuple[str, ...],
-    ) -> Ask:
-        at = (item, judge, prompt, names, options)
-        repeat = self._repeats[at]
+        at = (item, judge, prompt, names, labels)
+        options = labels or recorded_verdict.slot_labels(len(names))
+        orders, repeat = 1 if known else ORDER_UNKNOWN, self._repeats[at]
+        ask = Ask("", item, judge, prompt, names, options, repeat, orders=orders)
         self._repeats[at] += 1
         if known:
             self._known_orders[(item, judge, prompt, *sorted(names))].add(names)
-        labels = options or recorded_verdict.slot_labels(len(names))
-        orders = 1 if known else ORDER_UNKNOWN
-        return Ask("", item, judge, prompt, names, labels, repeat, orders=orders)
+        status = status or ("ok" if verdict else "unreadable")
+        rule = "recorded" if verdict else ""
+        self._judgements.append(Judgement(ask, status, verdict, rule=rule, **facts))
 
     def add_person_verdict(
         self,
@@ -266,7 +246,9 @@ class SourceBuilder:
         """Add a person's vote, both as a preference of the item and as a judgement."""
         picked = shown[pick] if isinstance(pick, int) else pick
         if picked is not None:
-            self.add_preference(item, name, picked, shown if known else None, margin)
+            order = {"shown": tuple(shown)} if known else {}
+            size = {} if margin is None else {"margin": margin}
+            self.add_preference(item, name, picked, **order, **size)
             draft = self._drafts[item]
             draft.compared[len(draft.human) - 1] = tuple(sorted(shown))
         judge, prompt = HUMAN_PREFIX + name, recorded_verdict.VOTE_PROMPT
@@ -296,7 +278,7 @@ class SourceBuilder:
         return [(one.reply, len(one.ask.shown)) for one in islice(judged, count)]
 
     def reread_verdicts(
-        self, read: Callable[[str, int], recorded_verdict.ReplyReading]
+        self, read: Callable[[str, int], recorded_verdict.RecordedReading]
     ) -> RereadCounts:
         """Replace the judges' verdicts by those that `read` finds in their replies.
 

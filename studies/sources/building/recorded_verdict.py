@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from studies.domain import HUMAN_PREFIX, Ask, Judgement, Status, Verdict
 
@@ -20,16 +20,14 @@ POSITION_METRICS: Final = (
 """Measures that need the order in which the answers were shown."""
 
 
-class ReplyReading(Protocol):
+@dataclass(frozen=True, slots=True)
+class RecordedReading:
     """Verdict read from a reply (slot 0 is the answer with the first label), or the reason why none
     was read."""
 
-    @property
-    def verdict(self) -> Verdict | None: ...
-    @property
-    def rule(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
+    verdict: Verdict | None
+    rule: str
+    reason: str = ""
 
 
 @dataclass(slots=True)

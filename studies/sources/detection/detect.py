@@ -6,7 +6,6 @@ translates them, so that a message names the option that can be typed (`--mappin
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 from pathlib import Path
@@ -17,6 +16,7 @@ from studies.files.tables import SourceTable
 from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.registry import SOURCE_FORMATS
 from studies.sources.source_format import SourceFormat
+from studies.spec.field_reader import suggest_word
 
 AUTO_FORMAT: Final = "auto"
 _EXAMPLE: Final = re.compile(r"data\.mapping, for instance \{([^{}]*)\}")
@@ -42,9 +42,9 @@ def choose_format(name: str, table: SourceTable | None, path: Path) -> tuple[Sou
 def format_by_name(name: str) -> SourceFormat:
     if name not in SOURCE_FORMATS:
         known = [AUTO_FORMAT, *SOURCE_FORMATS]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise StudyError(f"data.format: {name!r} is not one of {', '.join(known)}{hint}")
+        raise StudyError(
+            f"data.format: {name!r} is not one of {', '.join(known)}{suggest_word(name, known)}"
+        )
     return SOURCE_FORMATS[name]
 
 

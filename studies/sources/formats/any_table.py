@@ -8,7 +8,6 @@ nested (`answer1.name`, `answers[].text`).
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -23,6 +22,7 @@ from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.join import join_answers, join_key
 from studies.sources.source_format import OpenSource, reads
+from studies.spec.field_reader import suggest_word
 
 MAPPING_FIELDS: Final = {
     "id": "the question's id",
@@ -147,8 +147,7 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> None:
                 f"{', '.join([*table.columns, *nested_names(table)])[:400]}"
             )
         if field not in MAPPING_FIELDS and not field.startswith(("responses.", "meta.")):
-            near = difflib.get_close_matches(field, MAPPING_FIELDS, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            hint = suggest_word(field, [*MAPPING_FIELDS])
             raise StudyError(
                 f"data.mapping: {column}: no field {field!r}{hint}. Known fields: "
                 f"{', '.join(MAPPING_FIELDS)}, responses.<model>, meta.<name>"

@@ -69,12 +69,9 @@ def read_mt_bench(source: OpenSource) -> SourceBuilder:
     builder, questions = SourceBuilder(), dict[str, RowCells]()
     answers: Answers = {}
     verdicts: list[SourceTable] = []
-    named, own = (
-        [*source.other_files().values()],
-        [source.table]
-        if source.table
-        else [read_table(path) for path in _list_files(source.path) if _file_role(path)],
-    )
+    named = source.other_files().values()
+    paths = [] if source.table else filter(_file_role, _list_files(source.path))
+    own = [source.table] if source.table else map(read_table, paths)
     for table in [*own, *named]:
         if table.has("turns") and not table.has("model_id"):
             rows = [RowCells(row, "question") for row in table.rows]
@@ -267,9 +264,10 @@ def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
             written = RowCells(judgment).text("answer", "content", "judgment")
         reply = written or (score if pick is None else "")
         unknown += score.strip() != "" and pick is None
-        facts = {"time": line.time, "status": failure_status(pick is not None, reply)}
-        at = (item, judge, "arena-hard", shown, pick)
-        builder.add_verdict(*at, margin=margin, reply=reply, **facts)
+        status, at = failure_status(pick is not None, reply), (item, judge, "arena-hard")
+        builder.add_verdict(
+            *at, shown, pick, margin=margin, status=status, reply=reply, time=line.time
+        )
     return unknown
 
 

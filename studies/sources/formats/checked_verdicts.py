@@ -84,10 +84,8 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
         item = builder.add_item(
             id, text["instruction"], answers, where=where, category=text["group"]
         )
-        by, word = (
-            (text["judge"] or "judge", text["prompt"] or "recorded"),
-            _word_in(line, verdicts),
-        )
+        by = (text["judge"] or "judge", text["prompt"] or "recorded")
+        word = _word_in(line, verdicts)
         status = _UNUSABLE_WORDS.get(word)
         facts: dict[str, Any] = {"labels": options, "status": status, "reply": text["reply"]}
         score = None if status else _value(word, pass_fail)

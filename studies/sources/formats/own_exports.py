@@ -259,10 +259,8 @@ def vote_row(judgement: Judgement) -> dict[str, object]:
     picked = ask.shown[pick] if isinstance(pick, int) else pick or ""
     scores = json.dumps(verdict.scores) if verdict and verdict.scores else ""
     labels = "" if ask.labels == slot_labels(len(ask.shown)) else json.dumps(ask.labels)
-    shown, margin = (
-        json.dumps(ask.shown, ensure_ascii=False),
-        "" if verdict is None else verdict.margin,
-    )
+    margin = "" if verdict is None else verdict.margin
+    shown = json.dumps(ask.shown, ensure_ascii=False)
     values = (
         ask.item, ask.judge, ask.prompt, shown, picked, margin, scores, judgement.status,
         ask.orders, ask.repeat, repr(judgement.seconds), repr(judgement.time), judgement.reply,
@@ -307,8 +305,9 @@ def _parse_vote(row: Row) -> Judgement:
     cell = {name: unguarded_text(row.get(name)) for name in VOTE_COLUMNS} | {"rule": "vote"}
     cell |= {"status": cell["status"] or "ok", "prompt": cell["prompt"] or "vote"}
     shown = tuple(str(name) for name in json.loads(cell["shown"]))
+    usable = _known_status(cell["status"]) in USABLE_STATUSES
     labels = tuple(json.loads(cell["labels"])) if cell["labels"] else slot_labels(len(shown))
-    usable, verdict = _known_status(cell["status"]) in USABLE_STATUSES, _vote_verdict(cell, shown)
+    verdict = _vote_verdict(cell, shown)
     if verdict is None and usable:
         raise ValueError(f"status is {cell['status']!r}, but nothing is picked")
     return _make_judgement(cell, shown, labels, verdict, reply=cell["comment"])

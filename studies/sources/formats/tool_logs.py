@@ -167,12 +167,9 @@ def read_deepeval(source: OpenSource) -> SourceBuilder:
             if not judge and name.casefold() in _RULES:
                 rules += 1
                 continue
-            score, reply, error = (
-                metric.row.get("score"),
-                metric.text("reason"),
-                metric.text("error"),
-            )
-            log.add_score(item, model, judge or name, name, score, reply=reply, error=error)
+            score, by = metric.row.get("score"), judge or name
+            reply, error = metric.text("reason"), metric.text("error")
+            log.add_score(item, model, by, name, score, reply=reply, error=error)
     return log.finish(rules, "metrics")
 
 
@@ -260,21 +257,18 @@ def read_phoenix(source: OpenSource) -> SourceBuilder:
             found = line.row.get("annotations") or ()
             _add_run(log, line, [one for one in found if isinstance(one, dict)])
         elif names:
-            parts = {name: {part: f"annotation_{name}_{part}" for part in _PARTS} for name in names}
-            _add_run(
-                log,
-                line,
-                [
-                    {"name": name}
-                    | {part: line.row.get(column) for part, column in columns.items()}
-                    for name, columns in parts.items()
-                ],
-            )
+            _add_run(log, line, [_annotation_of(line, name) for name in names])
         elif "result" in line.row:
             _add_annotation(log, line)
         else:
             _add_span(log, line, spans)
     return log.finish()
+
+
+def _annotation_of(line: RowCells, name: str) -> Mapping[str, Any]:
+    """Return an annotation in a CSV row as a mapping, with the keys of the JSON download."""
+    parts = {part: line.row.get(f"annotation_{name}_{part}") for part in _PARTS}
+    return {"name": name, **parts}
 
 
 def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, Any]]) -> None:
@@ -291,21 +285,15 @@ def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, A
     judged = [(one, kind) for one, kind in kinds if kind != "CODE"]
     log.unscored += not judged
     for one, kind in judged:
-        name, facts = (
-            one.text("name"),
-            {"reply": one.text("explanation"), "error": one.text("error")},
-        )
-        value = score_or_label(one)
-        log.add_score(item, MODEL, name, name, value, person=kind == "HUMAN", **facts)
+        name, value, person = one.text("name"), score_or_label(one), kind == "HUMAN"
+        reply, error = one.text("explanation"), one.text("error")
+        log.add_score(item, MODEL, name, name, value, reply=reply, error=error, person=person)
 
 
 def _add_annotation(log: ScoreLog, line: RowCells) -> None:
     """Add one annotation of a span; the file does not contain the text of the span."""
-    kind, name, result = (
-        line.text("annotator_kind").upper(),
-        line.text("name"),
-        line.inside("result"),
-    )
+    kind, name = line.text("annotator_kind").upper(), line.text("name")
+    result = line.inside("result")
     if kind == "CODE":
         return
     item, person = log.add_item(line.text("span_id"), "", {}), kind == "HUMAN"
@@ -365,10 +353,8 @@ def read_langsmith(source: OpenSource) -> SourceBuilder:
             by = RowCells(held if isinstance(held, Mapping) else {"type": held})
             person = by.text("type") == "app"
             judge = (by.text("user_name") or "annotator") if person else key
-            item, value = (
-                log.add_item(line.text("run_id"), "", {}),
-                score_or_label(line, label="value"),
-            )
+            value = score_or_label(line, label="value")
+            item = log.add_item(line.text("run_id"), "", {})
             log.add_score(item, MODEL, judge, key, value, reply=line.text("comment"), person=person)
     for group, members in groups.items():
         _add_preference(log.builder, group, members)
@@ -399,9 +385,6 @@ def _add_preference(builder: SourceBuilder, group: str, members: Sequence[RowCel
     pick: Pick = None
     if first is not None and second is not None:
         pick = "tie" if first == second else int(second > first)
-    item, key, reply = (
-        builder.add_item(group, ""),
-        members[0].text("key"),
-        members[0].text("comment"),
-    )
+    item = builder.add_item(group, "")
+    key, reply = members[0].text("key"), members[0].text("comment")
     builder.add_verdict(item, key, key, names, pick, known=False, reply=reply)
