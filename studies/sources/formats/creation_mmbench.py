@@ -61,7 +61,6 @@ CATEGORY_BY_TASK: Final = {
 _DESCRIPTIONS: Final = ("description", "image_description", "dense_caption", "caption", "context")
 _QUERY_PARTS: Final = ("role", "background", "instruction", "requirement")
 _KIND_BY_BASE64_START: Final = {"/9j/": "jpeg", "iVBOR": "png", "R0lGOD": "gif", "UklGR": "webp"}
-_PREDICTIONS: Final = re.compile(r"prediction(?:[:_ -]+(.+))?")
 _TASKS: Final = "criteria, task_name and a question are Creation-MMBench's columns"
 
 
@@ -86,8 +85,7 @@ def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
     keys = [join_key(row, on) for row in table.rows]
     answers, report = join_answers(keys, on, files, _prediction_column)
     builder.join = report if files else None
-    columns = [(_PREDICTIONS.fullmatch(name), name) for name in table.columns]
-    named = {match[1] or name: name for match, name in columns if match}
+    named = {model: name for name in table.columns if (model := _model_in(name))}
     own = {model: name for model, name in named.items() if model not in files}
     images = {text_of(row.get("index")): row.get("image") for row in table.rows}
     for line in source.cells():
@@ -98,6 +96,13 @@ def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
         builder.notes.append(f"no known category for the tasks {', '.join(unknown[:5])}")
     builder.notes.append("the baseline's answer is the reference, compared as @reference")
     return builder
+
+
+def _model_in(column: str) -> str:
+    """Return the model of a column `prediction:<model>`; "prediction" for a column of this name."""
+    rest = column.removeprefix("prediction")
+    model = rest.lstrip(":_ -")
+    return column if column == "prediction" else model if column != rest != model else ""
 
 
 def _prediction_column(table: SourceTable, contestant: str) -> str:
