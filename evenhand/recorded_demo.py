@@ -13,7 +13,7 @@ from metrics.summary.remedy_section import RemedyInputs
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import read_items
 from studies.files.tables import read_table
-from studies.sources.formats.own_judgements import first_per_ask, parse_judgements
+from studies.sources.formats.own_exports import first_per_ask, parse_judgements
 from studies.sources.load import ASSETS_FOLDER, BUILT_IN_SOURCES
 from studies.terminal import run_command
 

@@ -15,7 +15,7 @@ from studies.errors import SourceError, StudyError
 from studies.exchange.export import EXPORT_FORMATS as OUT
 from studies.exchange.export import write_export, write_json_lines
 from studies.exchange.recorded_studies import name_from_source, save_recorded_study
-from studies.sources.detection.option_names import use_option_names
+from studies.sources.detection.detect import use_option_names
 from studies.sources.folder_tables import find_files
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.hub import HUB_PREFIX

@@ -333,7 +333,7 @@ def test_folders_are_small_enough_to_read() -> None:
             for depth in range(1, len(parts)):
                 entries.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
     sizes = {folder: len(names - {"__init__.py"}) for folder, names in entries.items()}
-    listed = {"studies/sources/formats", "judges/prompts"}  # one file for each format, each prompt
+    listed = {"judges/prompts"}  # one file for each prompt
     assert {f: n for f, n in sizes.items() if n > MAX_ENTRIES and f not in listed} == {}
 
 

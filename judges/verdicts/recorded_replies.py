@@ -8,7 +8,8 @@ from typing import Final
 
 from judges.verdicts.verdict import parse_verdict
 from judges.verdicts.verdict_formats import FORMATS
-from studies.sources.reply_reading import RecordedReading, register_reader
+from studies.sources.building.recorded_verdict import RecordedReading
+from studies.sources.reply_reading import register_reader
 
 MARKED_FORMATS: Final = (
     "five-level",

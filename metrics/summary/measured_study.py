@@ -121,7 +121,7 @@ def _read_labels(path: Path) -> MeasuredStudy:
     afterwards."""
     from studies.errors import EvenhandError
     from studies.exchange.recorded_studies import import_verdicts
-    from studies.sources.detection.option_names import use_option_names
+    from studies.sources.detection.detect import use_option_names
     from studies.store.store import Store
 
     with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,8 @@
 
 Paths in the archive are as in that database. A result is the win rate (a tie is shared equally) or
 the mean score of a model by one judge and prompt; its standard error is clustered by question.
+every_eval_schema.json has the fields of the published schema (0.2.1) that the export writes, with
+their names and types.
 """
 
 from __future__ import annotations
@@ -13,17 +15,18 @@ import time
 import uuid
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from studies.domain import HUMAN_PREFIX, QUESTION_META, USABLE_STATUSES, Item, Judgement
 from studies.errors import StudyError
-from studies.exchange.every_eval_schema import SCHEMA_VERSION, find_faults
 from studies.sources.hub import HUB_PREFIX
 from studies.spec.study import Study
 
+SCHEMA_VERSION: Final = "0.2.1"
 UNKNOWN: Final = "unknown"
 _UNSAFE: Final = re.compile(r"[^\w.-]+")
 Cell = tuple[str, str, str]
@@ -85,8 +88,8 @@ def _collect_scores(
         ask = judgement.ask
         if judgement.status not in USABLE_STATUSES or ask.noise:
             continue
-        item = items.get(ask.item)
-        question = item.meta.get(QUESTION_META, ask.item) if item else ask.item
+        meta = items[ask.item].meta if ask.item in items else {}
+        question = meta.get(QUESTION_META, ask.item)
         for model, kind, value in _points(judgement):
             scores = found[model][ask.judge, ask.prompt, kind]
             scores.values.append(value)
@@ -113,23 +116,17 @@ def _points(judgement: Judgement) -> list[tuple[str, str, float]]:
 
 
 def _record(study: Study, model: str, cells: Mapping[Cell, _Scores]) -> dict[str, Any]:
-    now = str(int(time.time()))
-    info = _model_info(model)
+    now, info = str(int(time.time())), _model_info(model)
+    source = {"source_name": study.name, "source_type": "evaluation_run"}
+    source |= {"source_organization_name": UNKNOWN, "evaluator_relationship": "other"}
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"{study.name}/{info['id'].replace('/', '_')}/{now}",
         "retrieved_timestamp": now,
-        "source_metadata": {
-            "source_name": study.name,
-            "source_type": "evaluation_run",
-            "source_organization_name": UNKNOWN,
-            "evaluator_relationship": "other",
-        },
+        "source_metadata": source,
         "eval_library": {"name": "evenhand", "version": UNKNOWN},
         "model_info": info,
-        "evaluation_results": [
-            _result(study, cell, scores) for cell, scores in sorted(cells.items())
-        ],
+        "evaluation_results": [_result(study, *one) for one in sorted(cells.items())],
     }
 
 
@@ -193,3 +190,52 @@ def _file_name(study: Study, model: str) -> str:
     developer, _, name = _model_info(model)["id"].partition("/")
     parts = (_UNSAFE.sub("_", part).strip(".") or "_" for part in (study.name, developer, name))
     return f"data/{'/'.join(parts)}/{uuid.uuid4()}.json"
+
+
+# ---- the schema ------------------------------------------------------------------------------
+
+_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "string": str, "number": (int, float), "integer": int, "boolean": bool, "object": dict,
+    "array": list,
+}  # fmt: skip
+
+
+@cache
+def record_schema() -> Mapping[str, Any]:
+    """Return the JSON schema of a record."""
+    text = Path(__file__).with_name("every_eval_schema.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def find_faults(
+    value: Any, schema: Mapping[str, Any] | None = None, where: str = "record"
+) -> Iterator[str]:
+    """Yield each place where a record differs from the schema, with the reason."""
+    schema = record_schema() if schema is None else schema
+    kind = schema["type"]
+    # true and false do not count as numbers
+    fits = isinstance(value, _TYPES[kind])
+    if not fits or (isinstance(value, bool) and kind != "boolean"):
+        yield f"{where}: expected {kind}, found {type(value).__name__}"
+        return
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{where}: {value!r} is not one of {', '.join(schema['enum'])}"
+    if kind == "array":
+        for place, one in enumerate(value):
+            yield from find_faults(one, schema["items"], f"{where}[{place}]")
+    if kind == "object":
+        yield from _object_faults(value, schema, where)
+
+
+def _object_faults(value: dict[str, Any], schema: Mapping[str, Any], where: str) -> Iterator[str]:
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield f"{where}.{name}: required"
+    known, more = schema.get("properties", {}), schema.get("additionalProperties")
+    for name, inner in value.items():
+        if name in known:
+            yield from find_faults(inner, known[name], f"{where}.{name}")
+        elif isinstance(more, Mapping):
+            yield from find_faults(inner, more, f"{where}.{name}")
+        else:
+            yield f"{where}.{name}: unknown field"

@@ -18,25 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from studies.domain import (
-    HUMAN_PREFIX,
-    REFERENCE,
-    USABLE_STATUSES,
-    Item,
-    Judgement,
-)
+from studies.domain import HUMAN_PREFIX, REFERENCE, USABLE_STATUSES, Judgement
 from studies.errors import StudyError, write_error
-from studies.exchange.alpaca_leaderboard import LEADERBOARD_COLUMNS as LEADERBOARD
-from studies.exchange.alpaca_leaderboard import leaderboard_rows
-from studies.exchange.every_eval_ever import write_records
+from studies.exchange import alpaca_leaderboard, every_eval_ever
 from studies.exchange.injection_flags import InjectionFlags, format_suspects
 from studies.files.items import dump_item
-from studies.files.table_formats.spreadsheet_guard import (
-    BATTLE_COLUMNS,
-    FLAT_COLUMNS,
-    guard_formula,
-)
-from studies.sources.formats.own_votes import VOTE_COLUMNS, vote_row
+from studies.files.table_formats import spreadsheet_guard
+from studies.sources.formats.own_exports import VOTE_COLUMNS, vote_row
 from studies.spec.presets import PROBE_SOURCE
 from studies.spec.study import dump_study
 from studies.store.ballot_queries import checks_by_item, read_ballots, with_checks
@@ -45,6 +33,8 @@ from studies.store.store import Store
 _ROWS_PER_BATCH: Final = 5_000
 UNKNOWN_ORDER: Final = "unknown"
 """Value of `order` in exported battles of unknown order; `model_a` is then the first by name."""
+Writer = Callable[[Store, str, Path], int]
+"""(store, study, path) -> number of records written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +43,21 @@ class ExportFormat:
 
     suffix: str
     description: str
-    write: Callable[[Store, str, Path], int]
-    """(store, study, path) -> number of records written."""
+    write: Writer
+
+
+EXPORT_FORMATS: Final[dict[str, ExportFormat]] = {}
+"""Formats in the order of their functions below, which is that of the page and the messages."""
+
+
+def writes(name: str, suffix: str, description: str) -> Callable[[Writer], Writer]:
+    """Declare the decorated function as the writer of a format."""
+
+    def declare(write: Writer) -> Writer:
+        EXPORT_FORMATS[name] = ExportFormat(suffix, description, write)
+        return write
+
+    return declare
 
 
 def write_export(store: Store, study: str, name: str, path: Path) -> int:
@@ -77,23 +80,46 @@ def write_export(store: Store, study: str, name: str, path: Path) -> int:
     return written
 
 
-# ------------------------------------------------------------------------------------- lossless
+def write_lines(out: TextIO, records: Iterable[object]) -> int:
+    """Write one JSON object per line; return their number."""
+    written = 0
+    for written, record in enumerate(records, 1):  # noqa: B007
+        out.write(json.dumps(record, ensure_ascii=False) + "\n")
+    return written
+
+
+def _write_json_file(path: Path, records: Iterable[object]) -> int:
+    with path.open("w", encoding="utf-8") as out:
+        return write_lines(out, records)
+
+
+def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> int:
+    """Write a CSV, safe to open in a spreadsheet; the header is written even without rows."""
+    written = 0
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(columns)
+        for written, row in enumerate(rows, 1):  # noqa: B007
+            writer.writerow([spreadsheet_guard.guard_formula(value) for value in row])
+    return written
+
+
+# ---- judgements ------------------------------------------------------------------------------
 
 
 def write_json_lines(store: Store, study: str, out: TextIO) -> int:
     """Write one JSON object per line: a judgement with its injection flag."""
-    written, flags = 0, InjectionFlags(store, study)
-    for judgement in store.judgements(study):
-        out.write(json.dumps(flags.flagged_row(judgement), ensure_ascii=False) + "\n")
-        written += 1
-    return written
+    flags = InjectionFlags(store, study)
+    return write_lines(out, map(flags.flagged_row, store.judgements(study)))
 
 
+@writes("jsonl", ".jsonl", "every judgement with its reply, one per line; lossless")
 def _write_jsonl(store: Store, study: str, path: Path) -> int:
     with path.open("w", encoding="utf-8") as out:
         return write_json_lines(store, study, out)
 
 
+@writes("parquet", ".parquet", "the same as Parquet; lossless")
 def _write_parquet(store: Store, study: str, path: Path) -> int:
     """Write the rows of `write_json_lines` as Parquet; a pick is a text: "0", "1", … or "tie"."""
     import pyarrow as pa  # not needed for the other formats
@@ -101,60 +127,30 @@ def _write_parquet(store: Store, study: str, path: Path) -> int:
 
     from studies.files.judgement_schema import FLAGGED_SCHEMA, pick_as_text
 
-    written, flags = 0, InjectionFlags(store, study)
+    written, flags, judgements = 0, InjectionFlags(store, study), iter(store.judgements(study))
     with pq.ParquetWriter(path, FLAGGED_SCHEMA, compression="zstd") as writer:
-        for batch in _split_batches(store.judgements(study), _ROWS_PER_BATCH):
+        while batch := list(itertools.islice(judgements, _ROWS_PER_BATCH)):
             rows = [pick_as_text(flags.flagged_row(judgement)) for judgement in batch]
             writer.write_table(pa.Table.from_pylist(rows, schema=FLAGGED_SCHEMA))
             written += len(rows)
     return written
 
 
-def _write_items(store: Store, study: str, path: Path) -> int:
-    items = store.items(study).values()
-    checks = checks_by_item(read_ballots(store.read_connection, study))
-    with path.open("w", encoding="utf-8") as out:
-        for item in items:
-            verified = with_checks(item, checks.get(item.id, ()))
-            out.write(json.dumps(dump_item(verified), ensure_ascii=False) + "\n")
-    return len(items)
-
-
-def _write_yaml(store: Store, study: str, path: Path) -> int:
-    spec = store.study(study)
-    path.write_text(_local_source_note(spec.data.source) + dump_study(spec), encoding="utf-8")
-    return 1
-
-
-def _local_source_note(source: str) -> str:
-    """Return a YAML comment saying that the data source is a file on this machine; "" for other
-    sources."""
-    if source == PROBE_SOURCE or source.startswith("hub:") or "${" in source:
-        return ""
-    return (
-        "# data.source is a local file of the machine this study was made on. To run the study\n"
-        "# elsewhere, export its items too and set data.source to that file.\n"
-    )
-
-
-# ------------------------------------------------------------------------ formats of other tools
-
-
+@writes("csv", ".csv", "one flat row per judgement, safe in a spreadsheet; can be imported again")
 def _write_flat_csv(store: Store, study: str, path: Path) -> int:
-    """Write one flat row per judgement, safe to open in a spreadsheet."""
     flags, category = InjectionFlags(store, study), _categories_by_item(store, study)
     rows = (_flat_row(j, flags, category.get(j.ask.item, "")) for j in store.judgements(study))
-    return _write_csv(path, FLAT_COLUMNS, rows)
+    return _write_csv(path, spreadsheet_guard.FLAT_COLUMNS, rows)
 
 
 def _categories_by_item(store: Store, study: str) -> dict[str, str]:
     return {name: facts["category"] for name, facts in store.item_facts(study).items()}
 
 
-def _flat_row(judgement: Judgement, flags: InjectionFlags, category: str) -> dict[str, object]:
+def _flat_row(judgement: Judgement, flags: InjectionFlags, category: str) -> Sequence[object]:
     found = flags.suspects_shown(judgement.ask)
     ask, verdict = judgement.ask, judgement.verdict if judgement.status in USABLE_STATUSES else None
-    values = (
+    return (
         ask.item, ask.judge, ask.prompt, " | ".join(ask.shown), " | ".join(ask.labels),
         ask.repeat, int(ask.noise), judgement.status, _picked_contestant(judgement),
         "" if verdict is None or verdict.pick is None else verdict.pick,
@@ -166,56 +162,49 @@ def _flat_row(judgement: Judgement, flags: InjectionFlags, category: str) -> dic
         json.dumps(verdict.label_probabilities) if verdict and verdict.label_probabilities else "",
         "" if verdict is None or verdict.label_mass is None else verdict.label_mass,
     )  # fmt: skip
-    return dict(zip(FLAT_COLUMNS, values, strict=True))
 
 
-def _picked_contestant(judgement: Judgement) -> str:
+def _picked_contestant(judgement: Judgement | None) -> str:
     """Return the contestant picked, "tie", or "" without a usable pick."""
-    verdict = judgement.verdict
-    if verdict is None or verdict.pick is None or judgement.status not in USABLE_STATUSES:
+    verdict = judgement.verdict if judgement and judgement.status in USABLE_STATUSES else None
+    if judgement is None or verdict is None or verdict.pick is None:
         return ""
     return "tie" if verdict.pick == "tie" else judgement.ask.shown[verdict.pick]
 
 
-def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[dict[str, object]]) -> int:
-    """Write a CSV; the header is written even without rows."""
-    written = 0
-    with path.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.DictWriter(out, columns)
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({name: guard_formula(value) for name, value in row.items()})
-            written += 1
-    return written
+# ---- formats of other tools ------------------------------------------------------------------
 
 
+def _pair_verdicts(store: Store, study: str) -> Iterator[tuple[Judgement, str]]:
+    """Yield the usable verdicts on two answers, each with the contestant picked; replies that
+    contain only scores are left out."""
+    for judgement in store.judgements(study):
+        if len(judgement.ask.shown) == 2 and (picked := _picked_contestant(judgement)):
+            yield judgement, picked
+
+
+@writes("arena", ".csv", "battles in the format of Chatbot Arena")
 def _write_arena(store: Store, study: str, path: Path) -> int:
     """Write usable verdicts as battles; `model_a` was shown first, unless `order` is `unknown`."""
     categories = _categories_by_item(store, study)
-
-    def rows() -> Iterator[dict[str, object]]:
-        for judgement in _pair_verdicts(store, study):
-            ask, picked = judgement.ask, _picked_contestant(judgement)
-            if ask.noise:
-                continue
-            winner = "tie" if picked == "tie" else ("model_a", "model_b")[picked != ask.shown[0]]
-            values = (
-                ask.item, *ask.shown, winner, ask.judge, ask.prompt, ask.item,
-                categories.get(ask.item, ""), judgement.time,
-                "shown" if ask.orders else UNKNOWN_ORDER,
-            )  # fmt: skip
-            yield dict(zip(BATTLE_COLUMNS, values, strict=True))
-
-    return _write_csv(path, BATTLE_COLUMNS, rows())
+    rows = (
+        (
+            *(ask.item, *ask.shown, _winner(picked, ask.shown, "model_a", "model_b")),
+            *(ask.judge, ask.prompt, ask.item, categories.get(ask.item, ""), judgement.time),
+            "shown" if ask.orders else UNKNOWN_ORDER,
+        )
+        for judgement, picked in _pair_verdicts(store, study)
+        if not (ask := judgement.ask).noise
+    )
+    return _write_csv(path, spreadsheet_guard.BATTLE_COLUMNS, rows)
 
 
-def _pair_verdicts(store: Store, study: str) -> Iterator[Judgement]:
-    """Yield the usable verdicts on two answers; replies that contain only scores are left out."""
-    for judgement in store.judgements(study):
-        if len(judgement.ask.shown) == 2 and _picked_contestant(judgement):
-            yield judgement
+def _winner(picked: str, pair: tuple[str, ...], first: str, second: str) -> str:
+    """Return the format's word for the winner: `first` or `second` of the pair, or a tie."""
+    return "tie" if picked == "tie" else first if picked == pair[0] else second
 
 
+@writes("mt-bench", ".jsonl", "MT-Bench pair judgements, both games")
 def _write_mt_bench(store: Store, study: str, path: Path) -> int:
     """Write MT-Bench's pair file; each line has the verdicts of one judge on one pair of answers.
 
@@ -232,63 +221,68 @@ def _write_mt_bench(store: Store, study: str, path: Path) -> int:
             games[ask.item, pair, ask.judge, ask.prompt, ask.repeat][ask.shown] = judgement
             if judgement.status in USABLE_STATUSES:
                 (picks if _picked_contestant(judgement) else scores).add(ask.prompt)
-    games = {key: played for key, played in games.items() if key[3] not in scores - picks}
-    with path.open("w", encoding="utf-8") as out:
-        for (item, pair, judge, prompt, _), played in games.items():
-            line: dict[str, Any] = {
-                "question_id": item, "model_1": pair[0], "model_2": pair[1],
-                "judge": [judge, prompt], "turn": 1, "tstamp": 0.0,
-            }  # fmt: skip
-            for game, shown in (("g1", pair), ("g2", pair[::-1])):
-                judgement_here = played.get(shown)
-                line[f"{game}_winner"] = _game_winner(judgement_here, pair)
-                line[f"{game}_judgment"] = judgement_here.reply if judgement_here else ""
-                line["tstamp"] = judgement_here.time if judgement_here else line["tstamp"]
-            out.write(json.dumps(line, ensure_ascii=False) + "\n")
-    return len(games)
+    kept = {key: played for key, played in games.items() if key[3] not in scores - picks}
+    return _write_json_file(path, itertools.starmap(_mt_bench_line, kept.items()))
 
 
-def _game_winner(judgement: Judgement | None, pair: tuple[str, ...]) -> str:
-    picked = "" if judgement is None else _picked_contestant(judgement)
-    if not picked:
-        return "error"
-    return "tie" if picked == "tie" else "model_1" if picked == pair[0] else "model_2"
+def _mt_bench_line(
+    key: tuple[Any, ...], played: dict[tuple[str, ...], Judgement]
+) -> dict[str, Any]:
+    item, pair, judge, prompt, _ = key
+    line: dict[str, Any] = {"question_id": item, "model_1": pair[0], "model_2": pair[1]}
+    line |= {"judge": [judge, prompt], "turn": 1, "tstamp": 0.0}
+    for game, shown in (("g1", pair), ("g2", pair[::-1])):
+        one = played.get(shown)
+        picked = _picked_contestant(one)
+        line[f"{game}_winner"] = _winner(picked, pair, "model_1", "model_2") if picked else "error"
+        line[f"{game}_judgment"] = one.reply if one else ""
+        line["tstamp"] = one.time if one else line["tstamp"]
+    return line
 
 
+@writes("llm-comparator", ".json", "opens in LLM Comparator, one pair")
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
     """Write the verdicts on the two models that were compared most often, since an LLM Comparator
-    file holds only two models; return the number of examples (items)."""
-    met = Counter(tuple(sorted(j.ask.shown)) for j in _pair_verdicts(store, study))
+    file holds only two models; return the number of examples (items).
+
+    Scores are from -1.5 to 1.5; positive means that `pair[0]` is better, whichever was shown first.
+    """
+    met = Counter(tuple(sorted(j.ask.shown)) for j, _ in _pair_verdicts(store, study))
     if not met:
         raise StudyError(
             f"{study!r} has no usable verdict on a pair, which LLM Comparator needs; run or import "
             "verdicts first"
         )
-    return write_comparator(store, study, max(met, key=lambda pair: (met[pair], pair)), path)
-
-
-def write_comparator(store: Store, study: str, pair: tuple[str, ...], path: Path) -> int:
-    """Write the verdicts on the two models of `pair` in LLM Comparator's format; return the number
-    of examples (items).
-
-    Scores are from -1.5 to 1.5; positive means that `pair[0]` is better, whichever was shown first.
-    """
+    pair = max(met, key=lambda pair: (met[pair], pair))
     ratings: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for judgement in _pair_verdicts(store, study):
-        if tuple(sorted(judgement.ask.shown)) == pair and not judgement.ask.noise:
-            ratings[judgement.ask.item].append(_comparator_rating(judgement, pair))
-    items = store.items(study)
-    examples = [
-        {
-            "input_text": items[name].instruction,
-            "tags": [items[name].category] if items[name].category else [],
-            "output_text_a": _answer_text(items[name], pair[0]),
-            "output_text_b": _answer_text(items[name], pair[1]),
-            "score": sum(r["score"] for r in rated) / len(rated),
+    for judgement, picked in _pair_verdicts(store, study):
+        ask = judgement.ask
+        if tuple(sorted(ask.shown)) == pair and not ask.noise:
+            size = 1.5 if judgement.verdict and judgement.verdict.margin >= 2 else 1.0
+            rating = {
+                "is_flipped": ask.shown != pair if ask.orders else None,
+                "score": 0.0 if picked == "tie" else size if picked == pair[0] else -size,
+                "rating_label": picked,
+                "rationale": judgement.reply,
+                "rater": ask.judge,
+            }
+            ratings[ask.item].append(rating)
+    examples, items = [], store.items(study)
+    for name, rated in ratings.items():
+        item = items[name]
+        first, second = (
+            item.answer(name) if name == REFERENCE or name in item.responses else ""
+            for name in pair
+        )
+        example = {
+            "input_text": item.instruction,
+            "tags": [item.category] if item.category else [],
+            "output_text_a": first,
+            "output_text_b": second,
+            "score": sum(rating["score"] for rating in rated) / len(rated),
             "individual_rater_scores": rated,
         }
-        for name, rated in ratings.items()
-    ]
+        examples.append(example)
     whole = {
         "metadata": {"source_path": study, "custom_fields_schema": []},
         "models": [{"name": pair[0]}, {"name": pair[1]}],
@@ -298,72 +292,47 @@ def write_comparator(store: Store, study: str, pair: tuple[str, ...], path: Path
     return len(examples)
 
 
-def _answer_text(item: Item, contestant: str) -> str:
-    known = contestant == REFERENCE or contestant in item.responses
-    return item.answer(contestant) if known else ""
-
-
-def _comparator_rating(judgement: Judgement, pair: tuple[str, ...]) -> dict[str, Any]:
-    picked = _picked_contestant(judgement)
-    margin = judgement.verdict.margin if judgement.verdict else 1
-    size = 1.5 if margin >= 2 else 1.0
-    score = 0.0 if picked == "tie" else size if picked == pair[0] else -size
-    return {
-        "is_flipped": judgement.ask.shown != pair if judgement.ask.orders else None,
-        "score": score,
-        "rating_label": picked,
-        "rationale": judgement.reply,
-        "rater": judgement.ask.judge,
-    }
-
-
+@writes("alpaca-eval", ".csv", "AlpacaEval's leaderboard, against the baseline")
 def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
-    rows = leaderboard_rows(store.study(study), store.items(study), store.judgements(study))
-    return _write_csv(path, LEADERBOARD, rows)
+    rows = alpaca_leaderboard.leaderboard_rows(
+        store.study(study), store.items(study), store.judgements(study)
+    )
+    return _write_csv(
+        path, alpaca_leaderboard.LEADERBOARD_COLUMNS, [[*row.values()] for row in rows]
+    )
 
 
+@writes("every-eval-ever", ".zip", "Every Eval Ever records, one JSON file per model")
 def _write_every_eval_ever(store: Store, study: str, path: Path) -> int:
-    return write_records(store.study(study), store.items(study), store.judgements(study), path)
+    items, judgements = store.items(study), store.judgements(study)
+    return every_eval_ever.write_records(store.study(study), items, judgements, path)
 
 
+# ---- votes, items and the study file ---------------------------------------------------------
+
+
+@writes("votes", ".csv", "human votes only; lossless, can be imported again")
 def _write_votes(store: Store, study: str, path: Path) -> int:
-    """Write the human votes without loss; `python -m studies import` reads them again."""
     people = (j for j in store.judgements(study) if j.ask.judge.startswith(HUMAN_PREFIX))
-    return _write_csv(path, VOTE_COLUMNS, (vote_row(vote) for vote in people))
+    return _write_csv(path, VOTE_COLUMNS, ([*vote_row(vote).values()] for vote in people))
 
 
-def _split_batches(values: Iterable[Judgement], size: int) -> Iterator[list[Judgement]]:
-    remaining = iter(values)
-    while batch := list(itertools.islice(remaining, size)):
-        yield batch
+@writes("items", ".jsonl", "questions and answers, with human verifications")
+def _write_items(store: Store, study: str, path: Path) -> int:
+    checks = checks_by_item(read_ballots(store.read_connection, study))
+    items = (with_checks(one, checks.get(one.id, ())) for one in store.items(study).values())
+    return _write_json_file(path, map(dump_item, items))
 
 
-EXPORT_FORMATS: Final[dict[str, ExportFormat]] = {
-    "jsonl": ExportFormat(
-        ".jsonl", "every judgement with its reply, one per line; lossless", _write_jsonl
-    ),
-    "parquet": ExportFormat(".parquet", "the same as Parquet; lossless", _write_parquet),
-    "csv": ExportFormat(
-        ".csv",
-        "one flat row per judgement, safe in a spreadsheet; can be imported again",
-        _write_flat_csv,
-    ),
-    "arena": ExportFormat(".csv", "battles in the format of Chatbot Arena", _write_arena),
-    "mt-bench": ExportFormat(".jsonl", "MT-Bench pair judgements, both games", _write_mt_bench),
-    "llm-comparator": ExportFormat(
-        ".json", "opens in LLM Comparator, one pair", _write_llm_comparator
-    ),
-    "alpaca-eval": ExportFormat(
-        ".csv", "AlpacaEval's leaderboard, against the baseline", _write_alpaca_leaderboard
-    ),
-    "every-eval-ever": ExportFormat(
-        ".zip", "Every Eval Ever records, one JSON file per model", _write_every_eval_ever
-    ),
-    "votes": ExportFormat(
-        ".csv", "human votes only; lossless, can be imported again", _write_votes
-    ),
-    "items": ExportFormat(
-        ".jsonl", "questions and answers, with human verifications", _write_items
-    ),
-    "yaml": ExportFormat(".yaml", "the study file", _write_yaml),
-}
+@writes("yaml", ".yaml", "the study file")
+def _write_yaml(store: Store, study: str, path: Path) -> int:
+    """Write the study file; a comment says if the data source is a file on this machine."""
+    spec, note = store.study(study), ""
+    source = spec.data.source
+    if source != PROBE_SOURCE and not source.startswith("hub:") and "${" not in source:
+        note = (
+            "# data.source is a local file of the machine this study was made on. To run the "
+            "study\n# elsewhere, export its items too and set data.source to that file.\n"
+        )
+    path.write_text(note + dump_study(spec), encoding="utf-8")
+    return 1

@@ -11,7 +11,7 @@ from studies.errors import SourceError, StudyError
 from studies.files.tables import read_table
 from studies.people.item_votes import is_item_vote, votes_as_judgements
 from studies.recorded_keys import assign_recorded_keys
-from studies.sources.formats.own_judgements import first_per_ask, parse_judgements
+from studies.sources.formats.own_exports import first_per_ask, parse_judgements
 from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import LoadedSource, load_source
 from studies.spec.study import DataSpec, Study
@@ -26,11 +26,7 @@ def read_exported_judgements(path: Path, source: str) -> list[Judgement]:
 
 
 def save_recorded_once(
-    store: Store,
-    study: Study,
-    items: list[Item],
-    path: Path,
-    prompts: tuple[PromptText, ...] = (),
+    store: Store, study: Study, items: list[Item], path: Path, prompts: Sequence[PromptText] = ()
 ) -> bool:
     """Save the judgements in the file `path` as a recorded study; return False, without saving, if
     the study was saved before from a file with the same content."""

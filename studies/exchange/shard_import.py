@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -26,14 +26,7 @@ from studies.errors import SourceError
 from studies.files.shards import find_shards, read_batches
 from studies.frames.frame_codes import SEP, TIE
 from studies.spec.study import Study
-from studies.store.queries.shard_rows import (
-    create_import_table,
-    drop_import_tables,
-    insert_import_rows,
-    put_answers,
-    put_attempt_once,
-    write_recorded_study,
-)
+from studies.store.queries import shard_rows
 from studies.store.store import Store
 
 
@@ -53,12 +46,9 @@ class ShardImport:
     dollars: float = 0.0
 
     def add(self, other: ShardImport) -> None:
-        self.stored += other.stored
-        self.by_status += other.by_status
-        self.already_answered += other.already_answered
-        self.unknown += other.unknown
-        self.attempts += other.attempts
-        self.dollars += other.dollars
+        """Add the counts of another import."""
+        for name in (one.name for one in fields(self)):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
@@ -77,24 +67,26 @@ def save_shards(
     """Save the shards of a folder as a recorded study, completely or not at all."""
     positions = count(2**40)  # rows without a position come after all others
     with _IMPORT_LOCK:
-        store.writer.run(create_import_table)
+        store.writer.run(shard_rows.create_import_table)
         try:
             for path in find_shards(folder):
                 for batch in read_batches(path):
                     rows = _with_recorded_keys(_batch_rows(batch, path), study.name, positions)
-                    store.writer.run(partial(insert_import_rows, rows=rows))
+                    store.writer.run(partial(shard_rows.insert_import_rows, rows=rows))
             store.writer.run(  # sorted by key, so that neighbouring rows change the same page
-                partial(write_recorded_study, study=study, items=items, plan_sha=plan_sha)
+                partial(
+                    shard_rows.write_recorded_study, study=study, items=items, plan_sha=plan_sha
+                )
             )
         finally:
-            store.writer.run(drop_import_tables)
+            store.writer.run(shard_rows.drop_import_tables)
 
 
 # --------------------------------------------------------------------------------- live answers
 
 
 def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ShardImport:
-    rows, settled, stored = put_answers(connection, _batch_rows(batch, path))
+    rows, settled, stored = shard_rows.put_answers(connection, _batch_rows(batch, path))
     attempts, dollars = _record_attempts(connection, batch)
     new = stored.total()
     return ShardImport(0, new, stored, settled - new, len(batch) - rows, attempts, dollars)
@@ -111,7 +103,7 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
     columns = [_to_list(pc.struct_field(calls, name)) for name in calls.type.names]
     added, dollars = 0, 0.0
     for key, call in zip(keys.to_pylist(), zip(*columns, strict=True), strict=True):
-        if put_attempt_once(connection, key, call):
+        if shard_rows.put_attempt_once(connection, key, call):
             added += 1
             dollars += call[-1] or 0.0
     return added, dollars
@@ -189,9 +181,9 @@ def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
             _to_list(pc.binary_join(pc.struct_field(ask, name), SEP))
             for name in ("shown", "labels")
         ),
-        _fill_integers(pc.struct_field(ask, "repeat"), 0),
+        _fill_nulls(pc.struct_field(ask, "repeat"), 0),
         [int(bool(value)) for value in pc.struct_field(ask, "noise").to_pylist()],
-        _fill_integers(pc.struct_field(ask, "orders"), 1),
+        _fill_nulls(pc.struct_field(ask, "orders"), 1),
         _to_list(pc.struct_field(ask, "unrelated_item")),
         _to_list(status),
         _pick_codes(pc.struct_field(verdict, "pick"), shown),
@@ -203,7 +195,7 @@ def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
         _to_list(pc.struct_field(verdict, "label_mass")),
         *(_fill_nulls(batch.column(name), "") for name in ("rule", "finish")),
         *(_to_list(pc.struct_field(usage, name)) for name in ("prompt", "completion")),
-        *(_fill_integers(pc.struct_field(usage, name), 0) for name in ("cached", "cache_write")),
+        *(_fill_nulls(pc.struct_field(usage, name), 0) for name in ("cached", "cache_write")),
         _to_list(batch.column("cost")),
         _fill_nulls(batch.column("seconds"), 0.0),
         _fill_nulls(batch.column("model"), ""),
@@ -220,10 +212,6 @@ def _to_list(column: pa.Array) -> list[Any]:
 
 
 def _fill_nulls(column: pa.Array, default: Any) -> list[Any]:
-    return _to_list(pc.fill_null(column, default))
-
-
-def _fill_integers(column: pa.Array, default: int) -> list[Any]:
     return _to_list(pc.fill_null(column, default))
 
 

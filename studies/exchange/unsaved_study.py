@@ -1,4 +1,5 @@
-"""The judgement frame of recorded verdicts that are not saved in a store.
+"""The judgement frame of recorded verdicts that are not saved in a store, and the items and
+judgements of a frame in Evenhand's own formats.
 
 A frame needs only numpy and pandas; saving a study would also need the packages that read YAML.
 """
@@ -7,13 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from studies.domain import BY_DESIGN, Item, Judgement
+from studies.domain import BY_DESIGN, USABLE_STATUSES, Ask, Item, Judgement, Preference, Verdict
+from studies.errors import write_error
+from studies.files.items import dump_item
 from studies.frames.frame import SEP, TIE, frame_from_rows
+from studies.frames.frame_codes import NO_PICK
 from studies.people.item_votes import votes_as_judgements
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.load import LoadedSource
 from studies.store.rows import item_facts
 
@@ -42,23 +49,78 @@ def _frame_rows(judgements: Sequence[Judgement]) -> Iterator[tuple[Any, ...]]:
     """Yield rows with the same columns as `Store.frame_rows`."""
     for position, one in enumerate(judgements):
         ask, verdict = one.ask, one.verdict
-        pick = verdict.pick if verdict else None
+        pick, scores, likely = None, None, None
+        if verdict:
+            pick = TIE if verdict.pick == "tie" else verdict.pick
+            scores, likely = (
+                json.dumps(held) if held else None
+                for held in (verdict.scores, verdict.label_probabilities)
+            )
+        names, labels = SEP.join(ask.shown), SEP.join(ask.labels)
         yield (
-            position,
-            ask.item,
-            ask.judge,
-            ask.prompt,
-            SEP.join(ask.shown),
-            SEP.join(ask.labels),
-            ask.repeat,
-            int(ask.noise),
-            ask.orders,
-            one.status,
-            TIE if pick == "tie" else pick,
-            verdict.margin if verdict else None,
-            json.dumps(verdict.scores) if verdict and verdict.scores else None,
-            json.dumps(verdict.label_probabilities)
-            if verdict and verdict.label_probabilities
-            else None,
-            position + 1,
+            *(position, ask.item, ask.judge, ask.prompt, names, labels, ask.repeat),
+            *(int(ask.noise), ask.orders, one.status, pick, verdict.margin if verdict else None),
+            *(scores, likely, position + 1),
         )
+
+
+# ---- records of a frame ----------------------------------------------------------------------
+
+
+def write_frame_records(
+    frame: pd.DataFrame, items: Iterable[Item], folder: Path
+) -> tuple[Path, Path]:
+    """Write the judgements of a frame and their items, unusable replies and better answers
+    included; return both paths.
+
+    `items` are the items whose texts are known. A better answer that such an item does not state is
+    taken from the frame, as an answer that is better by design.
+    """
+    verdicts, file = folder / "judgements.jsonl", folder / "items.jsonl"
+    try:
+        _write_lines(verdicts, map(asdict, frame_judgements(frame)))
+        _write_lines(file, map(dump_item, frame_items(frame, items)))
+    except OSError as error:
+        raise write_error(folder, error) from None
+    return verdicts, file
+
+
+def _write_lines(path: Path, records: Iterable[object]) -> None:
+    with path.open("w", encoding="utf-8") as out:
+        out.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def frame_judgements(frame: pd.DataFrame) -> Iterator[Judgement]:
+    """Yield the judgement of each row: its verdict, or its status if the reply is unusable."""
+    for row in frame.to_dict("records"):
+        shown, labels = (tuple(str(row[name]).split(SEP)) for name in ("shown", "labels"))
+        item, judge, prompt = (str(row[name]) for name in ("item", "judge", "prompt"))
+        repeat, noise, orders = int(row["repeat"]), bool(row["noise"]), int(row["orders"])
+        ask = Ask("", item, judge, prompt, shown, labels, repeat, noise, orders=orders)
+        code, status = int(row["pick"]), row["status"]
+        pick: Pick = "tie" if code == TIE else None if code == NO_PICK else code
+        usable = status in USABLE_STATUSES
+        yield Judgement(ask, status, Verdict(pick, int(row["margin"])) if usable else None)
+
+
+def frame_items(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:
+    """Yield an item for each item of the frame, with its category and its better answers."""
+    known = {item.id: item for item in items}
+    better = _better_answers(frame)
+    category = dict(zip(frame["item"].astype(str), frame["category"].astype(str), strict=True))
+    for name, group in category.items():
+        item = known.get(name, Item(name, "", {}))
+        human = item.human or tuple(better.get(name, {}).values())
+        yield replace(item, category=item.category or group, human=human)
+
+
+def _better_answers(frame: pd.DataFrame) -> dict[str, dict[str, Preference]]:
+    """Item -> comparison -> its better answer, from the column `truth`."""
+    found: dict[str, dict[str, Preference]] = {}
+    rows = frame.loc[frame["truth"] != NO_PICK, ["item", "shown", "comparison", "truth"]]
+    for item, shown, comparison, truth in rows.itertuples(index=False):
+        names = tuple(str(shown).split(SEP))
+        picked = "tie" if truth == TIE else names[int(truth)]
+        pair = tuple(str(comparison).split(SEP))
+        found.setdefault(str(item), {})[str(comparison)] = Preference(BY_DESIGN, pair, picked)
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from studies.spec.field_reader import FieldReader, load_yaml
 
@@ -40,33 +40,21 @@ class CatalogueEntry:
         return f"{self.name}: {self.holds} ({size}; {self.licence})"
 
 
-def _read_catalogue(path: Path) -> tuple[CatalogueEntry, ...]:
-    entries = load_yaml(path.read_text(encoding="utf-8"))
-    return tuple(_parse_entry(FieldReader(entry, path.name)) for entry in entries)  # type: ignore[attr-defined]
+@cache
+def all_sets() -> tuple[CatalogueEntry, ...]:
+    """Return all data sets of the catalogue."""
+    entries: Any = load_yaml(CATALOGUE_FILE.read_text(encoding="utf-8"))
+    return tuple(_parse_entry(FieldReader(entry, CATALOGUE_FILE.name)) for entry in entries)
 
 
 def _parse_entry(reader: FieldReader) -> CatalogueEntry:
-    found = CatalogueEntry(
-        name=reader.text("name"),
-        format=reader.text("format"),
-        licence=reader.text("licence"),
-        holds=reader.text("holds"),
-        rows=reader.whole("rows", 0),
-        megabytes=reader.whole("megabytes", 0),
-        hub=reader.text("hub"),
-        home=reader.text("home"),
-        split=reader.text("split"),
-        splits=reader.texts("splits"),
-        mapping=reader.text_map("mapping"),
-        columns=reader.texts("columns"),
-    )
+    texts = ("name", "format", "licence", "holds", "hub", "home", "split")
+    values: dict[str, Any] = {name: reader.text(name) for name in texts}
+    values |= {name: reader.whole(name, 0) for name in ("rows", "megabytes")}
+    values |= {name: reader.texts(name) for name in ("splits", "columns")}
+    found = CatalogueEntry(**values, mapping=reader.text_map("mapping"))
     reader.refuse_unknown_keys()
     return found
-
-
-@cache
-def all_sets() -> tuple[CatalogueEntry, ...]:
-    return _read_catalogue(CATALOGUE_FILE)
 
 
 def hub_sets() -> tuple[CatalogueEntry, ...]:
@@ -77,9 +65,5 @@ def hub_sets() -> tuple[CatalogueEntry, ...]:
 def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
     """Return the catalogue entry of a Hub dataset: the one for its config or file, else the one for
     the repository."""
-    wanted = (f"{repo}:{config}", repo) if config else (repo,)
-    for hub in wanted:
-        for entry in hub_sets():
-            if entry.hub.casefold() == hub.casefold():
-                return entry
-    return None
+    known = {entry.hub.casefold(): entry for entry in reversed(hub_sets())}
+    return known.get(f"{repo}:{config}".casefold()) or known.get(repo.casefold())

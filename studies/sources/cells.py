@@ -1,90 +1,98 @@
-"""Read single cells of a table; errors name file, line and column."""
+"""Read the cells of a table's rows; errors name file, line and column."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from studies.domain import HUMAN_PREFIX
 from studies.errors import SourceError
-from studies.files.tables import Row, text_of
-from studies.sources.building.builder import SourceBuilder
+from studies.files.tables import SourceTable, text_of
 from studies.sources.building.recorded_verdict import Pick
 
-PERSON_NAME: Final = re.compile(
-    r"(human|arena[_ -]?user|expert|author|annotator|worker|voter|crowd|rater|user)"
-    r"([_: ]?\d|[_:]|s?$)",
-    re.IGNORECASE,
-)
-"""Pattern of judge names in data files that stand for people, such as `annotator_1`."""
-
-BATTLE_WINNERS: Final[dict[str, Pick]] = {
-    "model_a": 0,
-    "model_b": 1,
-    "tie": "tie",
-    "tie (bothbad)": "tie",
-    "tie(bothbad)": "tie",
-    "both_bad": "tie",
-    "bothbad": "tie",
-    "both bad": "tie",
-}
+FLAGS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def required_text(row: Row, column: str, where: str) -> str:
-    """Return the text of a cell that must not be empty."""
-    text = text_of(row.get(column))
-    if not text.strip():
-        raise SourceError(f"{where}: column {column!r} is empty; fill it or remove the row")
-    return text
+@dataclass(slots=True)
+class RowCells:
+    """The cells of one row, its place for error messages, and its index in the table."""
+
+    row: Mapping[str, Any]
+    where: str = ""
+    index: int = 0
+
+    def error(self, problem: str) -> SourceError:
+        """Return an error about this row, which names its place."""
+        return SourceError(f"{self.where}: {problem}")
+
+    def text(self, *columns: str) -> str:
+        """Return the text of the first of these columns that is not empty; "" if all are empty."""
+        return next((text for column in columns if (text := text_of(self.row.get(column)))), "")
+
+    def need(self, column: str) -> str:
+        """Return the text of a cell that must not be empty."""
+        text = text_of(self.row.get(column))
+        if not text.strip():
+            raise self.error(f"column {column!r} is empty; fill it or remove the row")
+        return text
+
+    def need_both(self, first: str, second: str) -> tuple[str, str]:
+        """Return the texts of two cells, such as the names of two models, as `need` does."""
+        return self.need(first), self.need(second)
+
+    def inside(self, column: str) -> RowCells:
+        """Return the cells of an object in a cell; without an object, they are all empty."""
+        value = self.row.get(column)
+        return RowCells(value if isinstance(value, Mapping) else {}, self.where)
+
+    def pick(self, column: str, words: Mapping[str, Pick]) -> Pick:
+        """Convert the winner in a cell to a pick by `words` (word -> pick); None for an empty cell.
+
+        An unknown word is an error, because a guess would count as a verdict.
+        """
+        text = self.text(column).strip()
+        if not text:
+            return None
+        word = text if text in words else text.casefold()
+        if word not in words:
+            known = ", ".join(map(repr, words))
+            problem = f"{self.where}: column {column!r} is {text!r}; known: {known}"
+            raise SourceError(problem[:400])
+        return words[word]
+
+    def number(self, column: str) -> float | None:
+        """Return the number in a cell, or None for an empty cell."""
+        value = self.row.get(column)
+        if value is None or value != value or value == "":
+            return None
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise self.error(
+                f"column {column!r}: expected a number, found "
+                f"{text_of(value)[:80]!r}; correct the row or remove it"
+            ) from None
+
+    @property
+    def time(self) -> float:
+        """Time stamp `tstamp` in seconds; 0 if it is missing or not a number."""
+        value = self.row.get("tstamp")
+        try:
+            return max(float(value), 0.0) if value is not None else 0.0
+        except (TypeError, ValueError):
+            return 0.0
+
+    @property
+    def row_id(self) -> str:
+        """Id of an item that has neither an id nor a question: the number of its row."""
+        return f"row-{self.index + 1:06}"
 
 
-def first_text(row: Row, *columns: str) -> str:
-    """Return the text of the first of these columns that is not empty; "" if all are empty."""
-    for column in columns:
-        if text := text_of(row.get(column)):
-            return text
-    return ""
-
-
-def parse_winner(row: Row, column: str, words: Mapping[str, Pick], where: str) -> Pick:
-    """Convert the winner in a cell to a pick by `words` (word -> pick); None for an empty cell.
-
-    An unknown word is an error, because a guess would count as a verdict.
-    """
-    text = text_of(row.get(column)).strip()
-    if not text:
-        return None
-    word = text if text in words else text.casefold()
-    if word not in words:
-        known = ", ".join(repr(known) for known in words)
-        raise SourceError(f"{where}: column {column!r} is {text!r}; known: {known}"[:400])
-    return words[word]
-
-
-def parse_number(row: Row, column: str, where: str) -> float | None:
-    """Return the number in a cell, or None for an empty cell."""
-    value = row.get(column)
-    if value is None or value != value or value == "":
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise SourceError(
-            f"{where}: column {column!r}: expected a number, found {text_of(value)[:80]!r}"
-            "; correct the row or remove it"
-        ) from None
-
-
-def parse_time(row: Row) -> float:
-    """Return the time stamp `tstamp` in seconds; 0 if it is missing or not a number."""
-    value = row.get("tstamp")
-    try:
-        return max(float(value), 0.0) if value is not None else 0.0
-    except (TypeError, ValueError):
-        return 0.0
+def cells_of(table: SourceTable) -> Iterator[RowCells]:
+    """Yield the cells of each row of a table."""
+    return (RowCells(row, table.where(index), index) for index, row in enumerate(table.rows))
 
 
 def id_from_text(prefix: str, *texts: str) -> str:
@@ -92,62 +100,42 @@ def id_from_text(prefix: str, *texts: str) -> str:
     return f"{prefix}-{hashlib.sha256(chr(31).join(texts).encode()).hexdigest()[:10]}"
 
 
-def is_person(judge: str) -> bool:
-    return bool(PERSON_NAME.match(judge))
+def content_text(turn: Any) -> str:
+    """Return the text of a turn, which is a text or an object with a `content`."""
+    return text_of(turn.get("content") if isinstance(turn, Mapping) else turn)
 
 
-def add_verdict(
-    builder: SourceBuilder,
-    item: str,
-    judge: str,
-    prompt: str,
-    shown: Sequence[str],
-    pick: Pick,
-    **more: Any,
-) -> None:
-    """Add a verdict; if the judge is a person, also add it to the item as a vote."""
-    name = judge.removeprefix(HUMAN_PREFIX)
-    if judge.startswith(HUMAN_PREFIX) or is_person(judge):
-        facts = {key: more[key] for key in ("known", "margin", "reply", "time") if key in more}
-        builder.add_person_verdict(item, name, shown, pick, **facts)
-    else:
-        builder.add_verdict(item, judge, prompt, shown, pick, **more)
+def parse_list(value: Any) -> Any:
+    """Parse a cell with the JSON text of a list; return any other cell, and a list, unchanged."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
 
 
 def parse_conversation(value: Any) -> list[dict[str, str]]:
     """Parse a conversation, given as a list or as JSON text, to a list of {role, content}."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return []
-    if not isinstance(value, list):
-        return []
-    turns = [turn for turn in value if isinstance(turn, dict)]
-    return [
-        {"role": str(turn.get("role", "")), "content": text_of(turn.get("content"))}
-        for turn in turns
-    ]
+    found = parse_list(value)
+    turns = [turn for turn in found if isinstance(turn, dict)] if isinstance(found, list) else []
+    return [{"role": str(turn.get("role", "")), "content": content_text(turn)} for turn in turns]
 
 
 def parse_texts(value: Any) -> list[str]:
     """Parse a list of texts, or its JSON text (as in Kaggle's files); nulls become ""."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return [value]
-    if isinstance(value, list):
-        return [text_of(part) for part in value]
-    return [text_of(value)]
+    found = parse_list(value)
+    return [text_of(part) for part in found] if isinstance(found, list) else [text_of(found)]
 
 
 def join_turns(questions: Sequence[str], answers: Sequence[str]) -> tuple[str, str]:
     """Join the turns of a conversation into one question text and one answer text."""
     if len(questions) <= 1:
         return "".join(questions), "".join(answers[:1])
-    question = "\n\n".join(f"Turn {k}: {text}" for k, text in enumerate(questions, 1))
-    answer = "\n\n".join(f"Turn {k}: {text}" for k, text in enumerate(answers, 1))
+    question, answer = (
+        "\n\n".join(f"Turn {k}: {text}" for k, text in enumerate(texts, 1))
+        for texts in (questions, answers)
+    )
     return question, answer
 
 

@@ -9,16 +9,19 @@ from typing import Final
 from studies.errors import SourceError
 from studies.files.read_limits import current_limits
 from studies.files.tables import SourceTable, is_table_file, read_table
-from studies.sources.formats import alpaca_eval, arena_hard, judgebench
+from studies.sources.formats.benchmarks import matches_arena_hard
+from studies.sources.formats.labelled_pairs import matches_judgebench
+from studies.sources.formats.pair_annotations import matches_annotations
+from studies.sources.source_format import tables_in
 
 FOLDER_FORMATS: Final = {
-    "alpaca-eval": alpaca_eval.matches_annotations,
-    "arena-hard": arena_hard.matches_table,
-    "judgebench": judgebench.matches_table,
+    "alpaca-eval": matches_annotations,
+    "arena-hard": matches_arena_hard,
+    "judgebench": matches_judgebench,
 }
 """Formats whose files in a folder are joined into one table -> function that recognises such a
 file. Of AlpacaEval's files only annotations are joined, which contain the outputs."""
-_PLACES: Final = ("*", "*/*", "*/*/*")
+_PATTERNS: Final = ("*", "*/*", "*/*/*")
 MAX_FILES: Final = 5_000
 
 
@@ -39,9 +42,7 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
         raise SourceError(
             f"{folder.name}: files of several formats ({kinds}). Set one of them in data.format"
         )
-    for name, tables in found.items():
-        return name, _join_tables(folder, tables, other)
-    return None
+    return next(((one, _join_tables(folder, held, other)) for one, held in found.items()), None)
 
 
 def find_files(source: str, folder: Path) -> list[Path]:
@@ -81,21 +82,14 @@ def join_files(
 
 def list_tables(folder: Path) -> list[Path]:
     """List the table files directly in a folder, without subfolders."""
-    return _limit_files(
-        sorted(path for path in folder.iterdir() if path.is_file() and is_table_file(path)),
-        folder.name,
-    )
+    return _limit_files(tables_in(folder), folder.name)
 
 
 def _table_files(folder: Path) -> list[Path]:
     """List the table files of a folder and of its subfolders, two levels deep."""
-    paths = sorted(
-        path
-        for place in _PLACES
-        for path in folder.glob(place)
-        if is_table_file(path) and path.is_file() and not path.is_symlink()
-    )
-    return _limit_files(paths, folder.name)
+    found = (path for pattern in _PATTERNS for path in folder.glob(pattern))
+    files = (path for path in found if path.is_file() and not path.is_symlink())
+    return _limit_files(sorted(filter(is_table_file, files)), folder.name)
 
 
 def _limit_files(paths: list[Path], name: str) -> list[Path]:
@@ -109,19 +103,12 @@ def _limit_files(paths: list[Path], name: str) -> list[Path]:
 def _join_tables(folder: Path, tables: list[SourceTable], other: list[str]) -> SourceTable:
     rows = [row for table in tables for row in table.rows]
     current_limits().check_rows(len(rows), folder.name)
-    notes = [f"{len(tables):,} files were read as one study", *dict.fromkeys(_notes_of(tables))]
+    of_files = [f"{table.name}: {note}" for table in tables for note in table.notes]
+    notes = [f"{len(tables):,} files were read as one study", *dict.fromkeys(of_files)]
     if other:
         named = ", ".join(other[:3]) + (", …" if len(other) > 3 else "")
         notes.append(f"{len(other):,} files of other kinds were left out: {named}")
-    return SourceTable(
-        folder.name,
-        tables[0].kind,
-        tuple(dict.fromkeys(name for table in tables for name in table.columns)),
-        rows,
-        notes=tuple(notes),
-        places=[table.where(index) for table in tables for index in range(len(table.rows))],
-    )
-
-
-def _notes_of(tables: list[SourceTable]) -> list[str]:
-    return [f"{table.name}: {note}" for table in tables for note in table.notes]
+    columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    places = [table.where(index) for table in tables for index in range(len(table.rows))]
+    kind, listed = tables[0].kind, tuple(notes)
+    return SourceTable(folder.name, kind, columns, rows, notes=listed, places=places)

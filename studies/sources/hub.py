@@ -21,7 +21,7 @@ from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
 from studies.files.tables import Row, SourceTable, is_table_file, read_table
 from studies.settings import HUB_TOKEN, is_public
-from studies.sources.catalogue import CatalogueEntry, find_hub_set
+from studies.sources.catalogue import find_hub_set
 from studies.sources.hub_files import check_cards, check_files, stream_parquet
 from studies.spec.study import DataSpec
 
@@ -64,71 +64,53 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
     the commit."""
     address = parse_hub_address(spec.source)
     known = find_hub_set(address.repo, address.config)
-    spec = _apply_catalogue(spec, known)
-    allowed = token or _own_token() or False
+    if known:
+        detected = spec.format == "auto" and not spec.mapping
+        format, mapping = known.format if detected else spec.format, spec.mapping or known.mapping
+        spec = replace(spec, format=format, mapping=mapping, split=spec.split or known.split)
+    # without a typed token, the one of the environment; in public mode users type theirs
+    allowed = token or ("" if is_public() else HUB_TOKEN.read()) or False
     with _explain_hub_errors(address):
-        commit = _resolve_commit(address, allowed)
+        from huggingface_hub import HfApi
+
+        revision = address.revision or None
+        info = HfApi(token=allowed).dataset_info(address.repo, revision=revision, timeout=20)
+        commit = str(info.sha)
         if address.file:
             table = _read_repo_file(address, commit, allowed)
         else:
             columns = known.columns if known else ()
-            table = _read_rows(address, spec, columns, commit, allowed)
+            table = _read_rows(address, spec.split, columns, commit, allowed)
     return spec, table, commit
 
 
-def _own_token() -> str:
-    """Return the Hub token from the environment; "" in public mode, where users type their
-    token."""
-    return "" if is_public() else HUB_TOKEN.read()
-
-
-def _apply_catalogue(spec: DataSpec, known: CatalogueEntry | None) -> DataSpec:
-    if known is None:
-        return spec
-    return replace(
-        spec,
-        format=known.format if spec.format == "auto" and not spec.mapping else spec.format,
-        mapping=spec.mapping or known.mapping,
-        split=spec.split or known.split,
-    )
-
-
-def _resolve_commit(address: HubAddress, token: str | bool) -> str:
-    from huggingface_hub import HfApi
-
-    info = HfApi(token=token).dataset_info(
-        address.repo, revision=address.revision or None, timeout=20
-    )
-    return str(info.sha)
-
-
 def _read_rows(
-    address: HubAddress, spec: DataSpec, columns: tuple[str, ...], commit: str, token: str | bool
+    address: HubAddress, split: str, columns: tuple[str, ...], commit: str, token: str | bool
 ) -> SourceTable:
     import datasets
 
-    name, start, stop = _parse_split(spec.split)
-    check_cards(address.repo, commit, token)
+    repo, (name, start, stop) = address.repo, _parse_split(split)
+    check_cards(repo, commit, token)
     builder = datasets.load_dataset_builder(
-        address.repo, address.config or None, revision=commit, token=token
+        repo, address.config or None, revision=commit, token=token
     )
-    files = builder.config.data_files or {}
-    check_files((str(file) for split in files.values() for file in split), address.repo)
-    name = name or _only_split([str(split) for split in files])
-    if name in files and all(str(file).endswith(".parquet") for file in files[name]):
-        stream = stream_parquet([str(file) for file in files[name]], columns, token)
+    files = {str(k): [str(f) for f in v] for k, v in (builder.config.data_files or {}).items()}
+    check_files((file for paths in files.values() for file in paths), repo)
+    if not name and len(files) != 1:
+        raise StudyError(f"data.split: name one of the splits {', '.join(files) or '(none)'}")
+    name = name or next(iter(files))
+    if name in files and all(file.endswith(".parquet") for file in files[name]):
+        stream = stream_parquet(files[name], columns, token)
     else:
         stream = iter(builder.as_streaming_dataset(split=name).decode(False))
-    rows = _collect_bounded(itertools.islice(stream, start, stop + 1), address.repo, name)
-    notes = []
-    if len(rows) > stop - start and "[" not in spec.split:
+    rows = _collect_bounded(itertools.islice(stream, start, stop + 1), repo, name)
+    notes: tuple[str, ...] = ()
+    if len(rows) > stop - start and "[" not in split:
         more = f"{name}[:{2 * MAX_DEFAULT_ROWS}]"
-        notes.append(
-            f"only the first {MAX_DEFAULT_ROWS:,} rows were read; split: {more} reads more"
-        )
+        notes = (f"only the first {MAX_DEFAULT_ROWS:,} rows were read; split: {more} reads more",)
     selected = rows[: stop - start]
     found = tuple(dict.fromkeys(column for row in selected for column in row))
-    return SourceTable(f"{address.repo} ({name})", "parquet", found, selected, notes=tuple(notes))
+    return SourceTable(f"{repo} ({name})", "parquet", found, selected, notes=notes)
 
 
 def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
@@ -136,7 +118,7 @@ def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
     size, max_bytes = 0, current_limits().unpacked_bytes
     for row in rows:
         out.append({column: _images_as_urls(value) for column, value in row.items()})
-        size += _row_size(out[-1])
+        size += sum(len(one) if isinstance(one, str) else 64 for one in out[-1].values())
         if size > max_bytes:
             raise SourceError(
                 f"{repo}: the slice is larger than can be read; read fewer rows, such as "
@@ -157,27 +139,17 @@ def _parse_split(split: str) -> tuple[str, int, int]:
     return match["name"], start, stop
 
 
-def _only_split(names: list[str]) -> str:
-    if len(names) != 1:
-        raise StudyError(f"data.split: name one of the splits {', '.join(names) or '(none)'}")
-    return names[0]
-
-
 def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> SourceTable:
     """Read one file of the repository; its size is checked before it is downloaded."""
     from huggingface_hub import HfApi, hf_hub_download
 
-    api = HfApi(token=token)
-    found = api.get_paths_info(address.repo, [address.file], revision=commit, repo_type="dataset")
+    repo, file = address.repo, address.file
+    found = HfApi(token=token).get_paths_info(repo, [file], revision=commit, repo_type="dataset")
     if not found:
-        raise SourceError(
-            f"{address.repo}: no file {address.file!r} at {commit[:12]}; check its name on the Hub"
-        )
-    current_limits().check_bytes(getattr(found[0], "size", 0), f"{address.repo}: {address.file}")
-    path = hf_hub_download(
-        address.repo, address.file, repo_type="dataset", revision=commit, token=token
-    )
-    return replace(read_table(Path(path)), name=f"{address.repo}: {address.file}")
+        raise SourceError(f"{repo}: no file {file!r} at {commit[:12]}; check its name on the Hub")
+    current_limits().check_bytes(getattr(found[0], "size", 0), f"{repo}: {file}")
+    path = hf_hub_download(repo, file, repo_type="dataset", revision=commit, token=token)
+    return replace(read_table(Path(path)), name=f"{repo}: {file}")
 
 
 def _images_as_urls(value: Any) -> Any:
@@ -197,45 +169,15 @@ def _data_url(content: bytes) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _row_size(row: Row) -> int:
-    return sum(len(value) if isinstance(value, str) else 64 for value in row.values())
-
-
 @contextmanager
 def _explain_hub_errors(address: HubAddress) -> Iterator[None]:
     """Convert errors of the Hub libraries to SourceErrors with advice."""
-    from huggingface_hub import errors
-
-    at = f" at revision {address.revision!r}" if address.revision else ""
     try:
         yield
     except (SourceError, StudyError):
         raise
-    except errors.GatedRepoError:
-        raise SourceError(
-            f"{address.repo} is gated: accept its terms on its page, then give a token that may "
-            "read it (HF_TOKEN)"
-        ) from None
-    except errors.RevisionNotFoundError:
-        raise SourceError(
-            f"{address.repo} has no revision {address.revision!r}; check its page"
-        ) from None
-    except errors.RepositoryNotFoundError:
-        raise SourceError(
-            f"the Hub has no dataset {address.repo!r}, or it is private: check the spelling, or "
-            "give a token that may read it (HF_TOKEN)"
-        ) from None
-    except errors.HfHubHTTPError as error:
-        raise SourceError(
-            f"the Hub refused {address.repo}{at}: {_first_line(error)}; check the dataset's page "
-            "and your token"
-        ) from None
-    except (ConnectionError, OSError) as error:
-        raise SourceError(
-            f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE_ADVICE}"
-        ) from None
     except Exception as error:  # the library may raise any exception
-        raise SourceError(f"{address.repo}{at}: {_explain_error(error)}") from None
+        raise SourceError(_explain_error(error, address)) from None
 
 
 OFFLINE_ADVICE: Final = (
@@ -243,16 +185,38 @@ OFFLINE_ADVICE: Final = (
 )
 
 
-def _explain_error(error: Exception) -> str:
-    name = type(error).__name__
+def _explain_error(error: Exception, address: HubAddress) -> str:
+    from huggingface_hub import errors
+
+    repo, revision, name = address.repo, repr(address.revision), type(error).__name__
+    at = f"{repo} at revision {revision}" if address.revision else repo
+    if isinstance(error, errors.GatedRepoError):
+        return (
+            f"{repo} is gated: accept its terms on its page, then give a token that may "
+            "read it (HF_TOKEN)"
+        )
+    if isinstance(error, errors.RevisionNotFoundError):
+        return f"{repo} has no revision {revision}; check its page"
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return (
+            f"the Hub has no dataset {repo!r}, or it is private: check the spelling, or "
+            "give a token that may read it (HF_TOKEN)"
+        )
+    if isinstance(error, errors.HfHubHTTPError):
+        return (
+            f"the Hub refused {at}: {_first_line(error)}; check the dataset's page and your token"
+        )
+    unreached = f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE_ADVICE}"
+    if isinstance(error, OSError):
+        return unreached
     if "Connect" in name or "Timeout" in name or "Offline" in name:
-        return f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE_ADVICE}"
+        return f"{at}: {unreached}"
     if "scripts are no longer supported" in str(error):
         return (
-            "this dataset is a script, and scripts are not run; name one of its files instead, as "
-            "hub:owner/name:data/file.jsonl"
+            f"{at}: this dataset is a script, and scripts are not run; name one of its files "
+            "instead, as hub:owner/name:data/file.jsonl"
         )
-    return f"{name}: {_first_line(error)}"
+    return f"{at}: {name}: {_first_line(error)}"
 
 
 def _first_line(error: Exception) -> str:

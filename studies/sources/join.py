@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.files.tables import Row, SourceTable, text_of
+from studies.files.tables import SourceTable, text_of
 
 MAX_EXAMPLES: Final = 5
 
@@ -44,28 +44,9 @@ class JoinReport:
     duplicate_questions: int = 0
     """Number of questions with the same join key as an earlier question."""
 
-    def total(self, field: str) -> int:
-        return sum(getattr(file, field) for file in self.files)
-
-    @property
-    def matched(self) -> int:
-        return self.total("matched")
-
-    @property
-    def missing(self) -> int:
-        return self.total("missing")
-
-    @property
-    def duplicate(self) -> int:
-        return self.total("duplicate")
-
-    @property
-    def empty(self) -> int:
-        return self.total("empty")
-
-    @property
-    def conflicting(self) -> int:
-        return self.total("conflicting")
+    def total(self, kind: str) -> int:
+        """Return the sum of a count, such as "missing", over all files."""
+        return sum(getattr(file, kind) for file in self.files)
 
     def lines(self) -> list[str]:
         """Return the report as text, one line per file."""
@@ -73,10 +54,9 @@ class JoinReport:
         if self.duplicate_questions:
             out[0] += f", {self.duplicate_questions:,} of them with the same key as another"
         for file in self.files:
-            parts = [f"{file.matched:,} matched"]
-            for name in ("missing", "empty", "duplicate", "conflicting", "unknown"):
-                if count := getattr(file, name):
-                    parts.append(f"{count:,} {name}")
+            kinds = ("missing", "empty", "duplicate", "conflicting", "unknown")
+            counts = [(getattr(file, kind), kind) for kind in kinds]
+            parts = [f"{file.matched:,} matched", *(f"{n:,} {kind}" for n, kind in counts if n)]
             out.append(
                 f"{file.contestant}: {', '.join(parts)} "
                 f"(answers in column {file.column!r} of {file.file})"
@@ -105,7 +85,12 @@ def join_answers(
     answers: list[dict[str, str]] = [{} for _ in questions]
     reports = []
     for contestant, table in files.items():
-        _check_join_columns(table, on)
+        for name in on:
+            if name not in table.columns:
+                raise SourceError(
+                    f"{table.name}: no column {name!r} to join on; its columns: "
+                    f"{', '.join(table.columns)[:300]}. Name the common columns in data.join"
+                )
         column = (column_of or answer_column)(table, contestant)
         reports.append(_join_file(answers, positions, on, contestant, table, column))
     duplicates = sum(len(found) - 1 for found in positions.values())
@@ -129,7 +114,8 @@ def _join_file(
     def record(kind: str, key: JoinKey) -> None:
         count[kind] += 1
         if kind != "matched" and len(examples[kind]) < MAX_EXAMPLES:
-            examples[kind].append(_shorten_key(key))
+            parts = (part if len(part) <= 60 else f"…{part[-59:]}" for part in key)
+            examples[kind].append(" · ".join(parts))
 
     for key, texts in found.items():
         if key not in positions:
@@ -143,34 +129,16 @@ def _join_file(
     for key, wanted in positions.items():
         texts = found.get(key, [])
         for k, position in enumerate(wanted):
-            if not texts:
-                record("missing", key)
-                continue
-            text = texts[k] if len(texts) == len(wanted) else texts[0]
-            if not text.strip():
-                record("empty", key)
-                continue
-            answers[position][contestant] = text
-            record("matched", key)
+            text = texts[k if len(texts) == len(wanted) else 0] if texts else ""
+            record("matched" if text.strip() else "empty" if texts else "missing", key)
+            if text.strip():
+                answers[position][contestant] = text
     example_keys = {kind: tuple(keys) for kind, keys in examples.items()}
     return FileJoin(contestant, table.name, column, **count, examples=example_keys)
 
 
-def join_key(row: Row, on: Iterable[str]) -> JoinKey:
+def join_key(row: Mapping[str, Any], on: Iterable[str]) -> JoinKey:
     return tuple(text_of(row.get(name)).strip() for name in on)
-
-
-def _shorten_key(key: JoinKey) -> str:
-    return " · ".join(part if len(part) <= 60 else f"…{part[-59:]}" for part in key)
-
-
-def _check_join_columns(table: SourceTable, on: tuple[str, ...]) -> None:
-    for name in on:
-        if name not in table.columns:
-            raise SourceError(
-                f"{table.name}: no column {name!r} to join on; its columns: "
-                f"{', '.join(table.columns)[:300]}. Name the common columns in data.join"
-            )
 
 
 ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion", "text")

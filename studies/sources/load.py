@@ -11,30 +11,16 @@ from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
+from studies.sources import folder_tables, hub, reply_reading
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.open_source import OpenSource
 from studies.sources.building.recorded_verdict import ORDER_NOT_RECORDED, POSITION_METRICS
-from studies.sources.detection.detect import (
-    AUTO_FORMAT,
-    choose_format,
-    format_by_name,
-    matching_formats,
-)
-from studies.sources.folder_tables import (
-    FOLDER_FORMATS,
-    find_files,
-    join_files,
-    list_tables,
-    read_folder_tables,
-)
+from studies.sources.detection import detect
+from studies.sources.formats import inspect_log
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
-from studies.sources.formats.inspect_log import LOG_SUFFIX, list_logs
-from studies.sources.hub import HUB_PREFIX, read_hub
 from studies.sources.join import JoinReport
-from studies.sources.registry import SourceFormat
-from studies.sources.reply_reading import AUTO_READ, read_recorded_replies
 from studies.sources.slice_selection import select_slice
+from studies.sources.source_format import OpenSource, SourceFormat
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
 from studies.texts.repeated_answers import describe_repeated_answers, mark_repeated_answers
@@ -44,10 +30,10 @@ if TYPE_CHECKING:
 
 ASSETS_FOLDER: Final = Path(__file__).resolve().parents[2] / "assets"
 TABLE_FORMAT: Final = "table"
-LOG_FORMAT: Final = "inspect"
-_MAPPED_FORMATS: Final = (AUTO_FORMAT, TABLE_FORMAT)
 MAX_NOTES: Final = 12
 BUILT_IN_SOURCES: Final = {"probe": ASSETS_FOLDER / "probe" / "items.jsonl"}
+BUILT_IN_FORMAT: Final = "evenhand"
+"""Format of the built-in sources, which is therefore not searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +103,7 @@ def image_folder(spec: DataSpec, folder: Path) -> Path:
 
 def load_items(spec: DataSpec, folder: Path) -> list[Item]:
     """Load the items of the slice, sorted by id."""
-    return select_slice(load_all_items(spec, folder), spec)
-
-
-def load_all_items(spec: DataSpec, folder: Path) -> list[Item]:
-    """Load all items of the source, without selecting the slice."""
-    return load_source(spec, folder).items
+    return select_slice(load_source(spec, folder).items, spec)
 
 
 def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> LoadedSource:
@@ -131,8 +112,8 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
     `token` is the user's own Hub token, for a private dataset; on a local machine HF_TOKEN is the
     default.
     """
-    if spec.source.startswith(HUB_PREFIX):
-        known, table, revision = read_hub(spec, token)
+    if spec.source.startswith(hub.HUB_PREFIX):
+        known, table, revision = hub.read_hub(spec, token)
         loaded = read_source(known, Path(table.name), folder, table, revision)
         reason = f"{table.name}: rows of the Hub at commit {revision[:12]}, read as {loaded.format}"
         return loaded if known.format == spec.format else replace(loaded, format_reason=reason)
@@ -141,8 +122,14 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
     path = source_path(spec, folder)
     if several := _several_files(spec, path, folder):
         return _read_several(spec, several, folder)
-    unread = path.is_dir() or (path.suffix == LOG_SUFFIX and path.exists())
-    return read_source(spec, path, folder, None if unread else _read_source_table(spec, path))
+    if path.is_dir() or (path.suffix == inspect_log.LOG_SUFFIX and path.exists()):
+        return read_source(spec, path, folder, None)
+    if not path.exists() and not is_table_file(path):
+        raise SourceError(
+            f"data.source: {spec.source!r} is neither a built-in set "
+            f"({', '.join(BUILT_IN_SOURCES)}) nor an existing file; check the path"
+        )
+    return read_source(spec, path, folder, read_table(path))
 
 
 def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
@@ -151,19 +138,20 @@ def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
     if spec.parts:
         return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
     if path.is_dir():
-        return list_tables(path) if spec.mapping and spec.format in _MAPPED_FORMATS else []
-    return [] if path.exists() else find_files(expand_source(spec.source), folder)
+        mapped = spec.mapping and spec.format in (detect.AUTO_FORMAT, TABLE_FORMAT)
+        return folder_tables.list_tables(path) if mapped else []
+    return [] if path.exists() else folder_tables.find_files(expand_source(spec.source), folder)
 
 
 def _read_several(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSource:
     """Read several files of the same format as one source."""
-    if all(list_logs(path) == [path] for path in paths):
+    if all(inspect_log.list_logs(path) == [path] for path in paths):
         return read_source(spec, paths[0], folder, None, paths=tuple(paths))
 
     def find_format(table: SourceTable, path: Path) -> str:
         return _find_format(spec, table, path)[0].name
 
-    format, table = join_files(paths, find_format)
+    format, table = folder_tables.join_files(paths, find_format)
     loaded = read_source(replace(spec, format=format), paths[0], folder, table)
     return replace(loaded, format_reason=f"{len(paths):,} files, {loaded.format_reason}")
 
@@ -177,21 +165,20 @@ def read_source(
     paths: tuple[Path, ...] = (),
 ) -> LoadedSource:
     """Detect the format of a source and read its items and verdicts."""
-    if table is None and path.is_dir() and (joined := _join_folder(spec, path)) is not None:
-        table = joined
+    if table is None and path.is_dir():
+        table = _join_folder(spec, path)
     source_format, why = _find_format(spec, table, path)
-    _check_data_keys(spec, source_format.name)
-    if table is not None and spec.mapping and source_format.name != TABLE_FORMAT:
+    name = source_format.name
+    _check_data_keys(spec, name)
+    if table is not None and spec.mapping and name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
-    source = OpenSource(spec, path, folder, table, paths)
-    builder = _read_rows(source, source_format)
-    _check_files_read(source, source_format.name)
+    builder = _read_rows(OpenSource(spec, path, folder, table, paths), source_format)
     if spec.read or builder.needs_reading:
-        read_recorded_replies(builder, spec.read or AUTO_READ)
+        reply_reading.read_recorded_replies(builder, spec.read or reply_reading.AUTO_READ)
     items, judgements = mark_repeated_answers(builder.items()), builder.judgements()
     if not items:
         raise SourceError(
-            f"{path.name}: no items in it, read as format {source_format.name}. "
+            f"{path.name}: no items in it, read as format {name}. "
             + "; ".join([*builder.all_notes(), "check the file, or set another format"])
         )
     _check_participants(items, judgements, path.name)
@@ -201,16 +188,18 @@ def read_source(
     verdicts = builder.shards.rows if builder.shards else len(judgements)
     if unknown and unknown < verdicts:
         notes.append(f"{unknown:,} of {verdicts:,} verdicts: {ORDER_NOT_RECORDED}")
+    if len(notes) > MAX_NOTES:
+        notes[MAX_NOTES:] = [f"and {len(notes) - MAX_NOTES:,} more notes"]
     all_unknown = bool(unknown) and unknown == verdicts
     return LoadedSource(
         items,
         judgements,
-        source_format.name,
+        name,
         f"{table.name if table else path.name}: {why}",
         builder.join,
         not unknown,
         dict.fromkeys(POSITION_METRICS, ORDER_NOT_RECORDED) if all_unknown else {},
-        _limit_notes(notes),
+        tuple(notes),
         revision,
         builder.shards,
     )
@@ -219,40 +208,37 @@ def read_source(
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
     """Join the files of a folder into one table; None if the format reads whole folders itself, or
     if no file has a format whose files are joined."""
-    named = "" if spec.format == AUTO_FORMAT else spec.format
-    if (named and named not in FOLDER_FORMATS) or (not named and matching_formats(None, path)):
+    named = "" if spec.format == detect.AUTO_FORMAT else spec.format
+    if named not in ("", *folder_tables.FOLDER_FORMATS):
         return None
-    found = read_folder_tables(path, named)
+    if not named and detect.matching_formats(None, path):
+        return None
+    found = folder_tables.read_folder_tables(path, named)
     return found[1] if found else None
 
 
 def _read_rows(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:
-    """Read a source; a row of unexpected structure raises SourceError."""
+    """Read a source; a row of unexpected structure raises SourceError, a file in `data.files` that
+    the format has not read StudyError."""
     try:
-        return source_format.read(source)
+        builder = source_format.read(source)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
+        why = f"a value has another type than expected ({error})"[:200]
+        if isinstance(error, KeyError):
+            why = f"a row has no key {error.args[0]!r}"
         raise SourceError(
-            f"{source.path.name}: not in the form of {source_format.name}: {_describe(error)}. "
+            f"{source.path.name}: not in the form of {source_format.name}: {why}. "
             "Compare the file with docs/formats.md and correct it, or map its columns in "
             "data.mapping with format table"
         ) from error
-
-
-def _describe(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"a row has no key {error.args[0]!r}"
-    return f"a value has another type than expected ({error})"[:200]
-
-
-def _check_files_read(source: OpenSource, format: str) -> None:
-    """Raise StudyError for files in `data.files` that the format has not read."""
     unread = [name for name, path in source.spec.files.items() if path not in source.files_read]
     if unread:
         raise StudyError(
             f"data.files: {', '.join(unread)}: not used, because "
-            f"{source.path.name} is read as {format} and needs no such file here. "
+            f"{source.path.name} is read as {source_format.name} and needs no such file here. "
             "Remove it, or set another format"
         )
+    return builder
 
 
 def _check_participants(items: Sequence[Item], judgements: Sequence[Judgement], name: str) -> None:
@@ -266,28 +252,18 @@ def _check_participants(items: Sequence[Item], judgements: Sequence[Judgement], 
 
 
 def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple[SourceFormat, str]:
-    if spec.mapping and spec.format == AUTO_FORMAT:
+    """Return the format of a source, and the reason for the choice."""
+    if spec.format != detect.AUTO_FORMAT:
+        return detect.choose_format(spec.format, table, path)
+    if spec.mapping:
         reason = f"by the study's mapping of {len(spec.mapping)} columns"
-        return format_by_name(TABLE_FORMAT), reason
-    if table is None and spec.format == AUTO_FORMAT and not path.is_dir():
-        return format_by_name(LOG_FORMAT), "Inspect writes files with this ending"
-    return choose_format(spec.format, table, path)
-
-
-def _limit_notes(notes: list[str]) -> tuple[str, ...]:
-    """Return the first MAX_NOTES notes, and a last note with the number of notes left out."""
-    if len(notes) <= MAX_NOTES:
-        return tuple(notes)
-    return (*notes[:MAX_NOTES], f"and {len(notes) - MAX_NOTES:,} more notes")
-
-
-def _read_source_table(spec: DataSpec, path: Path) -> SourceTable:
-    if not path.exists() and not is_table_file(path):
-        raise SourceError(
-            f"data.source: {spec.source!r} is neither a built-in set "
-            f"({', '.join(BUILT_IN_SOURCES)}) nor an existing file; check the path"
-        )
-    return read_table(path)
+        return detect.format_by_name(TABLE_FORMAT), reason
+    if table is not None and path in BUILT_IN_SOURCES.values():
+        own = detect.format_by_name(BUILT_IN_FORMAT)
+        return own, own.matches_table(table)
+    if table is None and not path.is_dir():
+        return detect.format_by_name("inspect"), "Inspect writes files with this ending"
+    return detect.choose_format(spec.format, table, path)
 
 
 def _check_data_keys(spec: DataSpec, name: str) -> None:
@@ -298,7 +274,7 @@ def _check_data_keys(spec: DataSpec, name: str) -> None:
                 raise StudyError(
                     f"data.{key}: not used for items in Evenhand's own format; remove it"
                 )
-    if spec.split and not spec.source.startswith(HUB_PREFIX) and spec.split != TEXT_ONLY_SPLIT:
+    if spec.split and not spec.source.startswith(hub.HUB_PREFIX) and spec.split != TEXT_ONLY_SPLIT:
         raise StudyError(
             f"data.split: {spec.split!r}: only Hub datasets have splits (and Creation-MMBench its "
             f"{TEXT_ONLY_SPLIT} variant); remove data.split"

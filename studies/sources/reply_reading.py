@@ -7,24 +7,13 @@ The reading functions are in the judges package, which imports this module and r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
-from studies.domain import Verdict
 from studies.errors import SourceError, StudyError
 from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.recorded_verdict import RecordedReading
 
 AUTO_READ: Final = "auto"
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedReading:
-    """Verdict read from a reply (slot 0 is the answer with the first label), or the reason why none
-    was read."""
-
-    verdict: Verdict | None
-    rule: str
-    reason: str = ""
 
 
 class VerdictReader(Protocol):
@@ -64,16 +53,15 @@ def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
             "the file contains no judge's replies, so no verdict can be read from them; map a "
             "column to 'reply' in data.mapping, or remove data.read"
         )
-    detected = format == AUTO_READ
-    if detected:
-        format = reader.detect(replies)
+    how = "set by data.read"
+    if format == AUTO_READ:
+        format, how = reader.detect(replies), "detected; data.read sets another format"
         if not format:
             raise SourceError(
                 "the replies have no plain verdict markers. Set the verdict format in data.read "
                 f"({', '.join(reader.formats)}), or map a column to 'winner' in data.mapping"
             )
     counts = builder.reread_verdicts(lambda reply, options: reader.read(format, reply, options))
-    how = "detected; data.read sets another format" if detected else "set by data.read"
     builder.notes.append(
         f"{counts.read:,} verdicts were read from {counts.replies:,} replies as {format} ({how}); "
         f"{counts.replies - counts.read:,} replies are unusable"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from typing import Final
 
 from studies.domain import Item
 from studies.errors import SourceError, StudyError
+from studies.spec.field_reader import suggest_word
 from studies.spec.study import DataSpec
 
 
@@ -34,8 +34,7 @@ def _check_categories(items: list[Item], spec: DataSpec) -> None:
     known = sorted({item.category for item in items})
     for wanted in spec.categories:
         if wanted not in known:
-            near = difflib.get_close_matches(wanted, known, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            hint = suggest_word(wanted, known)
             raise StudyError(
                 f"data.categories: no item is in {wanted!r}{hint}. Found: {', '.join(known)}"
             )

@@ -2,44 +2,64 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from studies.domain import (
-    BY_DESIGN,
-    HUMAN_PREFIX,
-    PASS_FAIL_OPTIONS,
-    QUESTION_META,
-    AnswerCheck,
-    AnswerLabel,
-    Ask,
-    Item,
-    Judgement,
-    Preference,
-    Status,
-    Usage,
-)
+from studies import domain
+from studies.domain import BY_DESIGN, HUMAN_PREFIX, QUESTION_META, Ask, Item, Judgement, Preference
 from studies.errors import SourceError
-from studies.sources.building.item_draft import ItemDraft, check_contestant_name, finish_item
-from studies.sources.building.recorded_verdict import (
-    ORDER_UNKNOWN,
-    VOTE_PROMPT,
-    Pick,
-    ReplyReading,
-    RereadCounts,
-    has_judge_reply,
-    make_verdict,
-    slot_labels,
-    sort_by_name,
-    verdict_as_shown,
-)
+from studies.sources.building import recorded_verdict
+from studies.sources.building.recorded_verdict import ORDER_UNKNOWN, Pick, RereadCounts
 from studies.sources.join import JoinReport
 
 if TYPE_CHECKING:
     from studies.files.shards import ShardContents
+
+PERSON_NAME: Final = re.compile(
+    r"(human|arena[_ -]?user|expert|author|annotator|worker|voter|crowd|rater|user)"
+    r"([_: ]?\d|[_:]|s?$)",
+    re.IGNORECASE,
+)
+"""Pattern of judge names in data files that stand for people, such as `annotator_1`."""
+
+
+@dataclass(slots=True)
+class ItemDraft:
+    """An unfinished item, to which answers, votes, checks and labels are added."""
+
+    id: str
+    instruction: str
+    responses: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    human: list[Preference] = field(default_factory=list)
+    compared: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Index of a vote in `human` -> contestants that the vote compared."""
+    checks: list[domain.AnswerCheck] = field(default_factory=list)
+    labels: list[domain.AnswerLabel] = field(default_factory=list)
+
+    def finish(self, shared: Mapping[str, str]) -> Item:
+        """Return the finished item; `shared` maps the ids of items with a common question to it."""
+        facts = dict(self.facts)
+        if self.id in shared and QUESTION_META not in facts.get("meta", {}):
+            facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[self.id]}
+        facts["human"] = tuple(map(self._with_compared, range(len(self.human))))
+        facts |= {"checks": tuple(self.checks), "labels": tuple(self.labels)}
+        return Item(self.id, self.instruction, self.responses, **facts)
+
+    def _with_compared(self, index: int) -> Preference:
+        """Return the vote `human[index]`. If the order shown is unknown and the vote compared only
+        some of the item's answers, or the item has no texts, return it as a ranking of the answers
+        compared: a pick of unknown order would count as a win over all answers of the item."""
+        vote, names = self.human[index], self.compared.get(index, ())
+        answers = {*self.responses, *(name for one in self.compared.values() for name in one)}
+        if vote.shown is not None or not names or (self.responses and answers <= set(names)):
+            return vote
+        best = names if vote.picked == "tie" else (vote.picked,)
+        return replace(vote, picked=None, ranks={name: 1 if name in best else 2 for name in names})
 
 
 class SourceBuilder:
@@ -66,7 +86,7 @@ class SourceBuilder:
         self.notes: list[str] = []
         self._self_comparisons: list[tuple[str, str]] = []
         self.join: JoinReport | None = None
-        self.unknown_order = 0
+        self.unknown_order = sum(judgement.ask.orders == ORDER_UNKNOWN for judgement in judgements)
         self.needs_reading = False
         """Whether the file has replies but no verdicts; verdicts are then read from replies."""
         self.labels_recorded = True
@@ -74,6 +94,8 @@ class SourceBuilder:
         self.shards: ShardContents | None = None
         """Summary of verdicts in shards; to save memory, the verdicts are read only when the study
         is saved."""
+
+    # ---- items -------------------------------------------------------------------------------
 
     def add_item(
         self,
@@ -90,7 +112,7 @@ class SourceBuilder:
             raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
         for name in responses or {}:
-            check_contestant_name(name, where)
+            _check_contestant_name(name, where)
         for variant in self._variants[id]:
             draft = self._drafts[variant]
             if instruction and draft.instruction not in ("", instruction):
@@ -108,19 +130,11 @@ class SourceBuilder:
         self._drafts[variant] = ItemDraft(variant, instruction, answers, filled)
         return variant
 
-    def add_preference(
-        self,
-        item: str,
-        judge: str,
-        picked: str | None,
-        shown: Sequence[str] | None = None,
-        margin: int | None = None,
-        ranks: Mapping[str, int] | None = None,
-    ) -> None:
-        """Add a preference by a person or by the design of the data."""
-        chosen = margin if margin is not None else 0 if picked == "tie" else 1
-        order = tuple(shown) if shown is not None else None
-        self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
+    def add_preference(self, item: str, judge: str, picked: str | None, **facts: Any) -> None:
+        """Add a preference by a person or by the design of the data. `facts` are the order `shown`,
+        the `margin` and the `ranks`; a tie has the margin 0, any other choice 1 by default."""
+        facts = {"shown": None, "margin": 0 if picked == "tie" else 1} | facts
+        self._drafts[item].human.append(Preference(judge, picked=picked, **facts))
 
     def add_better_answer(
         self, item: str, names: Sequence[str], pick: Pick, source: str = BY_DESIGN
@@ -129,211 +143,26 @@ class SourceBuilder:
         `source`: `pick` is its index or "tie". Nothing is added if `pick` is None or `source` has
         chosen among these answers already."""
         draft, compared = self._drafts[item], tuple(sorted(names))
-        known = {
-            draft.compared.get(index)
-            for index, vote in enumerate(draft.human)
-            if vote.judge == source
-        }
-        if pick is None or compared in known:
-            return
-        self.add_preference(item, source, "tie" if pick == "tie" else names[pick])
-        draft.compared[len(draft.human) - 1] = compared
+        votes = enumerate(draft.human)
+        known = {draft.compared.get(index) for index, vote in votes if vote.judge == source}
+        if pick is not None and compared not in known:
+            self.add_preference(item, source, "tie" if pick == "tie" else names[pick])
+            draft.compared[len(draft.human) - 1] = compared
 
     def has_preference(self, item: str, judge: str) -> bool:
         return any(vote.judge == judge for vote in self._drafts[item].human)
 
-    def add_person_verdict(
-        self,
-        item: str,
-        name: str,
-        shown: Sequence[str],
-        pick: Pick,
-        *,
-        known: bool = True,
-        margin: int | None = None,
-        reply: str = "",
-        time: float = 0.0,
-    ) -> None:
-        """Add a person's vote, both as a preference of the item and as a judgement."""
-        picked = shown[pick] if isinstance(pick, int) else pick
-        if picked is not None:
-            self.add_preference(item, name, picked, shown if known else None, margin)
-            draft = self._drafts[item]
-            draft.compared[len(draft.human) - 1] = tuple(sorted(shown))
-        self.add_verdict(
-            item,
-            HUMAN_PREFIX + name,
-            VOTE_PROMPT,
-            shown,
-            pick,
-            known=known,
-            margin=margin,
-            reply=reply,
-            time=time,
-        )
-
-    def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
-        """Return whether a row compares a model with itself; the caller leaves such rows out, and a
-        note gives their number."""
-        same = names[0] == names[1]
-        if same:
-            self._self_comparisons.append((names[0], where))
-        return same
-
-    def all_notes(self) -> list[str]:
-        """Return the format reader's notes, and notes on rows left out and on items that share a
-        question."""
-        return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
-
-    def _self_comparison_notes(self) -> list[str]:
-        if not self._self_comparisons:
-            return []
-        name, where = self._self_comparisons[0]
-        count = len(self._self_comparisons)
-        return [
-            f"{count:,} rows left out: a model compared with itself ({name!r}, first in {where})"
-        ]
-
-    def _question_notes(self) -> list[str]:
-        shared = self._shared_questions()
-        count = len(self._drafts)
-        questions = len(
-            {
-                draft.facts.get("meta", {}).get(QUESTION_META, shared.get(id, id))
-                for id, draft in self._drafts.items()
-            }
-        )
-        if questions == count:
-            return []
-        return [
-            f"{count:,} items are about {questions:,} questions: items with the same question "
-            "(other turns, or other answers under the same names) count as one in every interval"
-        ]
-
-    def add_check(self, item: str, check: AnswerCheck) -> None:
+    def add_check(self, item: str, check: domain.AnswerCheck) -> None:
         self._drafts[item].checks.append(check)
 
-    def add_label(self, item: str, label: AnswerLabel) -> None:
+    def add_label(self, item: str, label: domain.AnswerLabel) -> None:
         """Add the right verdict on an answer; the same label given twice counts once."""
         if label not in self._drafts[item].labels:
             self._drafts[item].labels.append(label)
 
-    def add_pass_fail(
-        self, item: str, judge: str, prompt: str, contestant: str, passed: bool | None, **more: Any
-    ) -> None:
-        """Add a pass/fail verdict on one answer; `passed` is None for an unusable reply."""
-        scores = () if passed is None else (float(passed),)
-        self.add_verdict(
-            item, judge, prompt, (contestant,), None,
-            scores=scores, labels=PASS_FAIL_OPTIONS, **more,
-        )  # fmt: skip
-
-    def add_verdict(
-        self,
-        item: str,
-        judge: str,
-        prompt: str,
-        shown: Sequence[str],
-        pick: Pick,
-        *,
-        known: bool = True,
-        status: Status | None = None,
-        margin: int | None = None,
-        scores: Sequence[float] = (),
-        probabilities: Sequence[float] = (),
-        reply: str = "",
-        rule: str = "recorded",
-        model: str = "",
-        cost: float | None = None,
-        time: float = 0.0,
-        usage: Usage | None = None,
-        detail: str = "",
-        labels: tuple[str, ...] = (),
-    ) -> None:
-        """Add a recorded judgement; without a pick and without scores it is an unusable reply, not
-        a tie.
-
-        `known=False` means that the file does not record the order; the contestants are then sorted
-        by name. `labels` are the options of a verdict on one answer, by default the labels of the
-        slots.
-        """
-        names, chosen = tuple(shown), pick
-        score_values, label_probabilities = tuple(scores), tuple(probabilities)
-        if not known:
-            _, _, label_probabilities = sort_by_name(names, pick, label_probabilities)
-            names, chosen, score_values = sort_by_name(names, pick, score_values)
-            self.unknown_order += 1
-        readable = chosen is not None or bool(score_values)
-        self._listed.append(tuple(shown))
-        self._judgements.append(
-            Judgement(
-                ask=self._ask(item, judge, prompt, names, known, labels),
-                status=status or ("ok" if readable else "unreadable"),
-                verdict=make_verdict(chosen, margin, score_values, label_probabilities)
-                if readable
-                else None,
-                rule=rule if readable else "",
-                reply=reply,
-                usage=usage or Usage(),
-                cost=cost,
-                model=model,
-                time=time,
-                detail=detail,
-            )
-        )
-
-    def reply_samples(self, count: int = 200) -> list[tuple[str, int]]:
-        """Return the first replies of judges, each with the number of answers it judges."""
-        found = ((j.reply, len(j.ask.shown)) for j in self._judgements if has_judge_reply(j))
-        return list(islice(found, count))
-
-    def reread_verdicts(self, read: Callable[[str, int], ReplyReading]) -> RereadCounts:
-        """Replace the judges' verdicts by those that `read` finds in their replies.
-
-        A reply without a readable verdict is unusable, even if the file records a verdict for it.
-        """
-        counts = RereadCounts()
-        for index, judgement in enumerate(self._judgements):
-            if not has_judge_reply(judgement):
-                continue
-            found = read(judgement.reply, len(judgement.ask.shown))
-            verdict = verdict_as_shown(found.verdict, self._listed[index], judgement.ask)
-            counts.replies += 1
-            counts.read += verdict is not None
-            before = judgement.verdict
-            counts.changed += before is not None and (
-                verdict is None or (before.pick, before.scores) != (verdict.pick, verdict.scores)
-            )
-            self._judgements[index] = replace(
-                judgement,
-                status="ok" if verdict else "unreadable",
-                verdict=verdict,
-                rule=found.rule if verdict else "",
-                detail="" if verdict else found.reason,
-            )
-        return counts
-
-    def _ask(
-        self,
-        item: str,
-        judge: str,
-        prompt: str,
-        names: tuple[str, ...],
-        known: bool,
-        options: tuple[str, ...],
-    ) -> Ask:
-        at = (item, judge, prompt, names, options)
-        repeat = self._repeats[at]
-        self._repeats[at] += 1
-        if known:
-            self._known_orders[(item, judge, prompt, *sorted(names))].add(names)
-        orders = 1 if known else ORDER_UNKNOWN
-        labels = options or slot_labels(len(names))
-        return Ask("", item, judge, prompt, names, labels, repeat, orders=orders)
-
     def items(self) -> list[Item]:
         shared = self._shared_questions()
-        return self._ready + [finish_item(draft, shared) for draft in self._drafts.values()]
+        return self._ready + [draft.finish(shared) for draft in self._drafts.values()]
 
     def _shared_questions(self) -> dict[str, str]:
         """Return, for items that share a question, item id -> id of the first of these items.
@@ -350,6 +179,130 @@ class SourceBuilder:
                     shared |= dict.fromkeys(ids, ids[0])
         return shared
 
+    # ---- verdicts ----------------------------------------------------------------------------
+
+    def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
+        """Return whether a row compares a model with itself; the caller leaves such rows out, and a
+        note gives their number."""
+        same = names[0] == names[1]
+        if same:
+            self._self_comparisons.append((names[0], where))
+        return same
+
+    def add_verdict(
+        self,
+        item: str,
+        judge: str,
+        prompt: str,
+        shown: Sequence[str],
+        pick: Pick,
+        *,
+        known: bool = True,
+        status: domain.Status | None = None,
+        margin: int | None = None,
+        scores: Sequence[float] = (),
+        probabilities: Sequence[float] = (),
+        labels: tuple[str, ...] = (),
+        **facts: Any,
+    ) -> None:
+        """Add a recorded judgement; without a pick and without scores it is an unusable reply, not
+        a tie.
+
+        `known=False` means that the file does not record the order; the contestants are then sorted
+        by name. `labels` are the options of a verdict on one answer, by default the labels of the
+        slots. `facts` are further fields of the judgement, such as its reply.
+        """
+        names, chosen, values, likely = tuple(shown), pick, tuple(scores), tuple(probabilities)
+        self._listed.append(names)
+        if not known:
+            likely = recorded_verdict.sort_by_name(names, pick, likely)[2]
+            names, chosen, values = recorded_verdict.sort_by_name(names, pick, values)
+            self.unknown_order += 1
+        size = margin if margin is not None else 0 if pick == "tie" else 1
+        usable = chosen is not None or bool(values)
+        verdict = domain.Verdict(chosen, size, values, likely) if usable else None
+        at = (item, judge, prompt, names, labels)
+        options = labels or recorded_verdict.slot_labels(len(names))
+        orders, repeat = 1 if known else ORDER_UNKNOWN, self._repeats[at]
+        ask = Ask("", item, judge, prompt, names, options, repeat, orders=orders)
+        self._repeats[at] += 1
+        if known:
+            self._known_orders[(item, judge, prompt, *sorted(names))].add(names)
+        status = status or ("ok" if verdict else "unreadable")
+        rule = "recorded" if verdict else ""
+        self._judgements.append(Judgement(ask, status, verdict, rule=rule, **facts))
+
+    def add_person_verdict(
+        self,
+        item: str,
+        name: str,
+        shown: Sequence[str],
+        pick: Pick,
+        *,
+        known: bool = True,
+        margin: int | None = None,
+        **facts: Any,
+    ) -> None:
+        """Add a person's vote, both as a preference of the item and as a judgement."""
+        picked = shown[pick] if isinstance(pick, int) else pick
+        if picked is not None:
+            order = {"shown": tuple(shown)} if known else {}
+            size = {} if margin is None else {"margin": margin}
+            self.add_preference(item, name, picked, **order, **size)
+            draft = self._drafts[item]
+            draft.compared[len(draft.human) - 1] = tuple(sorted(shown))
+        judge, prompt = HUMAN_PREFIX + name, recorded_verdict.VOTE_PROMPT
+        self.add_verdict(item, judge, prompt, shown, pick, known=known, margin=margin, **facts)
+
+    def add_named_verdict(
+        self, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick, **facts: Any
+    ) -> None:
+        """Add a verdict; if the judge's name stands for a person, also add it to the item as a
+        vote."""
+        if judge.startswith(HUMAN_PREFIX) or PERSON_NAME.match(judge):
+            kept = {name: facts[name] for name in _VOTE_FACTS if name in facts}
+            self.add_person_verdict(item, judge.removeprefix(HUMAN_PREFIX), shown, pick, **kept)
+        else:
+            self.add_verdict(item, judge, prompt, shown, pick, **facts)
+
+    def add_rating(
+        self, item: str, judge: str, prompt: str, contestant: str, score: float | None, **facts: Any
+    ) -> None:
+        """Add the score of one answer; `score` is None for an unusable reply."""
+        scores = () if score is None else (float(score),)
+        self.add_verdict(item, judge, prompt, (contestant,), None, scores=scores, **facts)
+
+    def reply_samples(self, count: int = 200) -> list[tuple[str, int]]:
+        """Return the first replies of judges, each with the number of answers it judges."""
+        judged = filter(recorded_verdict.has_judge_reply, self._judgements)
+        return [(one.reply, len(one.ask.shown)) for one in islice(judged, count)]
+
+    def reread_verdicts(
+        self, read: Callable[[str, int], recorded_verdict.RecordedReading]
+    ) -> RereadCounts:
+        """Replace the judges' verdicts by those that `read` finds in their replies.
+
+        A reply without a readable verdict is unusable, even if the file records a verdict for it.
+        """
+        counts = RereadCounts()
+        for index, one in enumerate(self._judgements):
+            if not recorded_verdict.has_judge_reply(one):
+                continue
+            found, before = read(one.reply, len(one.ask.shown)), one.verdict
+            listed = self._listed[index]
+            verdict = recorded_verdict.verdict_as_shown(found.verdict, listed, one.ask)
+            counts.replies += 1
+            counts.read += verdict is not None
+            counts.changed += before is not None and (
+                verdict is None or (before.pick, before.scores) != (verdict.pick, verdict.scores)
+            )
+            self._judgements[index] = (
+                replace(one, status="ok", verdict=verdict, rule=found.rule, detail="")
+                if verdict
+                else replace(one, status="unreadable", verdict=None, rule="", detail=found.reason)
+            )
+        return counts
+
     def judgements(self) -> list[Judgement]:
         """Return all judgements; `Ask.orders` is the number of orders in which the file has the
         comparison."""
@@ -363,3 +316,37 @@ class SourceBuilder:
         if len(orders) == ask.orders:  # avoid copies: copying 100,000 verdicts takes seconds
             return judgement
         return replace(judgement, ask=replace(ask, orders=len(orders)))
+
+    def all_notes(self) -> list[str]:
+        """Return the format reader's notes, and notes on rows left out and on items that share a
+        question."""
+        notes = list(self.notes)
+        if self._self_comparisons:
+            name, where = self._self_comparisons[0]
+            rows = f"{len(self._self_comparisons):,} rows left out"
+            notes.insert(0, f"{rows}: a model compared with itself ({name!r}, first in {where})")
+        shared, drafts = self._shared_questions(), self._drafts.items()
+        questions = {
+            draft.facts.get("meta", {}).get(QUESTION_META, shared.get(id, id))
+            for id, draft in drafts
+        }
+        if len(questions) != len(drafts):
+            notes.append(
+                f"{len(drafts):,} items are about {len(questions):,} questions: items with the "
+                "same question (other turns, or other answers under the same names) count as one "
+                "in every interval"
+            )
+        return notes
+
+
+_VOTE_FACTS: Final = ("known", "margin", "reply", "time")
+
+
+def _check_contestant_name(name: str, where: str) -> None:
+    """Raise SourceError for names that are reserved or cannot be stored."""
+    control = any(character < " " or character == "\x7f" for character in name)
+    if not name.strip() or name == "tie" or name.startswith("@") or control:
+        raise SourceError(
+            f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
+            "(reserved) or contain control characters"
+        )

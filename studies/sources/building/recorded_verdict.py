@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
-from studies.domain import HUMAN_PREFIX, Ask, Judgement, Verdict
+from studies.domain import HUMAN_PREFIX, Ask, Judgement, Status, Verdict
 
 Pick = int | Literal["tie"] | None
 ORDER_NOT_RECORDED: Final = "the file does not record which answer was shown first"
@@ -20,16 +20,14 @@ POSITION_METRICS: Final = (
 """Measures that need the order in which the answers were shown."""
 
 
-class ReplyReading(Protocol):
+@dataclass(frozen=True, slots=True)
+class RecordedReading:
     """Verdict read from a reply (slot 0 is the answer with the first label), or the reason why none
     was read."""
 
-    @property
-    def verdict(self) -> Verdict | None: ...
-    @property
-    def rule(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
+    verdict: Verdict | None
+    rule: str
+    reason: str = ""
 
 
 @dataclass(slots=True)
@@ -41,6 +39,12 @@ class RereadCounts:
     changed: int = 0
     """Number of verdicts in the file that differ from the verdict read from the reply, or whose
     reply is unreadable."""
+
+
+def failure_status(usable: bool, reply: object) -> Status | None:
+    """Return the status of a verdict that cannot be used: "unreadable" with a reply, "error"
+    without; None for a usable one."""
+    return None if usable else "unreadable" if reply else "error"
 
 
 def has_judge_reply(judgement: Judgement) -> bool:
@@ -67,16 +71,6 @@ def sort_by_name(
     new_pick = order.index(pick) if isinstance(pick, int) else pick
     new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores
     return tuple(names[k] for k in order), new_pick, new_scores
-
-
-def make_verdict(
-    pick: Pick,
-    margin: int | None,
-    scores: tuple[float, ...],
-    label_probabilities: tuple[float, ...],
-) -> Verdict:
-    chosen = margin if margin is not None else 0 if pick == "tie" else 1
-    return Verdict(pick, chosen, scores, label_probabilities)
 
 
 def slot_labels(n: int) -> tuple[str, ...]:

@@ -1,17 +1,26 @@
-"""Detection of a source's format, with the reason; a match of several formats is an error."""
+"""Detection of a source's format, with the reason; a match of several formats is an error.
+
+Messages of the sources use the keys of a study file, such as `data.mapping`. The import command
+translates them, so that a message names the option that can be typed (`--mapping`).
+"""
 
 from __future__ import annotations
 
-import difflib
+import re
+import shlex
 from pathlib import Path
+from typing import Final
 
 from studies.errors import SourceError, StudyError
 from studies.files.tables import SourceTable
 from studies.sources.detection.mapping_guess import guess_mapping
-from studies.sources.detection.option_names import example_mapping
-from studies.sources.registry import SOURCE_FORMATS, SourceFormat
+from studies.sources.registry import SOURCE_FORMATS
+from studies.sources.source_format import SourceFormat
+from studies.spec.field_reader import suggest_word
 
-AUTO_FORMAT = "auto"
+AUTO_FORMAT: Final = "auto"
+_EXAMPLE: Final = re.compile(r"data\.mapping, for instance \{([^{}]*)\}")
+_OPTION_KEY: Final = re.compile(r"\bdata\.(mapping|files|format|split|read)\b")
 
 
 def choose_format(name: str, table: SourceTable | None, path: Path) -> tuple[SourceFormat, str]:
@@ -33,25 +42,19 @@ def choose_format(name: str, table: SourceTable | None, path: Path) -> tuple[Sou
 def format_by_name(name: str) -> SourceFormat:
     if name not in SOURCE_FORMATS:
         known = [AUTO_FORMAT, *SOURCE_FORMATS]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise StudyError(f"data.format: {name!r} is not one of {', '.join(known)}{hint}")
+        raise StudyError(
+            f"data.format: {name!r} is not one of {', '.join(known)}{suggest_word(name, known)}"
+        )
     return SOURCE_FORMATS[name]
 
 
 def matching_formats(table: SourceTable | None, path: Path) -> list[tuple[SourceFormat, str]]:
     """List the formats that match a table or folder, each with the reason."""
-    if table is None:
-        return [
-            (source_format, reason)
-            for source_format in SOURCE_FORMATS.values()
-            if (reason := source_format.matches_folder(path))
-        ]
-    return [
-        (source_format, reason)
-        for source_format in SOURCE_FORMATS.values()
-        if (reason := source_format.matches_table(table))
-    ]
+    reasons = (
+        (one, one.matches_folder(path) if table is None else one.matches_table(table))
+        for one in SOURCE_FORMATS.values()
+    )
+    return [(source_format, reason) for source_format, reason in reasons if reason]
 
 
 def _no_format_message(table: SourceTable | None, path: Path) -> str:
@@ -66,6 +69,26 @@ def _no_format_message(table: SourceTable | None, path: Path) -> str:
     guess = guess_mapping(table.columns, table.rows)
     return (
         f"matches no known format. Its columns: {columns}. Map them to fields in "
-        f"{example_mapping(guess)}; the fields are listed in docs/formats.md. "
+        f"{_example_mapping(guess)}; the fields are listed in docs/formats.md. "
         f"Or set data.format ({known})"
     )
+
+
+def _example_mapping(mapping: dict[str, str]) -> str:
+    """Return "data.mapping", with an example as in a study file if `mapping` is not empty."""
+    if not mapping:
+        return "data.mapping"
+    listed = ", ".join(f"{column}: {field}" for column, field in mapping.items())
+    return f"data.mapping, for instance {{{listed}}}"
+
+
+def use_option_names(message: str) -> str:
+    """Replace study-file keys in a message by the options of the import command."""
+    message = _EXAMPLE.sub(lambda found: f"options: {_as_options(found[1])}", message)
+    message = message.replace("data.source: ", "").replace("data.join", "data.join of a study file")
+    return _OPTION_KEY.sub(r"--\1", message)
+
+
+def _as_options(example: str) -> str:
+    pairs = (pair.rpartition(": ") for pair in example.split(", "))
+    return " ".join(f"--mapping {shlex.quote(f'{column}={field}')}" for column, _, field in pairs)

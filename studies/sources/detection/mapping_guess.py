@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from studies.files.tables import text_of
 
+Rows = Sequence[Mapping[str, Any]]
 _NAMES_BY_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("id", "qid", "question_id", "prompt_id", "item_id", "item", "index", "uid", "idx"),
     "instruction": ("instruction", "question", "prompt", "query", "input", "input_text", "task",
@@ -52,7 +53,7 @@ _COMPARISON_FIELDS: Final = (
 """Fields that a guess may contain only if two columns name the two models of a comparison."""
 
 
-def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
     """Guess a mapping column -> field from the names and texts of the columns.
 
     Guessed questions and answers are filled into the form, which shows the resulting comparisons;
@@ -62,11 +63,16 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
     guess = _correct_names_with_texts(_guess_by_name(columns), rows)
     fields = set(guess.values())
     if not any(x in fields and y in fields for x, y in _SIDE_FIELDS):
-        guess = {c: f for c, f in guess.items() if f not in _COMPARISON_FIELDS}
-        guess = _sides_as_contestants(guess)
+        # without columns of model names, the name of a column of answers is the contestant's
+        guess = {
+            column: f"responses.{column}" if field.startswith("response_") else field
+            for column, field in guess.items()
+            if field not in _COMPARISON_FIELDS
+        }
     if "contestant" not in fields:
         guess = {c: f for c, f in guess.items() if f != "score"}
-    if _is_long_table(guess) or any({x, y} <= set(guess.values()) for x, y in _SIDE_FIELDS):
+    whole = ({"contestant", "response"}, *map(set, _SIDE_FIELDS))
+    if any(needed <= set(guess.values()) for needed in whole):
         return guess
     guess = {column: field for column, field in guess.items() if field != "contestant"}
     for column in columns:
@@ -82,9 +88,7 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
     return _with_question(made, columns, rows)
 
 
-def _with_question(
-    guess: dict[str, str], columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
-) -> dict[str, str]:
+def _with_question(guess: dict[str, str], columns: Sequence[str], rows: Rows) -> dict[str, str]:
     """Map the first column of sentences to the question, if no column is mapped to it yet and at
     least two other columns are answers. Columns such as `gpt4_response` are not taken."""
     if "instruction" in guess.values():
@@ -98,12 +102,6 @@ def _with_question(
     ]
     answers = [c for c, f in guess.items() if f.startswith("responses.") and c not in free[:1]]
     return {**guess, free[0]: "instruction"} if free and len(answers) >= 2 else guess
-
-
-def _has_sentences(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    texts = [text_of(row.get(column)).split() for row in rows[:50]]
-    filled = [words for words in texts if words]
-    return bool(filled) and sum(map(len, filled)) / len(filled) >= 4
 
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
@@ -123,9 +121,7 @@ def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
 _NAME_FIELDS: Final = ("id", "first", "second", "a", "b", "contestant", "judge", "person", "winner")
 
 
-def _correct_names_with_texts(
-    guess: dict[str, str], rows: Sequence[Mapping[str, Any]]
-) -> dict[str, str]:
+def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, str]:
     """Correct the guess for columns that were taken as names but contain long texts.
 
     `first` (a model's name) becomes `response_first`, `person` becomes the question, each unless
@@ -143,20 +139,6 @@ def _correct_names_with_texts(
     return corrected
 
 
-def _sides_as_contestants(guess: dict[str, str]) -> dict[str, str]:
-    """Replace each field `response_…` by `responses.<column>`, so that the column's name is that of
-    the contestant; for tables without columns of model names."""
-    out = {}
-    for column, field in guess.items():
-        side = field.startswith("response_")
-        out[column] = f"responses.{column}" if side else field
-    return out
-
-
-def _is_long_table(guess: Mapping[str, str]) -> bool:
-    return {"contestant", "response"} <= set(guess.values())
-
-
 def _contestant_in_name(column: str) -> str:
     """Return the contestant in a column name, such as gpt4 in `gpt4_response`."""
     name = column.strip()
@@ -169,18 +151,26 @@ def _contestant_in_name(column: str) -> str:
     return ""
 
 
-def _is_nested(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+def _is_nested(column: str, rows: Rows) -> bool:
     """Whether a column contains objects or nested lists; a list of strings, such as images, does
     not count."""
     values = [row.get(column) for row in rows[:50]]
-    return any(isinstance(v, dict) or (isinstance(v, list) and _has_objects(v)) for v in values)
+    inner = [part for value in values if isinstance(value, list) for part in value]
+    return any(isinstance(v, dict) for v in values) or any(
+        isinstance(v, dict | list) for v in inner
+    )
 
 
-def _has_objects(values: list[Any]) -> bool:
-    return any(isinstance(value, dict | list) for value in values)
+def _has_sentences(column: str, rows: Rows) -> bool:
+    return _mean_length([text_of(row.get(column)).split() for row in rows[:50]]) >= 4
 
 
-def _has_long_texts(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+def _has_long_texts(column: str, rows: Rows) -> bool:
     texts = [text_of(row.get(column)) for row in rows[:50]]
-    filled = [text for text in texts if text.strip()]
-    return bool(filled) and sum(map(len, filled)) / len(filled) > 40
+    return _mean_length([text for text in texts if text.strip()]) > 40
+
+
+def _mean_length(parts: Sequence[Sequence[str]]) -> float:
+    """Return the mean length of the parts that are not empty; 0 without any."""
+    filled = [len(part) for part in parts if part]
+    return sum(filled) / len(filled) if filled else 0

@@ -7,28 +7,22 @@ nested (`answer1.name`, `answers[].text`).
 
 from __future__ import annotations
 
-import difflib
+import dataclasses
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+from studies.domain import BY_DESIGN, HUMAN_PREFIX
 from studies.errors import SourceError, StudyError
 from studies.files.table_formats.nested_columns import expand_columns, nested_names
-from studies.files.tables import Row, SourceTable, text_of
+from studies.files.tables import SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.open_source import OpenSource
-from studies.sources.cells import id_from_text, parse_number
-from studies.sources.formats.mapped_verdicts import (
-    VERDICT_FIELDS,
-    add_comparison,
-    add_labels,
-    add_rating,
-    has_rating,
-    needs_reading,
-)
+from studies.sources.building.recorded_verdict import Pick
+from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.formats.visit_bench import split_list
-from studies.sources.join import JoinReport, join_answers, join_key
+from studies.sources.join import join_answers, join_key
+from studies.sources.source_format import OpenSource, reads
+from studies.spec.field_reader import suggest_word
 
 MAPPING_FIELDS: Final = {
     "id": "the question's id",
@@ -51,37 +45,100 @@ MAPPING_FIELDS: Final = {
     "response_second": "the answer shown second",
     "response_a": "the answer of a",
     "response_b": "the answer of b",
-    **VERDICT_FIELDS,
+    "winner": "the winner: a model's name, A, B, 1, 2, first, second or tie",
+    "winner_index": "the winner counted from 0: 0 for the first, 1 for the second, 2 for a tie",
+    "gold": "the answer known to be better, not a person's vote; as winner",
+    "human": "the answer that people prefer, counted as one vote; as winner",
+    "score": "the score of the answer in the row",
+    "score_first": "the score of the answer shown first",
+    "score_second": "the score of the answer shown second",
+    "score_a": "the score of a",
+    "score_b": "the score of b",
+    "judge": "the judge's name",
+    "person": "the name of a human judge",
+    "prompt": "the judge's prompt",
+    "reply": "the judge's reply; without a winner or score, the verdict is read from it",
 }
 """Fields that a column can be mapped to, besides `responses.<model>` and `meta.<name>`."""
+PICK_BY_WINNER: Final[dict[str, Pick]] = {
+    **dict.fromkeys(
+        ("a", "model_a", "first", "left", "1", "response_a", "model_1", "output_1", "a>b", "a>>b"),
+        0,
+    ),
+    **dict.fromkeys(
+        ("b", "model_b", "second", "right", "2", "response_b", "model_2", "output_2", "b>a",
+         "b>>a"),
+        1,
+    ),
+    **dict.fromkeys(
+        ("tie", "c", "-", "equal", "same", "both", "tie (bothbad)", "both_bad", "a=b", "b=a"), "tie"
+    ),
+}  # fmt: skip
+MUCH_BETTER: Final = ("a>>b", "b>>a")
+"""Winner words that mean "much better" (a margin of 2)."""
+_WINNER_HINT: Final = "correct the cell, or map another column"
+_INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie", "tie": "tie"}
+_SIDES: Final = (("first", "second"), ("a", "b"))
+"""Fields that name the two models of a comparison, in the order shown or of unknown order."""
+Sides = tuple[str, str]
 
-_PAIR_FIELDS: Final = (("first", "second", True), ("a", "b", False))
+
+@dataclasses.dataclass(slots=True)
+class MappedCells(RowCells):
+    """The cells of a row by the field that their column is mapped to."""
+
+    fields: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Field -> column that is mapped to it."""
+
+    def value(self, name: str) -> Any:
+        """Return the value of a field; None if no column is mapped to it."""
+        return self.row.get(self.fields[name]) if name in self.fields else None
+
+    def words(self, name: str) -> str:
+        """Return the text of a field; the elements of a list become paragraphs."""
+        value = self.value(name)
+        if not isinstance(value, list):
+            return text_of(value)
+        parts = [part.get("content") if isinstance(part, dict) else part for part in value]
+        return "\n\n".join(text for part in parts if (text := text_of(part)))
+
+    def plain(self, name: str) -> str:
+        """Return the text of a field that contains a name, an id or a reply."""
+        return text_of(self.value(name))
+
+    def amount(self, name: str) -> float | None:
+        """Return the number of a field; None if its cell is empty or no column is mapped to it."""
+        return self.number(self.fields[name]) if name in self.fields else None
+
+    def below(self, group: str) -> dict[str, str]:
+        """Return name -> column of the fields `<group>.<name>`."""
+        found = [(field.partition("."), column) for field, column in self.fields.items()]
+        return {name: column for (start, dot, name), column in found if dot and start == group}
 
 
-def matches_table(table: SourceTable) -> str:
-    return ""  # never detected: the mapping must be set in the study
+@reads("table", "any table, with its columns mapped")
+def read_any_table(source: OpenSource) -> SourceBuilder:
+    """Read any table, with `--mapping column=field`.
 
-
-def read(source: OpenSource) -> SourceBuilder:
-    spec = source.spec
-    source = replace(source, table=expand_columns(source.rows, spec.mapping))
-    table = source.rows
-    fields = {field: column for column, field in check_mapping(spec.mapping, table).items()}
-    builder = SourceBuilder()
-    pair = next(
-        ((x, y, known) for x, y, known in _PAIR_FIELDS if x in fields and y in fields), None
-    )
-    if pair:
-        _read_comparisons(builder, table, fields, pair)
-    elif "contestant" in fields and ("response" in fields or has_rating(fields)):
-        _read_long(builder, table, fields)
+    The page guesses the mapping; it applies a guess of questions and answers, a guess of verdicts
+    only after confirmation.
+    """
+    builder, table = SourceBuilder(), expand_columns(source.rows, source.spec.mapping)
+    check_mapping(source.spec.mapping, table)
+    fields = {field: column for column, field in source.spec.mapping.items()}
+    rows = [MappedCells(line.row, line.where, line.index, fields) for line in cells_of(table)]
+    sides = next((sides for sides in _SIDES if set(sides) <= fields.keys()), None)
+    if sides:
+        _read_comparisons(builder, rows, fields, sides)
+    elif "contestant" in fields and ("response" in fields or _has_rating(fields)):
+        _read_long(builder, rows, fields)
     else:
-        _read_wide(builder, source, fields)
+        _read_wide(builder, source, table, rows, fields)
     return builder
 
 
-def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, str]:
-    """Check that the columns and fields of a mapping exist; return column -> field."""
+def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> None:
+    """Check that the columns and fields of a mapping exist, and that no field is mapped twice."""
     taken: dict[str, str] = {}
     for column, field in mapping.items():
         if column not in table.columns:
@@ -90,165 +147,217 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, s
                 f"{', '.join([*table.columns, *nested_names(table)])[:400]}"
             )
         if field not in MAPPING_FIELDS and not field.startswith(("responses.", "meta.")):
-            near = difflib.get_close_matches(field, MAPPING_FIELDS, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            hint = suggest_word(field, [*MAPPING_FIELDS])
             raise StudyError(
                 f"data.mapping: {column}: no field {field!r}{hint}. Known fields: "
                 f"{', '.join(MAPPING_FIELDS)}, responses.<model>, meta.<name>"
             )
-        if field in taken:
+        if taken.setdefault(field, column) != column:
             raise StudyError(
                 f"data.mapping: both {taken[field]!r} and {column!r} are mapped to {field!r}; "
                 "map only one of them"
             )
-        taken[field] = column
-    return dict(mapping)
 
 
-def _item_fields(row: Row, fields: Mapping[str, str]) -> dict[str, object]:
-    """Return the fields of an item other than its id, question and answers."""
-    found: dict[str, object] = {
-        name: cell_text(row.get(fields[name]))
-        for name in ("category", "context", "reference", "ground_truth")
-        if name in fields
+def _add_item(builder: SourceBuilder, line: MappedCells, answers: Mapping[str, str]) -> str:
+    facts: dict[str, Any] = {
+        name: line.words(name) for name in ("category", "context", "reference", "ground_truth")
     }
-    if "images" in fields:
-        found["images"] = _image_list(row.get(fields["images"]))
+    images = line.value("images")
+    if isinstance(images, list):
+        facts["images"] = tuple(text for image in images if (text := text_of(image).strip()))
+    else:
+        facts["images"] = tuple(split_list(text_of(images).strip()))
     for group in ("meta", "criteria"):
-        values = {
-            field.partition(".")[2]: text_of(row.get(column))
-            for field, column in fields.items()
-            if field.startswith(f"{group}.")
-        }
-        found[group] = {name: text for name, text in values.items() if text}
-    return found
+        texts = {name: line.text(column) for name, column in line.below(group).items()}
+        facts[group] = {name: text for name, text in texts.items() if text}
+    question, id = line.words("instruction"), line.plain("id").strip()
+    id = id or (id_from_text("q", question) if question else line.row_id)
+    return builder.add_item(id, question, answers, where=line.where, **facts)
 
 
-def _image_list(value: object) -> tuple[str, ...]:
-    if isinstance(value, list):
-        return tuple(text for part in value if (text := text_of(part).strip()))
-    return tuple(split_list(text_of(value).strip()))
+# ---- one row per question --------------------------------------------------------------------
 
 
-def cell_text(value: object) -> str:
-    """Convert a cell to text; the elements of a list (texts or messages) become paragraphs."""
-    if not isinstance(value, list):
-        return text_of(value)
-    parts = [part.get("content") if isinstance(part, dict) else part for part in value]
-    return "\n\n".join(text for part in parts if (text := text_of(part)))
-
-
-def _add_item(
+def _read_wide(
     builder: SourceBuilder,
-    row: Row,
+    source: OpenSource,
+    table: SourceTable,
+    rows: Sequence[MappedCells],
     fields: Mapping[str, str],
-    answers: Mapping[str, str],
-    where: str,
-    fallback: str,
-) -> str:
-    question = cell_text(row.get(fields["instruction"])) if "instruction" in fields else ""
-    id = text_of(row.get(fields["id"])).strip() if "id" in fields else ""
-    if not id:
-        id = id_from_text("q", question) if question else fallback
-    return builder.add_item(id, question, answers, where=where, **_item_fields(row, fields))
-
-
-def _read_wide(builder: SourceBuilder, source: OpenSource, fields: Mapping[str, str]) -> None:
-    table = source.rows
+) -> None:
     if "instruction" not in fields:
         raise StudyError(
             "data.mapping: a table of questions needs a column mapped to 'instruction'; map "
             "the column that holds the question"
         )
-    own = {
-        field.partition(".")[2]: column
-        for field, column in fields.items()
-        if field.startswith("responses.")
-    }
-    answers, report = _join_files(source, fields)
-    builder.join = report
-    if not own and report is None:
+    answers: list[dict[str, str]] = [{} for _ in rows]
+    if source.spec.files:
+        on = source.spec.join or (fields.get("id") or fields["instruction"],)
+        for column in on:
+            if column not in table.columns:
+                raise StudyError(
+                    f"data.join: {table.name} has no column {column!r}; name one of its columns"
+                )
+        keys = [join_key(line.row, on) for line in rows]
+        answers, builder.join = join_answers(keys, on, source.other_files())
+    own = MappedCells({}, fields=fields).below("responses")
+    if not own and builder.join is None:
         raise StudyError(
             "data.mapping: no answers: map columns to 'responses.<model>', or to "
             "'contestant' and 'response', or name answer files in data.files"
         )
     seen: dict[str, int] = {}
-    for index, row in enumerate(table.rows):
-        where = table.where(index)
-        mine = {name: cell_text(row.get(column)) for name, column in own.items()}
-        if not text_of(row.get(fields["instruction"])).strip():
-            raise SourceError(
-                f"{where}: column {fields['instruction']!r} is empty; fill it or remove the row"
-            )
-        id = _add_item(builder, row, fields, mine | answers[index], where, f"row-{index + 1:06}")
+    for line in rows:
+        line.need(fields["instruction"])
+        given = {name: line.words(f"responses.{name}") for name in own} | answers[line.index]
+        id = _add_item(builder, line, given)
         if id in seen or id in builder.split_items:
             also = seen.get(id, seen.get(id.rpartition("~")[0], 0))
-            raise SourceError(
-                f"{where}: the question is also in {table.where(also)}; map a column with "
+            raise line.error(
+                f"the question is also in {table.where(also)}; map a column with "
                 "unique values to 'id'"
             )
-        seen[id] = index
-        add_labels(builder, row, fields, id, [*mine, *answers[index]], where)
+        seen[id] = line.index
+        _add_labels(builder, line, id, [*given])
 
 
-def _join_files(
-    source: OpenSource, fields: Mapping[str, str]
-) -> tuple[list[dict[str, str]], JoinReport | None]:
-    table, spec = source.rows, source.spec
-    if not spec.files:
-        return [{} for _ in table.rows], None
-    on = spec.join or (fields.get("id") or fields["instruction"],)
-    for column in on:
-        if column not in table.columns:
-            raise StudyError(
-                f"data.join: {table.name} has no column {column!r}; name one of its columns"
-            )
-    files = {name: source.read_other_file(path) for name, path in spec.files.items()}
-    answers, report = join_answers([join_key(row, on) for row in table.rows], on, files)
-    return answers, report
+# ---- one row per answer ----------------------------------------------------------------------
 
 
-def _read_long(builder: SourceBuilder, table: SourceTable, fields: Mapping[str, str]) -> None:
+def _has_rating(fields: Mapping[str, str]) -> bool:
+    """Whether the mapping has a score of one answer per row, or a reply about it."""
+    return bool({"score", "reply"} & fields.keys())
+
+
+def _read_long(
+    builder: SourceBuilder, rows: Sequence[MappedCells], fields: Mapping[str, str]
+) -> None:
     """Read a table of one answer per row; scores become verdicts, and the ranks of a question's
     answers become one ranking."""
     ranks: dict[str, dict[str, int]] = defaultdict(dict)
-    builder.needs_reading = needs_reading(fields)
-    for index, row in enumerate(table.rows):
-        where = table.where(index)
-        name = text_of(row.get(fields["contestant"]))
-        text = cell_text(row.get(fields["response"])) if "response" in fields else ""
-        item = _add_item(builder, row, fields, {name: text}, where, f"row-{index + 1:06}")
-        if has_rating(fields):
-            add_rating(builder, row, fields, item, where)
+    builder.needs_reading = _needs_reading(fields, ())
+    for line in rows:
+        name = line.plain("contestant")
+        item = _add_item(builder, line, {name: line.words("response")})
+        if _has_rating(fields):
+            score, reply = line.amount("score"), line.plain("reply")
+            builder.add_rating(item, *_judge_and_prompt(line), name, score, reply=reply)
         elif item in builder.split_items:
-            raise SourceError(
-                f"{where}: a second answer of {name!r} to the same question; keep one of the two "
-                "answers, or map a column that differs between the questions to 'id'"
+            raise line.error(
+                f"a second answer of {name!r} to the same question; keep one of the "
+                "two answers, or map a column that differs between the questions to 'id'"
             )
-        if "rank" in fields and (rank := parse_number(row, fields["rank"], where)) is not None:
+        if (rank := line.amount("rank")) is not None:
             ranks[item][name] = int(rank)
     for item, ranked in ranks.items():
         if len(ranked) > 1:
             builder.add_preference(item, "people", None, ranks=ranked)
 
 
+# ---- one row per comparison ------------------------------------------------------------------
+
+
+def _needs_reading(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
+    """Whether the mapping has replies but neither winners nor scores, so that the verdicts must be
+    read from the replies."""
+    stated = {"winner", "winner_index", "score", *(f"score_{side}" for side in sides)}
+    return "reply" in fields and not stated & fields.keys()
+
+
 def _read_comparisons(
-    builder: SourceBuilder,
-    table: SourceTable,
-    fields: Mapping[str, str],
-    pair: tuple[str, str, bool],
+    builder: SourceBuilder, rows: Sequence[MappedCells], fields: Mapping[str, str], sides: Sides
 ) -> None:
-    first, second, known = pair
-    builder.needs_reading = needs_reading(fields, (first, second))
-    for index, row in enumerate(table.rows):
-        where = table.where(index)
-        names = (text_of(row.get(fields[first])), text_of(row.get(fields[second])))
-        if builder.skip_self_comparison(names, where):
+    builder.needs_reading = _needs_reading(fields, sides)
+    scored = {f"score_{side}" for side in sides} <= fields.keys()
+    judged = scored or bool({"winner", "winner_index", "reply"} & fields.keys())
+    for line in rows:
+        names = (line.plain(sides[0]), line.plain(sides[1]))
+        if builder.skip_self_comparison(names, line.where):
             continue
         texts = {
-            name: cell_text(row.get(fields[f"response_{side}"]))
-            for name, side in zip(names, (first, second), strict=True)
+            name: line.words(f"response_{side}")
+            for name, side in zip(names, sides, strict=True)
             if f"response_{side}" in fields
         }
-        item = _add_item(builder, row, fields, texts, where, f"row-{index + 1:06}")
-        add_comparison(builder, row, fields, item, names, (first, second), known, where)
+        item = _add_item(builder, line, texts)
+        _add_labels(builder, line, item, names)
+        scores = _pair_scores(line, sides)
+        if judged:
+            _add_comparison(builder, line, item, names, scores, known=sides == _SIDES[0])
+
+
+def _add_comparison(
+    builder: SourceBuilder,
+    line: MappedCells,
+    item: str,
+    names: Sides,
+    scores: Sequence[float],
+    known: bool,
+) -> None:
+    """Add the verdict of a row that compares two answers."""
+    winner, by = line.plain("winner").strip(), _judge_and_prompt(line)
+    pick = _row_pick(line, winner, names, scores)
+    much_better = winner.casefold() in MUCH_BETTER and winner not in names
+    facts: dict[str, Any] = {"margin": 2 if much_better else None, "reply": line.plain("reply")}
+    if scores:
+        builder.add_verdict(item, *by, names, pick, scores=scores, known=known, **facts)
+    else:
+        builder.add_named_verdict(item, *by, names, pick, known=known, **facts)
+
+
+def _add_labels(builder: SourceBuilder, line: MappedCells, item: str, names: Sequence[str]) -> None:
+    """Add the better answer of a row: by design (`gold`), and by people (`human`), whose vote has
+    the name of its column."""
+    for name in ("gold", "human"):
+        if name in line.fields:
+            source = BY_DESIGN if name == "gold" else line.fields[name]
+            pick = _read_winner(line.plain(name).strip(), names, line.where, name)
+            builder.add_better_answer(item, names, pick, source)
+
+
+def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winner") -> Pick:
+    """Return the pick of a winner given as a contestant's name or a word such as "first"; None for
+    an empty cell."""
+    if not text:
+        return None
+    if text in names:
+        return names.index(text)
+    if len(names) == 2 and text.casefold() in PICK_BY_WINNER:
+        return PICK_BY_WINNER[text.casefold()]
+    if text.casefold() == "tie":
+        return "tie"
+    hint = "for numbers from 0, map the column to 'winner_index'" if text == "0" else _WINNER_HINT
+    raise SourceError(
+        f"{where}: {field} {text[:60]!r} is neither {' nor '.join(map(repr, names))[:200]} nor one "
+        f"of {', '.join(PICK_BY_WINNER)}; {hint}"
+    )
+
+
+def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[float]) -> Pick:
+    if "winner_index" in line.fields:
+        word = line.plain("winner_index").strip().casefold()
+        if word and word not in _INDEX_WORDS:
+            raise line.error(
+                f"winner_index {word[:60]!r} is not 0 (first), 1 (second) or 2 "
+                "(tie); map the column to 'winner' if it holds words"
+            )
+        return _INDEX_WORDS.get(word)
+    if "winner" in line.fields or not scores:
+        return _read_winner(winner, names, line.where)
+    return "tie" if scores[0] == scores[1] else int(scores[1] > scores[0])
+
+
+def _pair_scores(line: MappedCells, sides: Sides) -> tuple[float, ...]:
+    """Return the scores of both answers of a row; empty if a score is missing."""
+    names = [f"score_{side}" for side in sides]
+    if len(names) > len(line.fields.keys() & names) > 0:
+        raise StudyError(f"data.mapping: map a column to '{names[0]}' and one to '{names[1]}'")
+    found = [line.amount(name) for name in names]
+    return tuple(score for score in found if score is not None) if None not in found else ()
+
+
+def _judge_and_prompt(line: MappedCells) -> tuple[str, str]:
+    person, judge = line.plain("person").strip(), line.plain("judge").strip()
+    prompt = line.plain("prompt").strip() or "recorded"
+    return f"{HUMAN_PREFIX}{person}" if person else judge or "recorded", prompt

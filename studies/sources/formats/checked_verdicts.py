@@ -1,21 +1,22 @@
 """Format of verdicts on single answers, with the right verdicts: columns `verdict` and `label`.
 
-Both contain pass/fail words or numbers on one scale. A row with an empty label is an unlabelled
-verdict; a row with an empty verdict is an unusable reply. An unknown word raises an error that asks
-for its meaning, because a wrong guess would reverse every verdict.
+Both contain pass/fail words or numbers on one scale. An unknown word raises an error that asks for
+its meaning, because a wrong guess would reverse every verdict.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Final
+from collections import defaultdict
+from collections.abc import Mapping, Set
+from typing import Any, Final
 
-from studies.domain import FAIL, GOLD, PASS, STATUSES, USABLE_STATUSES, AnswerLabel, Status
+from studies import domain
 from studies.errors import SourceError
-from studies.files.tables import Row, SourceTable, text_of
+from studies.files.tables import SourceTable
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.open_source import OpenSource
+from studies.sources.cells import RowCells
+from studies.sources.source_format import OpenSource, reads
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "item": ("item", "id", "item_id"),
@@ -30,57 +31,12 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "policy": ("policy",),
 }
 """Optional field -> names that its column may have; `verdict` and `label` are required."""
-DEFAULT_CONTESTANT: Final = "answer"
-DEFAULT_JUDGE: Final = "judge"
-DEFAULT_PROMPT: Final = "recorded"
 PASS_WORDS: Final = frozenset({"pass", "true", "yes", "1"})
 FAIL_WORDS: Final = frozenset({"fail", "false", "no", "0"})
-_UNUSABLE_WORDS: Final[dict[str, Status]] = {
-    name: name for name in STATUSES if name not in USABLE_STATUSES
+_UNUSABLE_WORDS: Final[dict[str, domain.Status]] = {
+    name: name for name in domain.STATUSES if name not in domain.USABLE_STATUSES
 }
 MAX_NAMED_WORDS: Final = 5
-
-Value = bool | float | None
-"""Value of a cell: pass (True) or fail, a score, or None for an empty cell or an unusable reply."""
-
-
-def matches_table(table: SourceTable) -> str:
-    folded = _fold_columns(table)
-    if {"verdict", "label"} <= set(folded) and "winner" not in folded:
-        return "verdict and label are verdicts on single answers beside their labels"
-    return ""
-
-
-def read(source: OpenSource) -> SourceBuilder:
-    table = source.rows
-    folded = _fold_columns(table)
-    fields = {
-        field: folded[name]
-        for field, names in COLUMNS.items()
-        for name in reversed(names)
-        if name in folded
-    }
-    pair = (folded["verdict"], folded["label"])
-    cells = _CellReader(table, pair)
-    builder = SourceBuilder()
-    labels: dict[tuple[str, str], tuple[Value, str]] = {}
-    for index, row in enumerate(table.rows):
-        where = table.where(index)
-        item, contestant = _add_row(builder, cells, row, fields, where, index)
-        label = cells.value(row, pair[1])
-        if label is None:
-            continue
-        earlier, place = labels.setdefault((item, contestant), (label, where))
-        if earlier != label:
-            raise SourceError(
-                f"{where}: the label of {contestant!r} on item {item!r} differs from that in "
-                f"{place}; keep one of the two labels"
-            )
-        builder.add_label(item, _make_label(row, fields, contestant, label))
-    used = {*pair, *fields.values()}
-    if ignored := [column for column in table.columns if column not in used]:
-        builder.notes.append(f"columns not read: {', '.join(ignored)[:300]}")
-    return builder
 
 
 def _fold_columns(table: SourceTable) -> dict[str, str]:
@@ -88,103 +44,111 @@ def _fold_columns(table: SourceTable) -> dict[str, str]:
     return {column.casefold().strip(): column for column in reversed(table.columns)}
 
 
-def _add_row(
-    builder: SourceBuilder,
-    cells: _CellReader,
-    row: Row,
-    fields: Mapping[str, str],
-    where: str,
-    index: int,
-) -> tuple[str, str]:
-    """Add the verdict of a row; return its item's id and its contestant's name."""
+def _matches_table(table: SourceTable) -> str:
+    folded = _fold_columns(table).keys()
+    if {"verdict", "label"} <= folded and "winner" not in folded:
+        return "verdict and label are verdicts on single answers beside their labels"
+    return ""
 
-    def text(field: str, default: str = "") -> str:
-        return text_of(row.get(fields.get(field, ""))).strip() or default
 
-    contestant = text("contestant", DEFAULT_CONTESTANT)
-    item = builder.add_item(
-        text("item", f"row-{index + 1:06}"),
-        text("instruction"),
-        {contestant: text("response")},
-        where=where,
-        category=text("group"),
-    )
-    verdict = cells.value(row, cells.verdict_column)
-    status = cells.status(row)
-    by = (item, text("judge", DEFAULT_JUDGE), text("prompt", DEFAULT_PROMPT))
-    if cells.pass_fail:
-        passed = None if verdict is None else bool(verdict)
-        builder.add_pass_fail(*by, contestant, passed, status=status, reply=text("reply"))
-    else:
-        scores = () if verdict is None else (float(verdict),)
-        builder.add_verdict(
-            *by, (contestant,), None, scores=scores, status=status, reply=text("reply")
+@reads(
+    "verdict-label",
+    "verdicts on single answers beside their labels: verdict, label",
+    _matches_table,
+)
+def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
+    """Read verdicts on single answers beside their labels: `verdict`, `label`.
+
+    Pass/fail, true/false, yes/no, 1/0, or numbers on one scale; any other word is an error that
+    asks for its meaning. Empty label: an unlabelled verdict; empty verdict, or the name of a status
+    such as `refusal`: an unusable reply. Optional: `item`, `contestant`, `judge`, `prompt`,
+    `group`, `question`, `response`, `reply`, `labeller`, `policy`.
+    """
+    table, builder = source.rows, SourceBuilder()
+    folded = _fold_columns(table)
+    fields = {
+        field: folded[name]
+        for field, names in COLUMNS.items()
+        for name in reversed(names)
+        if name in folded
+    }
+    verdicts, labels = folded["verdict"], folded["label"]
+    pass_fail = _is_pass_fail(table, verdicts, labels)
+    known: dict[tuple[str, str], tuple[float, str]] = {}
+    options = domain.PASS_FAIL_OPTIONS if pass_fail else ()
+    for line in source.cells():
+        where, text = line.where, defaultdict[str, str](str)
+        text |= {field: line.text(column).strip() for field, column in fields.items()}
+        contestant = text["contestant"] or "answer"
+        id, answers = text["item"] or line.row_id, {contestant: text["response"]}
+        item = builder.add_item(
+            id, text["instruction"], answers, where=where, category=text["group"]
         )
-    return item, contestant
-
-
-def _make_label(
-    row: Row, fields: Mapping[str, str], contestant: str, label: bool | float
-) -> AnswerLabel:
-    source = text_of(row.get(fields.get("source", ""))).strip() or GOLD
-    policy = text_of(row.get(fields.get("policy", ""))).strip()
-    if isinstance(label, bool):
-        return AnswerLabel(contestant, PASS if label else FAIL, source, policy=policy)
-    return AnswerLabel(contestant, label, source, policy=policy)
-
-
-class _CellReader:
-    """Reader of the columns `verdict` and `label`: pass/fail words in both, or numbers in both."""
-
-    def __init__(self, table: SourceTable, columns: tuple[str, str]) -> None:
-        self.verdict_column = columns[0]
-        words = {
-            column: {
-                word: index
-                for index, row in reversed(list(enumerate(table.rows)))
-                if (word := _fold_word(row.get(column)))
-                and (column != self.verdict_column or word not in _UNUSABLE_WORDS)
-            }
-            for column in columns
-        }
-        kinds = {column: _kind_of(set(found)) for column, found in words.items() if found}
-        for column, kind in kinds.items():
-            if kind == "unclear":
-                raise SourceError(_question(table, column, words[column]))
-        known = set(kinds.values())
-        if {"words", "numbers"} <= known:
-            named, numbers = sorted(kinds, key=lambda column: kinds[column] == "numbers")
+        by = (text["judge"] or "judge", text["prompt"] or "recorded")
+        word = _word_in(line, verdicts)
+        status = _UNUSABLE_WORDS.get(word)
+        facts: dict[str, Any] = {"labels": options, "status": status, "reply": text["reply"]}
+        score = None if status else _value(word, pass_fail)
+        builder.add_rating(item, *by, contestant, score, **facts)
+        label = _value(_word_in(line, labels), pass_fail)
+        if label is None:
+            continue
+        earlier, place = known.setdefault((item, contestant), (label, where))
+        if earlier != label:
             raise SourceError(
-                f"{table.name}: column {named!r} holds pass or fail, column {numbers!r} numbers. "
-                "The lowest passing number is unknown: write pass or fail in both columns"
+                f"{where}: the label of {contestant!r} on item {item!r} differs from that in "
+                f"{place}; keep one of the two labels"
             )
-        self.pass_fail = "numbers" not in known
-
-    def value(self, row: Row, column: str) -> Value:
-        word = _fold_word(row.get(column))
-        if not word or (column == self.verdict_column and word in _UNUSABLE_WORDS):
-            return None
-        return word in PASS_WORDS if self.pass_fail else float(word)
-
-    def status(self, row: Row) -> Status | None:
-        """Return the status, such as "error", that the verdict cell names; None for a verdict."""
-        return _UNUSABLE_WORDS.get(_fold_word(row.get(self.verdict_column)))
+        given_by, policy = text["source"] or domain.GOLD, text["policy"]
+        right: Any = (domain.PASS if label else domain.FAIL) if pass_fail else label
+        builder.add_label(item, domain.AnswerLabel(contestant, right, given_by, policy=policy))
+    used = {verdicts, labels, *fields.values()}
+    if ignored := [column for column in table.columns if column not in used]:
+        builder.notes.append(f"columns not read: {', '.join(ignored)[:300]}")
+    return builder
 
 
-def _fold_word(cell: object) -> str:
+def _word_in(line: RowCells, column: str) -> str:
     """Return the text of a cell in lower case; 1.0 and 0.0 become "1" and "0"."""
-    word = text_of(cell).strip().casefold()
+    word = line.text(column).strip().casefold()
     return {"1.0": "1", "0.0": "0"}.get(word, word)
 
 
-def _kind_of(words: set[str]) -> str:
-    """Return the type of a column's values: "binary" (only 0 and 1), "words" (pass/fail words),
-    "numbers" or "unclear"."""
+def _value(word: str, pass_fail: bool) -> float | None:
+    """Return 1 (pass), 0 (fail) or a score; None for an empty cell."""
+    return (float(word in PASS_WORDS) if pass_fail else float(word)) if word else None
+
+
+def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
+    """Whether the columns of verdicts and labels contain pass/fail words, not numbers; an error if
+    one has words and the other numbers, or if a word is unclear."""
+    kinds = {}
+    for column in (verdicts, labels):
+        skipped = {"", *(_UNUSABLE_WORDS if column == verdicts else ())}
+        words: dict[str, int] = {}
+        for index, row in enumerate(table.rows):
+            words.setdefault(_word_in(RowCells(row), column), index)
+        found = {word: index for word, index in words.items() if word not in skipped}
+        kinds[column] = _kind_of(found.keys())
+        if kinds[column] == "unclear":
+            raise SourceError(_question(table, column, found))
+    if set(kinds.values()) == {"words", "numbers"}:
+        named, numbers = sorted(kinds, key=lambda column: kinds[column] == "numbers")
+        raise SourceError(
+            f"{table.name}: column {named!r} holds pass or fail, column {numbers!r} numbers. "
+            "The lowest passing number is unknown: write pass or fail in both columns"
+        )
+    return "numbers" not in kinds.values()
+
+
+def _kind_of(words: Set[str]) -> str:
+    """Return the type of a column's values: "binary" (only 0 and 1, or no value), "words"
+    (pass/fail words), "numbers" or "unclear"."""
     if words <= {"0", "1"}:
         return "binary"
     if words <= PASS_WORDS | FAIL_WORDS:
         return "words"
-    return "numbers" if all(_is_number(word) for word in words) else "unclear"
+    return "numbers" if all(map(_is_number, words)) else "unclear"
 
 
 def _is_number(word: str) -> bool:

@@ -1,8 +1,5 @@
-"""Format Creation-MMBench: creative tasks about images, with separate criteria for every question.
-
-The answer of the baseline model (`reference_answer_by_gpt4o`) is the item's reference, compared as
-`@reference`. The contestants' answers are in `prediction` files or columns.
-"""
+"""Format Creation-MMBench: creative tasks about images, with separate criteria for every
+question."""
 
 from __future__ import annotations
 
@@ -12,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.files.tables import Row, SourceTable, text_of
+from studies.files.tables import SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.open_source import OpenSource
+from studies.sources.cells import RowCells
 from studies.sources.join import answer_column, join_answers, join_key
+from studies.sources.source_format import OpenSource, reads
 
 MAX_LITERAL_CHARS: Final = 200_000
 MAX_LITERAL_DEPTH: Final = 20
@@ -60,37 +58,39 @@ TASKS_BY_CATEGORY: Final[Mapping[str, tuple[str, ...]]] = {
 CATEGORY_BY_TASK: Final = {
     task: category for category, tasks in TASKS_BY_CATEGORY.items() for task in tasks
 }
-_DESCRIPTION_COLUMNS: Final = (
-    "description",
-    "image_description",
-    "dense_caption",
-    "caption",
-    "context",
-)
+_DESCRIPTIONS: Final = ("description", "image_description", "dense_caption", "caption", "context")
 _QUERY_PARTS: Final = ("role", "background", "instruction", "requirement")
+_KIND_BY_BASE64_START: Final = {"/9j/": "jpeg", "iVBOR": "png", "R0lGOD": "gif", "UklGR": "webp"}
+_TASKS: Final = "criteria, task_name and a question are Creation-MMBench's columns"
 
 
-def matches_table(table: SourceTable) -> str:
-    if table.has("criteria", "task_name") and (table.has("question") or table.has("instruction")):
-        return "criteria, task_name and a question are Creation-MMBench's columns"
-    if table.has("index", "question", "criteria") and table.has("reference_answer_by_gpt4o"):
-        return "index, question, criteria and reference_answer_by_gpt4o are Creation-MMBench's"
-    return ""
+@reads(
+    "creation-mmbench",
+    "Creation-MMBench questions with criteria",
+    {
+        "criteria, task_name, question": _TASKS,
+        "criteria, task_name, instruction": _TASKS,
+        "index, question, criteria, reference_answer_by_gpt4o": "index, question, criteria and "
+        "reference_answer_by_gpt4o are Creation-MMBench's",
+    },
+)
+def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
+    """Read Creation-MMBench's questions with criteria.
 
-
-def read(source: OpenSource) -> SourceBuilder:
+    The baseline's answer (`reference_answer_by_gpt4o`) is the reference, compared as `@reference`;
+    the models' answers are in `prediction` files or columns.
+    """
     table, spec, builder = source.rows, source.spec, SourceBuilder()
-    files = {name: source.read_other_file(path) for name, path in spec.files.items()}
-    on = spec.join or ("index",)
+    files, on = source.other_files(), spec.join or ("index",)
     keys = [join_key(row, on) for row in table.rows]
     answers, report = join_answers(keys, on, files, _prediction_column)
     builder.join = report if files else None
-    own = _answer_columns(table, set(files))
+    named = {model: name for name in table.columns if (model := _model_in(name))}
+    own = {model: name for model, name in named.items() if model not in files}
     images = {text_of(row.get("index")): row.get("image") for row in table.rows}
-    for index, row in enumerate(table.rows):
-        where = table.where(index)
-        mine = {name: text_of(row.get(column)) for name, column in own.items()}
-        _add_item(builder, row, mine | answers[index], images, where, spec.split == TEXT_ONLY_SPLIT)
+    for line in source.cells():
+        given = {model: line.text(name) for model, name in own.items()} | answers[line.index]
+        _add_item(builder, line, given, images, spec.split == TEXT_ONLY_SPLIT)
     unknown = sorted({text_of(row.get("task_name")) for row in table.rows} - set(CATEGORY_BY_TASK))
     if unknown:
         builder.notes.append(f"no known category for the tasks {', '.join(unknown[:5])}")
@@ -98,71 +98,55 @@ def read(source: OpenSource) -> SourceBuilder:
     return builder
 
 
+def _model_in(column: str) -> str:
+    """Return the model of a column `prediction:<model>`; "prediction" for a column of this name."""
+    rest = column.removeprefix("prediction")
+    model = rest.lstrip(":_ -")
+    return column if column == "prediction" else model if column != rest != model else ""
+
+
 def _prediction_column(table: SourceTable, contestant: str) -> str:
     return "prediction" if table.has("prediction") else answer_column(table, contestant)
 
 
-def _answer_columns(table: SourceTable, taken: set[str]) -> dict[str, str]:
-    """Return model -> its column of answers (`prediction:<model>`), except models in `taken`."""
-    found = {}
-    for column in table.columns:
-        if column == "prediction":
-            found["prediction"] = column
-        elif match := re.fullmatch(r"prediction[:_ -]+(.+)", column):
-            found[match[1]] = column
-    return {name: column for name, column in found.items() if name not in taken}
-
-
 def _add_item(
     builder: SourceBuilder,
-    row: Row,
+    line: RowCells,
     answers: Mapping[str, str],
     images: Mapping[str, Any],
-    where: str,
     text_only: bool,
 ) -> None:
-    task = text_of(row.get("task_name"))
-    description = next(
-        (text for name in _DESCRIPTION_COLUMNS if (text := _trimmed_text(row, name))), ""
-    )
+    task, where, number = line.text("task_name"), line.where, line.text("index").strip()
+    description = _trimmed(line, *_DESCRIPTIONS)
     if text_only and not description:
         raise SourceError(
             f"{where}: split: text-only needs a description of the images; expected one of the "
-            f"columns {', '.join(_DESCRIPTION_COLUMNS)} (a describe prompt can generate it)"
+            f"columns {', '.join(_DESCRIPTIONS)} (a describe prompt can generate it)"
         )
+    line.need("index")
     builder.add_item(
-        f"creation-{_item_number(row, where)}",
-        build_instruction(row, description if text_only else "", where),
+        f"creation-{number.zfill(4) if number.isdigit() else number}",
+        build_instruction(line, description if text_only else ""),
         answers,
         where=where,
-        category=text_of(row.get("category")) or CATEGORY_BY_TASK.get(task, ""),
+        category=line.text("category") or CATEGORY_BY_TASK.get(task, ""),
         context="" if text_only else description,
-        images=() if text_only else _image_sources(row, images, where),
-        reference=_trimmed_text(row, "reference_answer_by_gpt4o"),
-        ground_truth=_trimmed_text(row, "ground_truth"),
-        criteria=parse_criteria(row.get("criteria"), where),
+        images=() if text_only else _image_sources(line, images),
+        reference=_trimmed(line, "reference_answer_by_gpt4o"),
+        ground_truth=_trimmed(line, "ground_truth"),
+        criteria=parse_criteria(line.row.get("criteria"), where),
         meta={"task": task},
     )
 
 
-def _item_number(row: Row, where: str) -> str:
-    number = text_of(row.get("index")).strip()
-    if not number:
-        raise SourceError(f"{where}: column 'index' is empty; fill it or remove the row")
-    return number.zfill(4) if number.isdigit() else number
-
-
-def build_instruction(row: Row, description: str, where: str) -> str:
+def build_instruction(line: RowCells, description: str) -> str:
     """Return a row's question; if empty, build it from other columns by the query template."""
-    question = _trimmed_text(row, "question")
+    question = _trimmed(line, "question")
     if not question:
-        parts = {
-            name: _trimmed_text(row, name) or _trimmed_text(row, f"{name}s")
-            for name in _QUERY_PARTS
-        }
+        parts = {name: _trimmed(line, name, f"{name}s") for name in _QUERY_PARTS}
         if not parts["instruction"]:
-            raise SourceError(
-                f"{where}: columns 'question' and 'instruction' are both empty; fill one of them"
+            raise line.error(
+                "columns 'question' and 'instruction' are both empty; fill one of them"
             )
         question = build_query(**parts)
     return f"{question}\n\n{description_note(description)}" if description else question
@@ -228,20 +212,19 @@ def _bracket_depth(text: str) -> int:
     return deepest
 
 
-def _image_sources(row: Row, images: Mapping[str, Any], where: str) -> tuple[str, ...]:
+def _image_sources(line: RowCells, images: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a row's images as data URLs or paths; `images` maps the `index` of each row to its
     cell `image`, which can be the index of another row with the image."""
-    value = row.get("image")
+    value = line.row.get("image")
     for _ in range(3):
         text = text_of(value).strip() if not isinstance(value, list) else ""
         if text and len(text) <= 64 and text in images and images[text] is not value:
             value = images[text]
-    cells = value if isinstance(value, list) else _split_list(text_of(value).strip())
-    found = [_image_source(text_of(cell).strip(), where) for cell in cells]
+    parts = value if isinstance(value, list) else _split_list(text_of(value).strip())
+    found = [_image_source(text_of(part).strip(), line.where) for part in parts]
     if not any(found):
-        found = [
-            _image_source(path, where) for path in _split_list(_trimmed_text(row, "image_path"))
-        ]
+        paths = _split_list(_trimmed(line, "image_path"))
+        found = [_image_source(path, line.where) for path in paths]
     return tuple(image for image in found if image)
 
 
@@ -250,9 +233,6 @@ def _split_list(text: str) -> list[str]:
         return [text]
     inner = text[1:-1].strip()
     return [part.strip().strip("'\"") for part in inner.split(",")] if inner else []
-
-
-_KIND_BY_BASE64_START: Final = {"/9j/": "jpeg", "iVBOR": "png", "R0lGOD": "gif", "UklGR": "webp"}
 
 
 def _image_source(text: str, where: str) -> str:
@@ -269,6 +249,7 @@ def _image_source(text: str, where: str) -> str:
     return text
 
 
-def _trimmed_text(row: Row, column: str) -> str:
-    text = text_of(row.get(column)).strip()
-    return "" if text.casefold() in ("nan", "\\") else text
+def _trimmed(line: RowCells, *columns: str) -> str:
+    """Return the first text of these columns that is not empty, "nan" or a backslash."""
+    texts = (line.text(column).strip() for column in columns)
+    return next((text for text in texts if text.casefold() not in ("", "nan", "\\")), "")

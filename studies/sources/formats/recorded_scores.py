@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from studies.domain import HUMAN_PREFIX
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import VOTE_PROMPT
+from studies.sources.cells import RowCells
 
 SCORE_BY_WORD: Final[Mapping[str, float]] = {
     **dict.fromkeys(("pass", "passed", "true", "yes", "correct", "c"), 1.0),
@@ -24,8 +25,6 @@ SCORE_BY_WORD: Final[Mapping[str, float]] = {
 }
 """Word -> score, for pass and fail words and for Inspect's grades (correct, incorrect, partial, no
 answer)."""
-
-
 MODEL: Final = "model"
 """Contestant name for scores whose export does not name the model."""
 
@@ -36,20 +35,34 @@ def score_rows(table: SourceTable) -> Sequence[Row]:
     return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else table.rows
 
 
+def score_cells(table: SourceTable) -> Iterator[RowCells]:
+    """Yield the cells of each row of an export."""
+    return map(RowCells, score_rows(table))
+
+
 def score_of(value: Any) -> float | None:
     """Convert a number or a word of SCORE_BY_WORD to a score; None for any other or no value."""
-    if isinstance(value, bool):
-        return float(value)
-    if isinstance(value, int | float):
-        return float(value) if math.isfinite(value) else None
     word = text_of(value).strip().casefold()
-    if word in SCORE_BY_WORD:
-        return SCORE_BY_WORD[word]
     try:
-        number = float(word)
+        number = float(value if isinstance(value, int | float) else SCORE_BY_WORD.get(word, word))
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def score_or_label(held: RowCells, score: str = "score", label: str = "label") -> Any:
+    """Return the score of an annotation, or its label if it has no score."""
+    value = held.row.get(score)
+    return held.row.get(label) if value is None or value != value else value
+
+
+def plain_text(value: Any) -> str:
+    """Return a value as text; an object with several values becomes paragraphs "key: value"."""
+    if isinstance(value, dict):
+        if len(value) == 1:
+            return plain_text(next(iter(value.values())))
+        return "\n\n".join(f"{key}: {plain_text(one)}" for key, one in value.items())
+    return text_of(value)
 
 
 @dataclass(slots=True)
@@ -86,21 +99,18 @@ class ScoreLog:
                 self.unscored += not label
                 return
         self.words += isinstance(value, bool) or label.casefold() in SCORE_BY_WORD
-        self.builder.add_verdict(
-            item,
-            f"{HUMAN_PREFIX}{judge}" if person else judge,
-            VOTE_PROMPT if person else prompt,
-            (contestant,),
-            None,
-            scores=() if score is None else (score,),
-            status="error" if error else None,
-            reply=reply,
-            detail=error[:500],
+        by = (f"{HUMAN_PREFIX}{judge}", VOTE_PROMPT) if person else (judge, prompt)
+        status = "error" if error else None
+        self.builder.add_rating(
+            item, *by, contestant, score, status=status, reply=reply, detail=error[:500]
         )
 
-    def finish(self) -> SourceBuilder:
-        """Add notes on pass/fail words, missing scores and unknown labels; return the builder."""
+    def finish(self, left_out: int = 0, kind: str = "") -> SourceBuilder:
+        """Add notes on pass/fail words, missing scores and unknown labels, and on the number of
+        scores of a `kind` that were left out because a rule gave them; return the builder."""
         notes = self.builder.notes
+        if left_out:
+            notes.append(f"{left_out:,} {kind} without a model as judge were left out")
         if self.words:
             notes.append("pass and fail are stored as the scores 1 and 0")
         if self.unscored:
@@ -112,17 +122,3 @@ class ScoreLog:
                 "to use them, export them as numbers or as pass and fail"
             )
         return self.builder
-
-
-def score_or_label(score: Any, label: Any) -> Any:
-    """Return the score of an annotation, or its label if it has no score."""
-    return label if score is None or score != score else score
-
-
-def plain_text(value: Any) -> str:
-    """Return a value as text; an object with several values becomes paragraphs "key: value"."""
-    if isinstance(value, dict):
-        if len(value) == 1:
-            return plain_text(next(iter(value.values())))
-        return "\n\n".join(f"{key}: {plain_text(one)}" for key, one in value.items())
-    return text_of(value)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from studies.errors import StudyError
-from studies.exchange.every_eval_schema import find_faults
+from studies.exchange.every_eval_ever import find_faults
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store

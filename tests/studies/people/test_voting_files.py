@@ -14,9 +14,10 @@ from studies.errors import SourceError
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.files.items import parse_items
+from studies.files.table_formats.spreadsheet_guard import guard_formula
 from studies.files.tables import read_table
 from studies.people.vote_session import open_vote_session
-from studies.sources.formats.own_votes import guard_formula, unguarded_text, vote_row
+from studies.sources.formats.own_exports import unguarded_text, vote_row
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from studies.domain import AnswerCheck, Item
 from studies.errors import SourceError, StudyError
-from studies.sources.load import load_all_items, load_items, source_path
+from studies.sources.load import load_items, load_source, source_path
 from studies.sources.slice_selection import field_value, select_slice
 from studies.spec.study import DataSpec
 from tests.page_words import pattern
@@ -41,9 +41,9 @@ def test_a_path_is_relative_to_the_study_file(tmp_path: Path) -> None:
 
 def test_what_is_neither_built_in_nor_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"neither a built-in set \(probe\) nor an existing file"):
-        load_all_items(DataSpec(source="probes"), tmp_path)
+        load_source(DataSpec(source="probes"), tmp_path)
     with pytest.raises(SourceError, match=r"cannot read .*table\.csv: No such file"):
-        load_all_items(DataSpec(source="table.csv"), tmp_path)
+        load_source(DataSpec(source="table.csv"), tmp_path)
 
 
 def test_a_home_folder_of_nobody_is_an_error_in_words() -> None:
@@ -53,9 +53,9 @@ def test_a_home_folder_of_nobody_is_an_error_in_words() -> None:
 
 def test_an_unknown_format_and_keys_of_other_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=pattern("data.format: 'xml'", "not", "auto")):
-        load_all_items(DataSpec(format="xml"), tmp_path)
+        load_source(DataSpec(format="xml"), tmp_path)
     with pytest.raises(StudyError, match=r"data\.join: not used"):
-        load_all_items(DataSpec(join=("id",)), tmp_path)
+        load_source(DataSpec(join=("id",)), tmp_path)
 
 
 def test_filters_come_before_the_sample() -> None:

@@ -11,7 +11,7 @@ from studies.files.tables import read_table
 from studies.sources.detection.detect import matching_formats
 from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.load import load_source
-from studies.sources.registry import SOURCE_FORMATS
+from studies.sources.registry import DETECTION_ORDER, SOURCE_FORMATS, format_table
 from studies.spec.study import DataSpec
 from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, loaded, said, table, verdicts
@@ -95,7 +95,7 @@ def test_answer_files_join_a_mapped_table(tmp_path: Path) -> None:
     mapping = {"nr": "id", "frage": "instruction"}
     found = loaded(path, mapping=mapping, files={"gpt": "gpt.csv"}, join=("nr",))
     assert [dict(i.responses) for i in found.items] == [{"gpt": "one"}, {}]
-    assert found.join is not None and (found.join.on, found.join.missing) == (("nr",), 1)
+    assert found.join is not None and (found.join.on, found.join.total("missing")) == (("nr",), 1)
 
 
 def test_a_mapping_renames_columns_for_a_format_that_is_named(tmp_path: Path) -> None:
@@ -201,3 +201,11 @@ def test_a_split_is_for_the_hub(tmp_path: Path) -> None:
     rows = [{"left": "x", "right": "y", "winner": "left"}]
     with pytest.raises(StudyError, match=pattern("data.split", "only", "datasets", "splits")):
         loaded(table(tmp_path / "t.csv", rows), split="test")
+
+
+def test_the_docs_list_every_format_with_what_it_reads() -> None:
+    """The table is made from the registry: a format that is added needs its line in the docs."""
+    docs = (Path(__file__).parents[3] / "docs" / "formats.md").read_text("utf-8")
+    assert format_table() in docs, "paste the text of studies.sources.registry.format_table()"
+    assert tuple(SOURCE_FORMATS) == DETECTION_ORDER
+    assert all(f"| `{name}` | " in format_table() for name in SOURCE_FORMATS)

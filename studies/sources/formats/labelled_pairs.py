@@ -1,0 +1,316 @@
+"""Formats of test sets of pairs with a label, and judges' results on them: PandaLM, Auto-J, LLMBar
+and JudgeBench."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from studies.domain import BY_DESIGN, QUESTION_META
+from studies.errors import SourceError
+from studies.files.tables import SourceTable, read_table, text_of
+from studies.files.upload_names import UPLOADS_FOLDER, original_name
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.recorded_verdict import Pick, failure_status
+from studies.sources.cells import RowCells, cells_of, id_from_text
+from studies.sources.source_format import OpenSource, has_signs, reads, tables_in
+
+# ---- PandaLM ---------------------------------------------------------------------------------
+
+_PANDA_WORDS: Final[dict[str, Pick]] = {"1": 0, "2": 1, "0": "tie", "tie": "tie", "garbage": None}
+
+
+def _panda_columns(table: SourceTable) -> tuple[list[str], list[str]]:
+    """Return the columns of people and those of judges."""
+    people = [name for name in table.columns if name.startswith("annotator")]
+    return people, [name for name in table.columns if name.casefold().endswith("_result")]
+
+
+def _matches_pandalm(table: SourceTable) -> str:
+    people, judges = _panda_columns(table)
+    if not table.has("instruction", "response1", "response2") or not people + judges:
+        return ""
+    return f"response1, response2 and {', '.join(people + judges)} are PandaLM's"
+
+
+@reads("pandalm", "PandaLM's test set and results", _matches_pandalm)
+def read_pandalm(source: OpenSource) -> SourceBuilder:
+    """Read PandaLM's `response1`, `response2`, `annotator1..3`, and judges' `…_result`.
+
+    Rows with the same instruction and input are comparisons of one question. Annotations are 0
+    (tie), 1 or 2; results are `1`, `2`, `Tie`, or `garbage` for a failure.
+    """
+    builder, (people, judges) = SourceBuilder(), _panda_columns(source.rows)
+    # One item has all pairs of models compared on a question. A pair that the item has already
+    # goes to a further item: in the same item it would count as a repeated, ignored vote.
+    compared: dict[str, dict[str, set[frozenset[str]]]] = defaultdict(dict)
+    for line in source.cells():
+        filled = [text for name in ("instruction", "input") if (text := line.text(name)).strip()]
+        if not filled:
+            raise line.error(
+                "columns 'instruction' and 'input' are both empty; "
+                "fill one of them or remove the row"
+            )
+        question, texts = "\n\n".join(filled), [line.text("response1"), line.text("response2")]
+        parts = line.text("cmp_key").split("_")
+        named = len(parts) == 2 and all(parts) and parts[0] != parts[1]
+        names = tuple(parts) if named else ("response1", "response2")
+        items, pair = compared[question], frozenset(names)
+        own = line.text("idx", "id") or id_from_text("panda", question, *texts)
+        id = next((id for id, pairs in items.items() if pair not in pairs), own)
+        items.setdefault(id, set()).add(pair)
+        item = builder.add_item(
+            id,
+            question,
+            dict(zip(names, texts, strict=True)),
+            where=line.where,
+            category=line.text("motivation_app", "category"),
+            meta={QUESTION_META: next(iter(items))},
+        )
+        for name in sorted(people):
+            pick = line.pick(name, _PANDA_WORDS)
+            builder.add_person_verdict(item, name, names, pick, known=False)
+        for name in judges:
+            judge, pick = name[: -len("_result")], line.pick(name, _PANDA_WORDS)
+            builder.add_verdict(item, judge, "pandalm", names, pick, reply=line.text(name))
+    rows = len(source.rows.rows)
+    if len(compared) < rows:
+        builder.notes.append(
+            f"{rows:,} rows are comparisons of {len(compared):,} questions: rows with "
+            "the same instruction and input are one question"
+        )
+    if people:
+        builder.notes.append("the order in which annotators saw the responses is not recorded")
+    return builder
+
+
+# ---- Auto-J ----------------------------------------------------------------------------------
+
+_AUTO_J: Final = ("response 1", "response 2")
+_AUTO_J_LABELS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie"}
+_AUTO_J_SIGNS: Final = {
+    "prompt, response 1, response 2, label": "prompt, response 1, response 2 and label are "
+    "Auto-J's test set"
+}
+_SWAPPED: Final = re.compile(r"exchanged?|swap(ped)?", re.IGNORECASE)
+_FILLER: Final = re.compile(r"(pairwise|outputs?|example|pred(iction)?s?|\W|_)+", re.IGNORECASE)
+
+
+def _auto_j_files(folder: Path) -> tuple[Path | None, list[Path]]:
+    """Return the file of pairs in a folder, and the files of judges' outputs."""
+    paths, matches = tables_in(folder), has_signs(_AUTO_J_SIGNS)
+    pairs = (path for path in paths if "pairwise" in path.name.casefold())
+    base = next((path for path in pairs if matches(read_table(path))), None)
+    outputs = [path for path in paths if path != base and re.search("output|pred", path.name, re.I)]
+    return base, outputs
+
+
+def _matches_auto_j_folder(folder: Path) -> str:
+    base, outputs = _auto_j_files(folder)
+    if base is None or not outputs:
+        return ""
+    return f"{base.name} has Auto-J's columns, and the folder has {len(outputs)} files of outputs"
+
+
+@reads("auto-j", "Auto-J's test set and judges' outputs", _AUTO_J_SIGNS, _matches_auto_j_folder)
+def read_auto_j(source: OpenSource) -> SourceBuilder:
+    """Read Auto-J's pairs with `label` 0, 1, 2 and two files of outputs per judge; also a folder.
+
+    Joined by line; `exchange` in a name is the swapped order. An output is 0 (first), 1 (second) or
+    2 (tie) in the order shown; any other text is an unusable reply.
+    """
+    builder, outputs = SourceBuilder(), source.other_files()
+    table = source.table
+    if table is None:
+        path, others = _auto_j_files(source.path)
+        if path is None:
+            raise SourceError(
+                f"{source.path.name}: no table with Auto-J's columns in this folder; name a file"
+            )
+        table = read_table(path)
+        outputs |= {one.name.split(".")[0]: read_table(one) for one in others}
+    for name, output in outputs.items():
+        if len(output.rows) != len(table.rows):
+            raise SourceError(
+                f"{output.name}: {len(output.rows):,} outputs of {name} for {len(table.rows):,} "
+                "pairs; the files are joined line by line, so give one output for each pair"
+            )
+    for line in cells_of(table):
+        question, answers = line.need("prompt"), {name: line.text(name) for name in _AUTO_J}
+        id, category = id_from_text("autoj", question), line.text("scenario")
+        item = builder.add_item(id, question, answers, where=line.where, category=category)
+        label = line.pick("label", _AUTO_J_LABELS)
+        builder.add_person_verdict(item, "annotator", _AUTO_J, label, known=False)
+        for name, output in outputs.items():
+            judge = _FILLER.sub(" ", _SWAPPED.sub("", name)).strip().replace(" ", "-") or "judge"
+            said = RowCells(output.rows[line.index]).text("output", "pred_label", "label").strip()
+            shown = _AUTO_J[::-1] if _SWAPPED.search(name) else _AUTO_J
+            pick, reply = _AUTO_J_LABELS.get(said), "" if said in _AUTO_J_LABELS else said
+            builder.add_verdict(item, judge, "auto-j", shown, pick, reply=reply)
+    builder.notes.append(
+        "the label is one person's vote; the order in which people saw the responses is not "
+        "recorded"
+    )
+    return builder
+
+
+# ---- LLMBar ----------------------------------------------------------------------------------
+
+_OUTPUTS: Final = ("output_1", "output_2")
+_ORDER_BY_SWAP: Final = {"swap = False": _OUTPUTS, "swap = True": _OUTPUTS[::-1]}
+_RESULT_FILE: Final = "result.json"
+UNNAMED_JUDGE: Final = "judge"
+"""Judge name for a file of results if neither its name nor its folders name a judge."""
+_EVALUATORS: Final = "evaluators"
+_SET_FOLDERS: Final = ("", "*/", "*/*/")
+"""Patterns of the folders that can contain a subset of LLMBar, relative to the folder read."""
+_LLMBAR: Final = "input, output_1, output_2 and label are LLMBar's"
+_LLMBAR_SIGNS: Final = {
+    "input, output_1, output_2, label, results": f"{_LLMBAR}; results contains the verdicts",
+    "input, output_1, output_2, label": _LLMBAR,
+}
+
+
+def _matches_llmbar_folder(folder: Path) -> str:
+    results, matches = _result_files(folder), has_signs(_LLMBAR_SIGNS)
+    data = [path for path in _dataset_files(folder) if matches(read_table(path))]
+    if not results and not data:
+        return ""
+    return f"dataset.json ({len(data)} of them) and result.json ({len(results)}) are LLMBar's"
+
+
+def _dataset_files(folder: Path) -> list[Path]:
+    return sorted(path for above in _SET_FOLDERS for path in folder.glob(f"{above}dataset.json"))
+
+
+def _result_files(folder: Path) -> list[Path]:
+    """Find the files result.json: in the folder itself, in <judge>/<prompt>/, in
+    <subset>/<judge>/<prompt>/, and in …/evaluators/<judge>/<prompt>/ (the authors' layout)."""
+    patterns = ["", "*/*/", "*/*/*/", *(f"{above}{_EVALUATORS}/*/*/" for above in _SET_FOLDERS)]
+    return sorted({path for above in patterns for path in folder.glob(above + _RESULT_FILE)})
+
+
+@reads("llmbar", "LLMBar items and results", _LLMBAR_SIGNS, _matches_llmbar_folder)
+def read_llmbar(source: OpenSource) -> SourceBuilder:
+    """Read LLMBar's `dataset.json` and `result.json`; also a folder, such as
+    `<set>/evaluators/<judge>/<prompt>/result.json`.
+
+    The last entry of `results` is the verdict; its `winner` refers to output_1 and output_2,
+    whichever was shown first, and can be null.
+    """
+    builder = SourceBuilder()
+    if source.table is not None:
+        _add_llmbar(builder, source.table, *_names_from_path(source.path))
+        return builder
+    for path in _dataset_files(source.path):
+        # the name of a subset is that of its folder; uploaded files have none
+        subset = "" if path.parents[1].name == UPLOADS_FOLDER else path.parent.name
+        _add_llmbar(builder, read_table(path), "", "", subset)
+    for path in _result_files(source.path):
+        beside = path.parent == source.path  # no folder names its judge
+        names = (UNNAMED_JUDGE, "llmbar", "") if beside else _names_from_path(path)
+        _add_llmbar(builder, read_table(path), *names)
+    return builder
+
+
+def _names_from_path(path: Path) -> tuple[str, str, str]:
+    """Return judge, prompt and subset from <subset>/<judge>/<prompt>/result.json; for any other
+    file, its name is the judge."""
+    prompt, judge, above = path.parent, path.parent.parent, path.parent.parent.parent
+    if path.name == _RESULT_FILE and prompt.name and judge.name and prompt.name != UPLOADS_FOLDER:
+        subset = above.parent if above.name == _EVALUATORS else above
+        return judge.name, prompt.name, subset.name
+    name = original_name(path).split(".")[0]
+    return UNNAMED_JUDGE if name == "result" else name, "llmbar", ""
+
+
+def _add_llmbar(
+    builder: SourceBuilder, table: SourceTable, judge: str, prompt: str, subset: str
+) -> None:
+    for line in cells_of(table):
+        answers, question = {name: line.text(name) for name in _OUTPUTS}, line.need("input")
+        id = id_from_text("llmbar", question, *answers.values())
+        item = builder.add_item(id, question, answers, where=line.where, category=subset)
+        label = line.text("label")
+        if label in ("1", "2") and not builder.has_preference(item, BY_DESIGN):
+            builder.add_preference(item, BY_DESIGN, f"output_{label}")
+        last = line.row["results"][-1] if line.row.get("results") else {}
+        for order, shown in _ORDER_BY_SWAP.items():
+            if order in last:
+                _add_llmbar_result(builder, RowCells(last[order]), (item, judge, prompt), shown)
+
+
+def _add_llmbar_result(
+    builder: SourceBuilder, result: RowCells, at: tuple[str, str, str], shown: tuple[str, ...]
+) -> None:
+    """Add a verdict; a completion is the reply, or a list of reply and finish reason."""
+    value, winner = result.row.get("completion"), result.text("winner")
+    parts = value if isinstance(value, list) and value else [value]
+    reply, finish = text_of(parts[0]), text_of(parts[1]) if len(parts) > 1 else ""
+    pick: Pick = "tie" if winner.casefold() in ("tie", "equal") else None
+    if winner in ("1", "2"):
+        pick = shown.index(f"output_{winner}")
+    cut_off = result.row.get("winner") is None and finish == "length"
+    builder.add_verdict(*at, shown, pick, reply=reply, status="truncated" if cut_off else None)
+
+
+# ---- JudgeBench ------------------------------------------------------------------------------
+
+_RESPONSES: Final = ("response_A", "response_B")
+_DECISIONS: Final[dict[str, Pick]] = {"A>B": 0, "B>A": 1, "A=B": "tie", "B=A": "tie"}
+_JUDGEBENCH: Final = "pair_id, response_A, response_B and label are JudgeBench's"
+_PAIRS: Final = "pair_id, question, response_A, response_B, label"
+matches_judgebench: Final = has_signs(
+    {
+        f"{_PAIRS}, judgments": f"{_JUDGEBENCH}; judgments contains the verdicts",
+        _PAIRS: _JUDGEBENCH,
+    }
+)
+
+
+@reads("judgebench", "JudgeBench pairs and judgments", matches_judgebench)
+def read_judgebench(source: OpenSource) -> SourceBuilder:
+    """Read JudgeBench's pairs with a label and judgments; also a folder.
+
+    The judge is `judge_model` of the judgment or row; `judge_name` is its prompt. The second of two
+    judgments was made with the responses swapped, and its decision uses the labels as shown; null
+    is a failure.
+    """
+    builder = SourceBuilder()
+    for line in source.cells():
+        id, question = line.need_both("pair_id", "question")
+        item = builder.add_item(
+            id,
+            question,
+            {name: line.text(name) for name in _RESPONSES},
+            where=line.where,
+            category=line.text("source"),
+            meta={"response_model": line.text("response_model")},
+        )
+        label = line.pick("label", _DECISIONS)
+        if label is not None:
+            picked = _RESPONSES[label] if isinstance(label, int) else "tie"
+            builder.add_preference(item, BY_DESIGN, picked)
+        games = line.row.get("judgments") or []
+        for game, shown in zip(games, (_RESPONSES, _RESPONSES[::-1]), strict=False):
+            held = RowCells(game if isinstance(game, dict) else {}, line.where)
+            _add_game(builder, line, held, item, shown)
+    return builder
+
+
+def _add_game(
+    builder: SourceBuilder, line: RowCells, game: RowCells, item: str, shown: tuple[str, ...]
+) -> None:
+    """Add a judge's decision; if the file names no model, `judge_name` is the judge."""
+    judgment, value = game.inside("judgment"), game.row.get("judgment")
+    inner = judgment.text("response", "judgment")
+    reply = inner if isinstance(value, Mapping) else value
+    name = line.text("judge_name")
+    model = judgment.text("judge_model") or line.text("judge_model", "judge")
+    by = (model, name or "judgebench") if model else (name or "recorded", "judgebench")
+    pick = game.pick("decision", _DECISIONS)
+    status = failure_status(pick is not None, reply)
+    builder.add_verdict(item, *by, shown, pick, reply=text_of(reply), status=status)

@@ -1,0 +1,363 @@
+"""Formats of Evenhand's own files: items, and the exports of `python -m studies export`."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from studies.domain import STATUSES, USABLE_STATUSES, Ask, Item, Judgement, Usage, Verdict
+from studies.errors import SourceError
+from studies.files.items import drop_nulls, parse_items
+from studies.files.suspect_flags import without_flags
+from studies.files.table_formats.spreadsheet_guard import FLAT_HEADERS, unguard_formula
+from studies.files.tables import Row, SourceTable, read_table, text_of
+from studies.frames.frame_codes import SUSPECT_COLUMN
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.recorded_verdict import slot_labels
+from studies.sources.source_format import OpenSource, reads
+
+ITEMS_KEY: Final = "items"
+"""Key in `data.files` for the file with the items of the judgements."""
+JOINT: Final = " | "
+"""Text that joins the contestants, and the labels, in a cell of the flat table."""
+Names = tuple[str, ...]
+VOTE_COLUMNS: Final = (
+    "item", "judge", "prompt", "shown", "picked", "margin", "scores", "status", "orders", "repeat",
+    "seconds", "time", "comment", "detail", "labels",
+)  # fmt: skip
+
+
+# ---- items and judgements --------------------------------------------------------------------
+
+
+@reads(
+    "evenhand",
+    "Evenhand's items",
+    {"id, instruction, responses": "id, instruction and responses are Evenhand's own items"},
+)
+def read_items(source: OpenSource) -> SourceBuilder:
+    """Read items: one object per line with `id`, `instruction`, `responses`.
+
+    Also `context`, `images`, `reference`, `ground_truth`, `criteria`, `category`, `meta`, `human`,
+    `checks`, `labels`.
+    """
+    return SourceBuilder(items=parse_items(source.rows))
+
+
+@reads(
+    "evenhand-judgements",
+    "Evenhand's judgements, as exported",
+    {"ask, status, reply": "ask, status and reply are Evenhand's own judgements"},
+)
+def read_judgements(source: OpenSource) -> SourceBuilder:
+    """Read Evenhand's export of judgements (`jsonl`, `parquet`).
+
+    Lossless; their questions and answers are those of an items file that `--files` names.
+    """
+    return _with_items(source, parse_judgements(source.rows))
+
+
+def parse_judgements(table: SourceTable) -> list[Judgement]:
+    """Parse the rows of an export of judgements."""
+    if table.kind == "parquet":
+        table = replace(table, rows=[drop_nulls(row) for row in table.rows])
+    return _parse_rows(table, "judgement", "; export it again", _parse_judgement)
+
+
+def _parse_rows(
+    table: SourceTable, kind: str, advice: str, parse: Callable[[Row], Judgement]
+) -> list[Judgement]:
+    """Parse each row of an own export; an error names the place of the row."""
+    found = []
+    for index, row in enumerate(table.rows):
+        try:
+            found.append(parse(row))
+        except (ValueError, KeyError, TypeError) as error:
+            reason = f"{type(error).__name__} {error}{advice}"
+            raise SourceError(f"{table.where(index)}: not a {kind}: {reason}"[:400]) from None
+    return found
+
+
+def _with_items(source: OpenSource, all_judgements: Sequence[Judgement]) -> SourceBuilder:
+    """Return a builder with exported judgements and their items, and notes on missing texts."""
+    files = source.spec.files
+    if unknown := sorted(set(files) - {ITEMS_KEY}):
+        raise SourceError(
+            f"data.files: {unknown[0]!r} is not used with judgements; name their items as "
+            f"{ITEMS_KEY}: items.jsonl"
+        )
+    judgements = first_per_ask(all_judgements)
+    tables = source.other_files().values()
+    items = [item for table in tables for item in parse_items(table, texts_required=False)]
+    missing = _without_items([j.ask.item for j in judgements], items)
+    builder = SourceBuilder([*items, *missing], judgements)
+    if missing and items:
+        builder.notes.append(
+            f"{len(missing)} items of the judgements are not in {files[ITEMS_KEY]}"
+        )
+    elif missing:
+        if flagged := sum(bool(row.get(SUSPECT_COLUMN)) for row in source.rows.rows):
+            builder.notes.append(
+                f"{flagged:,} judgements were flagged as injection suspects when exported; adding "
+                "questions and answers restores the flags"
+            )
+        builder.notes.append(
+            "no questions and answers in the file: name them in data.files, "
+            f"{ITEMS_KEY}: items.jsonl"
+        )
+    if duplicates := len(all_judgements) - len(judgements):
+        builder.notes.append(f"{duplicates:,} judgements are duplicates of others and were skipped")
+    return builder
+
+
+def _without_items(ids: Sequence[str], items: Sequence[Item]) -> list[Item]:
+    """Return an item without texts for each id that is not among `items`."""
+    known = {item.id for item in items}
+    return [Item(id, "", {}) for id in dict.fromkeys(ids) if id not in known]
+
+
+def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return the first judgement of each ask, as joined exports can contain a judgement twice."""
+    first: dict[tuple[object, ...], Judgement] = {}
+    for judgement in judgements:
+        ask = judgement.ask
+        at = (ask.judge, ask.prompt, ask.item, ask.shown, ask.labels, ask.repeat, ask.reads)
+        first.setdefault(at, judgement)
+    return list(first.values())
+
+
+def _known_status(status: str) -> Any:
+    if status not in STATUSES:
+        raise ValueError(f"unknown status {status!r}")
+    return status
+
+
+def _parse_judgement(values: Mapping[str, Any]) -> Judgement:
+    """Parse one judgement; nested parts may be JSON texts, as in flat tables.
+
+    Injection flags of an export are ignored, since they are computed again from the items.
+    """
+    ask, held = dict(_decode_json(values["ask"])), _decode_json(values.get("verdict"))
+    status = _known_status(values["status"])
+    for name in ("shown", "labels"):
+        ask[name] = tuple(ask[name])
+    rest = {k: v for k, v in without_flags(values).items() if k not in ("ask", "verdict", "usage")}
+    verdict = None if held is None else _parse_verdict(held, len(ask["shown"]))
+    given = verdict is not None and (verdict.pick is not None or verdict.scores)
+    if status in USABLE_STATUSES and not given:
+        raise ValueError(f"status is {status!r}, but there is no verdict")
+    usage = Usage(**(_decode_json(values.get("usage")) or {}))
+    return Judgement(ask=Ask(**ask), verdict=verdict, usage=usage, **rest)
+
+
+def _decode_json(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def _parse_verdict(values: Mapping[str, Any], shown: int) -> Verdict:
+    """Parse a verdict; a pick outside the slots shown is an error."""
+    lists = {k: tuple(values.get(k) or ()) for k in ("scores", "label_probabilities")}
+    pick, margin = values.get("pick"), values.get("margin", 1)
+    if isinstance(pick, str) and pick != "tie":  # a column of numbers and "tie" is read as text
+        pick = int(pick)
+    if pick not in (None, "tie", *range(shown)) or isinstance(pick, bool):
+        raise ValueError(
+            f"pick is {pick!r}, of {shown} answers shown: expected a slot from 0, 'tie' or null"
+        )
+    if margin not in (0, 1, 2) or isinstance(margin, bool):
+        raise ValueError(f"margin is {margin!r}: expected 0, 1 or 2")
+    slot = int(pick) if isinstance(pick, float) else pick
+    return Verdict(**{**values, **lists, "pick": slot})
+
+
+# ---- the flat table of judgements ------------------------------------------------------------
+
+
+def _matches_flat(table: SourceTable) -> str:
+    own = tuple(table.columns) in FLAT_HEADERS
+    return "these are the columns of Evenhand's flat table of judgements" if own else ""
+
+
+@reads("evenhand-csv", "Evenhand's flat table of judgements, as exported", _matches_flat)
+def read_flat(source: OpenSource) -> SourceBuilder:
+    """Read Evenhand's flat table of judgements.
+
+    Verdicts, orders and arrangements, replies, costs; not the details of token use, nor names that
+    contain ` | `. Questions and answers as with `evenhand-judgements`.
+    """
+    table = source.rows
+    found = _parse_rows(table, "judgement", "; export it again", _parse_flat)
+    return _with_items(source, found if "orders" in table.columns else _count_orders(found))
+
+
+def _parse_flat(row: Row) -> Judgement:
+    cell = {name: text_of(value) for name, value in row.items()}
+    usable = _known_status(cell["status"]) in USABLE_STATUSES
+    shown, labels = (tuple(cell[name].split(JOINT)) for name in ("shown", "labels"))
+    counts = [cell["prompt_tokens"], cell["completion_tokens"]]
+    prompt, completion = (int(float(count)) if count else None for count in counts)
+    cost = float(cell["cost"]) if cell["cost"] else None
+    facts = {"usage": Usage(prompt, completion), "cost": cost, "model": cell["model"]}
+    verdict = _flat_verdict(cell, len(shown)) if usable else None
+    return _make_judgement(cell, shown, labels, verdict, reply=cell["reply"], **facts)
+
+
+def _make_judgement(
+    cell: dict[str, str], shown: Names, labels: Names, verdict: Verdict | None, **facts: Any
+) -> Judgement:
+    """Return the judgement of a row with columns that the flat table and the votes share."""
+    ask = Ask(
+        *(cell.get("key", ""), cell["item"], cell["judge"], cell["prompt"], shown, labels),
+        repeat=int(cell["repeat"] or 0),
+        noise=cell.get("noise") == "1",
+        orders=int(cell.get("orders") or 1),
+    )
+    status, detail = _known_status(cell["status"]), cell["detail"]
+    facts |= {name: float(cell.get(name) or 0) for name in ("seconds", "time")}
+    return Judgement(ask, status, verdict, rule=cell["rule"], detail=detail, **facts)
+
+
+def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
+    scores = tuple(float(part) for part in cell["scores"].split(JOINT) if part)
+    slot: Any = cell["slot"] if cell["slot"] in ("", "tie") else int(cell["slot"])
+    if slot == "" and not scores:
+        raise ValueError(f"status is {cell['status']!r}, but there is no verdict")
+    if isinstance(slot, int) and not 0 <= slot < shown:
+        raise ValueError(f"slot is {slot}, but only {shown} answers were shown")
+    likely = tuple(json.loads(cell.get("probabilities") or "[]"))
+    mass = float(cell["label_mass"]) if cell.get("label_mass") else None
+    margin = int(cell["margin"]) if cell["margin"] else 1
+    return Verdict(None if slot == "" else slot, margin, scores, likely, mass)
+
+
+def _count_orders(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Set `Ask.orders` to the number of orders (for one answer: arrangements) in which the file has
+    the comparison; used for older files, which do not state it."""
+    seen: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
+    asks = [one.ask for one in judgements]
+    keys = [(ask.judge, ask.prompt, ask.item, frozenset(ask.shown)) for ask in asks]
+    for key, ask in zip(keys, asks, strict=True):
+        seen[key].add((ask.shown, ask.labels) if len(ask.shown) == 1 else (ask.shown,))
+    return [
+        replace(one, ask=replace(one.ask, orders=len(seen[key])))
+        for one, key in zip(judgements, keys, strict=True)
+    ]
+
+
+# ---- people's votes --------------------------------------------------------------------------
+
+
+def vote_row(judgement: Judgement) -> dict[str, object]:
+    """Convert a vote to a row. `detail` is the reason why the person was shown the comparison, if
+    known; `labels` is empty for the usual slot labels (A, B)."""
+    ask, verdict = judgement.ask, judgement.verdict
+    pick = None if verdict is None else verdict.pick
+    picked = ask.shown[pick] if isinstance(pick, int) else pick or ""
+    scores = json.dumps(verdict.scores) if verdict and verdict.scores else ""
+    labels = "" if ask.labels == slot_labels(len(ask.shown)) else json.dumps(ask.labels)
+    margin = "" if verdict is None else verdict.margin
+    shown = json.dumps(ask.shown, ensure_ascii=False)
+    values = (
+        ask.item, ask.judge, ask.prompt, shown, picked, margin, scores, judgement.status,
+        ask.orders, ask.repeat, repr(judgement.seconds), repr(judgement.time), judgement.reply,
+        judgement.detail, labels,
+    )  # fmt: skip
+    return dict(zip(VOTE_COLUMNS, values, strict=True))
+
+
+@reads(
+    "evenhand-votes",
+    "people's votes, exported from Evenhand",
+    {
+        "item, judge, shown, picked, comment, time": "item, judge, shown, picked, comment and time "
+        "are Evenhand's own votes"
+    },
+)
+def read_votes(source: OpenSource) -> SourceBuilder:
+    """Read people's votes, exported from Evenhand.
+
+    Lossless, one row per vote; questions and answers as with `evenhand-judgements`.
+    """
+    files = source.spec.files
+    items = parse_items(source.read_other_file(files[ITEMS_KEY])) if ITEMS_KEY in files else []
+    votes = _parse_rows(source.rows, "vote", "", _parse_vote)
+    missing = _without_items([vote.ask.item for vote in votes], items)
+    builder = SourceBuilder([*items, *missing], votes)
+    if missing:
+        builder.notes.append(
+            f"{len(missing)} of the items voted on have no text here: name them in data.files, "
+            f"{ITEMS_KEY}: items.jsonl"
+        )
+    return builder
+
+
+def unguarded_text(value: object) -> str:
+    """Return the text of a cell, without the apostrophe before a text that begins like a
+    formula."""
+    return unguard_formula(text_of(value))
+
+
+def _parse_vote(row: Row) -> Judgement:
+    cell = {name: unguarded_text(row.get(name)) for name in VOTE_COLUMNS} | {"rule": "vote"}
+    cell |= {"status": cell["status"] or "ok", "prompt": cell["prompt"] or "vote"}
+    shown = tuple(str(name) for name in json.loads(cell["shown"]))
+    usable = _known_status(cell["status"]) in USABLE_STATUSES
+    labels = tuple(json.loads(cell["labels"])) if cell["labels"] else slot_labels(len(shown))
+    verdict = _vote_verdict(cell, shown)
+    if verdict is None and usable:
+        raise ValueError(f"status is {cell['status']!r}, but nothing is picked")
+    return _make_judgement(cell, shown, labels, verdict, reply=cell["comment"])
+
+
+def _vote_verdict(cell: Mapping[str, str], shown: tuple[str, ...]) -> Verdict | None:
+    picked, scores = cell["picked"], tuple(json.loads(cell["scores"] or "[]"))
+    if not picked and not scores:
+        return None
+    if picked not in ("", "tie", *shown):
+        raise ValueError(f"picked is {picked!r}, which is not among {', '.join(shown)}")
+    pick: Any = picked if picked == "tie" else shown.index(picked) if picked else None
+    margin = int(cell["margin"]) if cell["margin"] else int(picked != "tie")
+    return Verdict(pick, margin, scores)
+
+
+# ---- folders of shards -----------------------------------------------------------------------
+
+
+def _matches_shards(folder: Path) -> str:
+    if next(folder.rglob("*.parquet"), None) is None:
+        return ""  # without a Parquet file pyarrow is not needed
+    from studies.files import shards
+
+    return shards.matches_folder(folder)
+
+
+@reads(
+    "evenhand-shards",
+    "a folder of Parquet files with judgements, exported from Evenhand",
+    folder=_matches_shards,
+)
+def read_shards(source: OpenSource) -> SourceBuilder:
+    """Read a folder of Parquet files with judgements, exported from Evenhand.
+
+    Lossless; the items are in `items.jsonl` in the same folder.
+    """
+    # Only a summary is read here, because millions of verdicts do not fit into memory as objects.
+    # When a study is saved, studies/exchange/shard_import.py imports the columns of the shards.
+    from studies.files.shards import ITEMS_FILE, summarise_shards
+
+    contents = summarise_shards(source.path)
+    items_path = source.path / ITEMS_FILE
+    items = parse_items(read_table(items_path)) if items_path.is_file() else []
+    missing = _without_items(list(contents.items), items)
+    builder = SourceBuilder([*items, *missing])
+    builder.shards, builder.unknown_order = contents, contents.unknown_order
+    if missing:
+        builder.notes.append(
+            f"{len(missing):,} items of the judgements have no question and no answers: add them "
+            f"to {ITEMS_FILE} in the folder of the shards"
+        )
+    return builder

@@ -1,0 +1,225 @@
+"""Formats of prompts whose answers are ranked or chosen: OpenAssistant and preference sets."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Final
+
+from studies.domain import BY_DESIGN
+from studies.errors import SourceError
+from studies.files.tables import Row, SourceTable, text_of
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.cells import RowCells, id_from_text, parse_conversation, split_conversation
+from studies.sources.source_format import OpenSource, reads
+
+# ---- OpenAssistant ---------------------------------------------------------------------------
+
+RANKING_JUDGE: Final = "oasst"
+"""Judge name for rankings, each of which merges the rankings of several unnamed volunteers."""
+_ROLE_NAMES: Final = {"prompter": "User", "user": "User", "assistant": "Assistant"}
+
+
+def _matches_oasst(table: SourceTable) -> str:
+    if table.has("options") and {"prompt", "conversation"} & {*table.columns}:
+        first: Any = next((row["options"] for row in table.rows if row.get("options")), [])
+        if isinstance(first, list) and first and isinstance(first[0], dict):
+            ranked = " with human ranks" if {"human_rank", "rank"} & first[0].keys() else ""
+            return f"each prompt has a list of 'options'{ranked}"
+    if table.has("message_tree_id", "prompt") and not table.has("parent_id"):
+        return "message_tree_id and a nested prompt are OpenAssistant's trees"
+    if table.has("message_id", "parent_id", "role", "text", "rank"):
+        return "message_id, parent_id, role and rank are OpenAssistant's messages"
+    return ""
+
+
+@reads("oasst", "OpenAssistant's ranked replies", _matches_oasst)
+def read_oasst(source: OpenSource) -> SourceBuilder:
+    """Read OpenAssistant's ranked replies, message trees, or the Hub's flat messages.
+
+    N options; people ranked them, and the contestants are the ranks.
+    """
+    table, builder = source.rows, SourceBuilder()
+    if table.has("parent_id", "message_id"):
+        _read_messages(table, builder)
+    else:
+        for line in source.cells():
+            (_read_ranked if table.has("options") else _read_tree)(line, builder)
+    builder.notes.append(
+        "replies have no authors, so they are named by rank: rank-1 (the best), rank-2, …; "
+        "meta.turns is the length of the conversation (1: the first reply level)"
+    )
+    return builder
+
+
+def _read_ranked(line: RowCells, builder: SourceBuilder) -> None:
+    row = line.row
+    turns = row.get("conversation") or [{"role": "prompter", "text": row.get("prompt")}]
+    replies = [(option, option.get("human_rank", option.get("rank"))) for option in row["options"]]
+    id = text_of(row.get("prompt_id") or row.get("id") or row.get("message_id"))
+    place = line.where.replace(", ", "-").replace(" ", "-")
+    _add_ranking(builder, id or place, turns, replies, line.where)
+
+
+def _add_ranking(
+    builder: SourceBuilder,
+    id: str,
+    turns: Sequence[Row],
+    replies: Sequence[tuple[Row, Any]],
+    where: str,
+) -> None:
+    """Add an item whose contestants are named by rank (`rank-1` is the best answer).
+
+    Answers stay in file order, so that the rank does not determine the position.
+    """
+    if any(rank is None or isinstance(rank, bool) for _, rank in replies):
+        raise SourceError(f"{where}: a reply has no rank; add its rank, or remove the prompt")
+    by_rank = sorted(range(len(replies)), key=lambda k: int(replies[k][1]))
+    names = {index: f"rank-{k}" for k, index in enumerate(by_rank, 1)}
+    answers = {names[k]: text_of(reply.get("text")) for k, (reply, _) in enumerate(replies)}
+    meta = {"turns": str(len(turns)), "options": str(len(replies))}
+    item = builder.add_item(id, _join_conversation(turns, where), answers, where=where, meta=meta)
+    ranks = {names[index]: int(rank) for index, (_, rank) in enumerate(replies)}
+    lowest = min(ranks.values(), default=0)
+    ranks = {name: rank - lowest + 1 for name, rank in sorted(ranks.items())}
+    builder.add_preference(item, RANKING_JUDGE, None, ranks=ranks)
+
+
+def _join_conversation(turns: Sequence[Row], where: str) -> str:
+    """Return the question: the prompt, or the whole conversation if there are earlier turns."""
+    texts = [text_of(turn.get("text", turn.get("content"))) for turn in turns]
+    if not texts or not texts[-1].strip():
+        raise SourceError(f"{where}: the prompt is empty; fill it or remove the row")
+    if len(texts) == 1:
+        return texts[0]
+    roles = [_ROLE_NAMES.get(str(turn.get("role")), str(turn.get("role"))) for turn in turns]
+    return "\n\n".join(f"{role}: {text}" for role, text in zip(roles, texts, strict=True))
+
+
+def _read_tree(line: RowCells, builder: SourceBuilder) -> None:
+    """Add an item for every prompt of a message tree that has two or more ranked replies."""
+    prompt = line.row.get("prompt")
+    if not isinstance(prompt, dict):
+        raise line.error(
+            "field 'prompt': expected the first message of a tree; correct the row or remove it"
+        )
+    pending: list[tuple[Row, list[Row]]] = [(prompt, [])]
+    while pending:
+        message, earlier_turns = pending.pop()
+        turns, replies = [*earlier_turns, message], message.get("replies") or []
+        if message.get("role") != "assistant":
+            id = text_of(message.get("message_id"))
+            _add_ranked_replies(builder, id, turns, replies, line.where)
+        pending += [(reply, turns) for reply in reversed(replies)]
+
+
+def _add_ranked_replies(
+    builder: SourceBuilder, id: str, turns: Sequence[Row], replies: Sequence[Row], where: str
+) -> None:
+    """Add an item if two or more replies are ranked and not deleted."""
+    ranked = [(one, one["rank"]) for one in replies if one.get("rank") is not None]
+    ranked = [(reply, rank) for reply, rank in ranked if not reply.get("deleted")]
+    if len(ranked) >= 2:
+        _add_ranking(builder, id, turns, ranked, where)
+
+
+def _read_messages(table: SourceTable, builder: SourceBuilder) -> None:
+    """Read flat messages, in which a reply refers to its parent."""
+    children: dict[str, list[Row]] = defaultdict(list)
+    by_id = {text_of(row["message_id"]): row for row in table.rows}
+    for row in table.rows:
+        if row.get("role") == "assistant":
+            children[text_of(row.get("parent_id"))].append(row)
+    for index, row in enumerate(table.rows):
+        id = text_of(row["message_id"])
+        if row.get("role") != "assistant" and id in children:
+            turns, seen = [row], {id}  # messages up to this one; a loop in the data ends them
+            while (parent := text_of(turns[0].get("parent_id"))) in by_id and parent not in seen:
+                seen.add(parent)
+                turns.insert(0, by_id[parent])
+            _add_ranked_replies(builder, id, turns, children[id], table.where(index))
+
+
+# ---- preference sets -------------------------------------------------------------------------
+
+_ANSWER_MARKER: Final = "\n\nAssistant:"
+_REJECTED_COLUMN: Final = re.compile(r"rejected[_-]?\d*")
+_CHOSEN: Final = "chosen and rejected are a preference set"
+
+
+@reads(
+    "preference",
+    "a preference set: prompt, chosen, rejected",
+    {"chosen, rejected": _CHOSEN, "prompt, chosen, rejected_1": _CHOSEN},
+)
+def read_preference(source: OpenSource) -> SourceBuilder:
+    """Read a preference set: `prompt`, `chosen`, and one or more `rejected`.
+
+    The choice is by design: it defines the better answer and is not a person's vote.
+    """
+    builder = SourceBuilder()
+    columns = sorted(name for name in source.rows.columns if _REJECTED_COLUMN.fullmatch(name))
+    for line in source.cells():
+        chosen = _answer_texts(line.row.get("chosen"))
+        rejected = [text for name in columns for text in _answer_texts(line.row.get(name))]
+        question = _question_text(line)
+        if len(chosen) == 1 and not question:
+            question, chosen, rejected = _split_transcripts(chosen[0], rejected, line.where)
+        if not chosen or not rejected:
+            raise line.error("'chosen' or 'rejected' is empty; fill it or remove the row")
+        answers = _name_answers("chosen", chosen) | _name_answers("rejected", rejected)
+        models = {name: line.text(name) for name in ("chosen_model", "rejected_model", "subset")}
+        id = line.text("id", "prompt_id", "pair_id") or id_from_text("pair", question, *chosen)
+        item = builder.add_item(
+            id,
+            question,
+            answers,
+            where=line.where,
+            category=line.text("subset", "category", "section", "source"),
+            meta={name: text for name, text in models.items() if text},
+        )
+        if len(chosen) == 1:
+            builder.add_preference(item, BY_DESIGN, "chosen")
+        else:
+            ranks = {name: 1 if name.startswith("chosen") else 2 for name in answers}
+            builder.add_preference(item, BY_DESIGN, None, ranks=ranks)
+    return builder
+
+
+def _name_answers(kind: str, texts: list[str]) -> dict[str, str]:
+    if len(texts) == 1:
+        return {kind: texts[0]}
+    return {f"{kind}-{k}": text for k, text in enumerate(texts, 1)}
+
+
+def _answer_texts(value: Any) -> list[str]:
+    """Return the answers in a cell: one text, a list, or the last answer of a conversation."""
+    if turns := parse_conversation(value):
+        return split_conversation(turns)[1][-1:]
+    parts = value if isinstance(value, list) else [value]
+    return [text for part in parts if (text := text_of(part)).strip()]
+
+
+def _question_text(line: RowCells) -> str:
+    if turns := parse_conversation(line.row.get("prompt")):
+        return _join_conversation(turns, line.where)
+    if question := line.text("prompt", "instruction", "question"):
+        return question
+    turns = parse_conversation(line.row.get("chosen"))
+    return _join_conversation(turns[:-1], line.where) if len(turns) > 1 else ""
+
+
+def _split_transcripts(
+    chosen: str, rejected: list[str], where: str
+) -> tuple[str, list[str], list[str]]:
+    """Return the question (the common beginning of the transcripts), and the last answers of the
+    chosen and of the rejected ones."""
+    start, marker, end = chosen.rpartition(_ANSWER_MARKER)
+    others = [text.rpartition(_ANSWER_MARKER) for text in rejected]
+    if not marker or any(other[0] != start for other in others):
+        raise SourceError(
+            f"{where}: no column 'prompt', and 'chosen' and 'rejected' do not begin with the same "
+            "question; map the question's column to 'prompt' in data.mapping"
+        )
+    return start.strip(), [end.strip()], [other[2].strip() for other in others]

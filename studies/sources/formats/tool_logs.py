@@ -1,0 +1,390 @@
+"""Formats of evaluation tools' logs and exports, with scores of single answers: promptfoo,
+DeepEval, Langfuse, Phoenix and LangSmith."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from studies.files.tables import Row, SourceTable, text_of
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.recorded_verdict import Pick
+from studies.sources.cells import RowCells, id_from_text
+from studies.sources.formats import recorded_scores
+from studies.sources.formats.recorded_scores import MODEL, ScoreLog, plain_text, score_or_label
+from studies.sources.source_format import OpenSource, reads
+
+# ---- promptfoo -------------------------------------------------------------------------------
+
+MODEL_GRADED: Final = frozenset(
+    {"llm-rubric", "search-rubric", "model-graded-closedqa", "model-graded-factuality",
+     "factuality", "g-eval", "answer-relevance", "context-recall", "context-relevance",
+     "context-faithfulness", "conversation-relevance", "pi", "agent-rubric", "trajectory-rubric"}
+)  # fmt: skip
+"""Assertions whose score is given by a model; all other assertions are rules without a judge."""
+SELECT_BEST: Final = "select-best"
+
+
+def _matches_promptfoo(table: SourceTable) -> str:
+    if table.has("gradingResult", "testCase", "provider"):
+        return "gradingResult, testCase and provider are promptfoo's results"
+    if any("gradingResult" in row for row in _result_rows(table)[:50]):
+        return "results with gradingResult are promptfoo's"
+    return ""
+
+
+def _result_rows(table: SourceTable) -> Sequence[Row]:
+    if table.json_object is None:
+        return table.rows
+    results = table.json_object.get("results")
+    inner = results.get("results") if isinstance(results, dict) else results
+    return [row for row in inner if isinstance(row, dict)] if isinstance(inner, list) else []
+
+
+@reads("promptfoo", "results of promptfoo", _matches_promptfoo)
+def read_promptfoo(source: OpenSource) -> SourceBuilder:
+    """Read results of promptfoo as JSON or JSON lines.
+
+    Model-graded assertions; `select-best` is a choice among all answers of a test, in the order of
+    the file.
+    """
+    log, rules, rows = ScoreLog(), 0, _result_rows(source.rows)
+    config = RowCells(source.rows.json_object or {}).inside("config")
+    options = config.inside("defaultTest").inside("options")
+    judge = _provider(options.row.get("provider")) or "default grader"
+    prompts = {prompt for _, prompt in map(_contestant_key, rows)}
+    compared: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
+    for row in rows:
+        provider, prompt = _contestant_key(row)
+        name = f"{provider}, {prompt[:60]}" if len(prompts) > 1 else provider
+        test = row.get("testCase") or {}
+        item = log.add_item(
+            f"test-{int(row.get('testIdx') or 0):05}",
+            _question(row.get("vars") or test.get("vars") or {}),
+            {name: text_of((row.get("response") or {}).get("output"))},
+            category=text_of(test.get("description")),
+        )
+        parts = (row.get("gradingResult") or {}).get("componentResults") or []
+        judged = [part for part in parts if isinstance(part, dict) and part.get("assertion")]
+        log.unscored += not judged
+        default = _provider((test.get("options") or {}).get("provider")) or judge
+        for part in judged:
+            assertion = RowCells(part["assertion"])
+            kind, reply = assertion.text("type").removeprefix("not-"), text_of(part.get("reason"))
+            if kind == SELECT_BEST:
+                compared[item].append((name, part))
+            elif kind in MODEL_GRADED:
+                by = _provider(assertion.row.get("provider")) or default
+                asked = assertion.text("metric", "type")
+                log.add_score(item, name, by, asked, part.get("score"), reply=reply)
+            else:
+                rules += 1
+    for item, answers in compared.items():
+        _add_choice(log.builder, item, answers, judge)
+    return log.finish(rules, "assertions")
+
+
+def _add_choice(
+    builder: SourceBuilder, item: str, answers: Sequence[tuple[str, Mapping[str, Any]]], judge: str
+) -> None:
+    """Add the verdict of `select-best` on a test's answers; unusable unless it chose exactly
+    one."""
+    if len(answers) < 2:
+        return
+    best = [slot for slot, (_, part) in enumerate(answers) if part.get("pass") is True]
+    part = answers[best[0] if best else 0][1]
+    by, reply = _provider(part["assertion"].get("provider")) or judge, text_of(part.get("reason"))
+    names, pick = [name for name, _ in answers], best[0] if len(best) == 1 else None
+    builder.add_verdict(item, by, SELECT_BEST, names, pick, reply=reply)
+
+
+def _question(variables: Mapping[str, Any]) -> str:
+    """Return a test's variables as its question, since each contestant may have its own prompt."""
+    if len(variables) == 1:
+        return text_of(next(iter(variables.values())))
+    return "\n\n".join(f"{name}: {text_of(value)}" for name, value in variables.items())
+
+
+def _contestant_key(row: Row) -> tuple[str, str]:
+    """Return provider and prompt of an answer; if a file has several prompts, they are part of the
+    contestant's name."""
+    provider, prompt = row.get("provider"), row.get("prompt") or {}
+    name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
+    label = prompt.get("label") or prompt.get("raw") if isinstance(prompt, dict) else prompt
+    return text_of(name) or f"provider {row.get('promptIdx')}", " ".join(text_of(label).split())
+
+
+def _provider(value: Any) -> str:
+    if isinstance(value, dict):
+        return _provider(value.get("label") or value.get("id") or value.get("text"))
+    return text_of(value)
+
+
+# ---- DeepEval --------------------------------------------------------------------------------
+
+_RULES: Final = ("exact match", "pattern match", "json correctness", "tool correctness")
+"""Metrics that are computed without a judge."""
+
+
+def _deepeval_run(table: SourceTable) -> tuple[RowCells, list[Mapping[str, Any]]]:
+    """Return a test run, and its cases with metrics."""
+    content = table.json_object or {}
+    run = content.get("testRunData", content)
+    cases = run.get("testCases") if isinstance(run, dict) else None
+    held = [case for case in cases if "metricsData" in case] if isinstance(cases, list) else []
+    return RowCells(run), held
+
+
+def _matches_deepeval(table: SourceTable) -> str:
+    found = _deepeval_run(table)[1]
+    return "testCases with metricsData are a test run of DeepEval" if found else ""
+
+
+@reads("deepeval", "test runs of DeepEval", _matches_deepeval)
+def read_deepeval(source: OpenSource) -> SourceBuilder:
+    """Read a test run of DeepEval (`.latest_test_run.json`).
+
+    A metric is judged by its evaluation model.
+    """
+    log, rules, (run, cases) = ScoreLog(), 0, _deepeval_run(source.rows)
+    model = run.inside("hyperparameters").text("model", "Model") or MODEL
+    for case in map(RowCells, cases):
+        question, context = case.text("input"), map(text_of, case.row.get("context") or ())
+        item = log.add_item(
+            id_from_text("q", question),
+            question,
+            {model: case.text("actualOutput")},
+            ground_truth=case.text("expectedOutput"),
+            context="\n\n".join(context),
+        )
+        metrics = case.row.get("metricsData") or []
+        log.unscored += not metrics
+        for metric in map(RowCells, metrics):
+            name, judge = metric.text("name"), metric.text("evaluationModel")
+            if not judge and name.casefold() in _RULES:
+                rules += 1
+                continue
+            score, by = metric.row.get("score"), judge or name
+            reply, error = metric.text("reason"), metric.text("error")
+            log.add_score(item, model, by, name, score, reply=reply, error=error)
+    return log.finish(rules, "metrics")
+
+
+# ---- Langfuse --------------------------------------------------------------------------------
+
+
+def _matches_langfuse(table: SourceTable) -> str:
+    for row in recorded_scores.score_rows(table)[:1]:
+        if {"name", "value", "source"} <= row.keys():
+            if {"traceId", "trace_id"} & row.keys():
+                return "traceId, name, value and source are scores of Langfuse"
+            if isinstance(row.get("subject"), Mapping):
+                return "subject, name, value and source are scores of Langfuse"
+    return ""
+
+
+@reads("langfuse", "scores exported from Langfuse", _matches_langfuse)
+def read_langfuse(source: OpenSource) -> SourceBuilder:
+    """Read scores of Langfuse's API, version 2 (`traceId`) or 3 (`subject`), with `name`, `value`,
+    `source`.
+
+    Source ANNOTATION is a person.
+    """
+    log = ScoreLog()
+    for line in recorded_scores.score_cells(source.rows):
+        trace, subject = line.inside("trace"), line.inside("subject")
+        above, inner = subject.text("traceId", "trace_id"), subject.text("id")
+        id = f"{above}/{inner}" if above else inner
+        if not isinstance(line.row.get("subject"), dict):
+            above = line.text("traceId", "trace_id", "sessionId", "datasetRunId")
+            inner = line.text("observationId", "observation_id")
+            id = f"{above}/{inner}" if inner else above
+        model = line.text("model", "traceName") or trace.text("name") or MODEL
+        name, person = line.text("name"), line.text("source").upper() == "ANNOTATION"
+        judge = (line.text("authorUserId", "author_user_id") or "annotator") if person else name
+        kind, value = line.text("dataType", "data_type").upper(), line.row.get("value")
+        words = line.text("stringValue", "string_value")
+        if kind == "CATEGORICAL" and words:
+            value = words
+        elif kind == "BOOLEAN" and value in (0, 1):
+            value = bool(value)
+        question, answer = (plain_text(trace.row.get(key)) for key in ("input", "output"))
+        item = log.add_item(id, question, {model: answer})
+        log.add_score(item, model, judge, name, value, reply=line.text("comment"), person=person)
+    return log.finish()
+
+
+# ---- Phoenix ---------------------------------------------------------------------------------
+
+_SPAN_COLUMN: Final = re.compile(r"eval\.(.+)\.(score|label)")
+_RUN_COLUMN: Final = re.compile(r"annotation_(.+)_annotator_kind")
+_PARTS: Final = ("annotator_kind", "label", "score", "explanation", "error")
+
+
+def _names_in(table: SourceTable, pattern: re.Pattern[str]) -> list[str]:
+    """Return the names of evaluations in a table's columns, each once."""
+    matches = map(pattern.fullmatch, table.columns)
+    return list(dict.fromkeys(match[1] for match in matches if match))
+
+
+def _matches_phoenix(table: SourceTable) -> str:
+    if table.has("example_id", "annotations", "output"):
+        return "example_id, output and annotations are runs of a Phoenix experiment"
+    if table.has("example_id", "output") and _names_in(table, _RUN_COLUMN):
+        return "example_id and annotation_<name>_score are runs of a Phoenix experiment"
+    if table.has("context.span_id") and _names_in(table, _SPAN_COLUMN):
+        return "context.span_id and eval.<name>.score are spans of Phoenix"
+    first = recorded_scores.score_rows(table)[:1]
+    if any({"span_id", "annotator_kind", "result"} <= row.keys() for row in first):
+        return "span_id, annotator_kind and result are annotations of Phoenix"
+    return ""
+
+
+@reads("phoenix", "evaluations exported from Phoenix", _matches_phoenix)
+def read_phoenix(source: OpenSource) -> SourceBuilder:
+    """Read an experiment of Phoenix as JSON or CSV, annotations of spans, or spans with
+    `eval.<name>.score`.
+
+    Annotators of kind CODE are left out.
+    """
+    log, table = ScoreLog(), source.rows
+    names, spans = _names_in(table, _RUN_COLUMN), _names_in(table, _SPAN_COLUMN)
+    for line in recorded_scores.score_cells(table):
+        if "annotations" in line.row:
+            found = line.row.get("annotations") or ()
+            _add_run(log, line, [one for one in found if isinstance(one, dict)])
+        elif names:
+            _add_run(log, line, [_annotation_of(line, name) for name in names])
+        elif "result" in line.row:
+            _add_annotation(log, line)
+        else:
+            _add_span(log, line, spans)
+    return log.finish()
+
+
+def _annotation_of(line: RowCells, name: str) -> Mapping[str, Any]:
+    """Return an annotation in a CSV row as a mapping, with the keys of the JSON download."""
+    parts = {part: line.row.get(f"annotation_{name}_{part}") for part in _PARTS}
+    return {"name": name, **parts}
+
+
+def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, Any]]) -> None:
+    """Add one experiment run of Phoenix: one answer to one example, with its evaluations.
+
+    A repetition with the same answer is another verdict on this answer. A repetition with a
+    different answer is a separate item with the same question.
+    """
+    question, answer, truth = (
+        plain_text(_parsed(line.row.get(name))) for name in ("input", "output", "reference_output")
+    )
+    item = log.add_item(line.text("example_id"), question, {MODEL: answer}, ground_truth=truth)
+    kinds = [(one, one.text("annotator_kind").upper()) for one in map(RowCells, annotations)]
+    judged = [(one, kind) for one, kind in kinds if kind != "CODE"]
+    log.unscored += not judged
+    for one, kind in judged:
+        name, value, person = one.text("name"), score_or_label(one), kind == "HUMAN"
+        reply, error = one.text("explanation"), one.text("error")
+        log.add_score(item, MODEL, name, name, value, reply=reply, error=error, person=person)
+
+
+def _add_annotation(log: ScoreLog, line: RowCells) -> None:
+    """Add one annotation of a span; the file does not contain the text of the span."""
+    kind, name = line.text("annotator_kind").upper(), line.text("name")
+    result = line.inside("result")
+    if kind == "CODE":
+        return
+    item, person = log.add_item(line.text("span_id"), "", {}), kind == "HUMAN"
+    judge = (line.text("user_id", "identifier") or "annotator") if person else name
+    value, reply = score_or_label(result), result.text("explanation")
+    log.add_score(item, MODEL, judge, name, value, reply=reply, person=person)
+
+
+def _add_span(log: ScoreLog, line: RowCells, names: Sequence[str]) -> None:
+    model = line.text("attributes.llm.model_name") or MODEL
+    answers = {model: line.text("attributes.output.value")}
+    item = log.add_item(line.text("context.span_id"), line.text("attributes.input.value"), answers)
+    for name in names:
+        value = score_or_label(line, f"eval.{name}.score", f"eval.{name}.label")
+        reply = line.text(f"eval.{name}.explanation")
+        log.add_score(item, model, name, name, value, reply=reply)
+
+
+def _parsed(value: Any) -> Any:
+    """Parse a CSV cell that contains JSON; return any other cell unchanged."""
+    if not isinstance(value, str) or not value.startswith("{"):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+# ---- LangSmith -------------------------------------------------------------------------------
+
+_FEEDBACK: Final = "feedback."
+
+
+def _matches_langsmith(table: SourceTable) -> str:
+    if table.has("run_id", "key", "score"):
+        return "run_id, key and score are feedback of LangSmith"
+    if table.has("example_id") and any(name.startswith(_FEEDBACK) for name in table.columns):
+        return "example_id and feedback.<key> are results of a LangSmith experiment"
+    return ""
+
+
+@reads("langsmith", "feedback exported from LangSmith", _matches_langsmith)
+def read_langsmith(source: OpenSource) -> SourceBuilder:
+    """Read LangSmith's feedback (`run_id`, `key`, `score`) or rows with `feedback.<key>`.
+
+    Comparative feedback becomes pairs of unknown order.
+    """
+    log, groups = ScoreLog(), defaultdict[str, list[RowCells]](list)
+    keys = [name for name in source.rows.columns if name.startswith(_FEEDBACK)]
+    for line in source.cells():
+        if not source.rows.has("run_id", "key"):
+            _add_experiment_row(log, line, keys)
+        elif line.text("comparative_experiment_id"):
+            groups[line.text("feedback_group_id", "trace_id")].append(line)
+        else:
+            held, key = line.row.get("feedback_source") or {}, line.text("key")
+            by = RowCells(held if isinstance(held, Mapping) else {"type": held})
+            person = by.text("type") == "app"
+            judge = (by.text("user_name") or "annotator") if person else key
+            value = score_or_label(line, label="value")
+            item = log.add_item(line.text("run_id"), "", {})
+            log.add_score(item, MODEL, judge, key, value, reply=line.text("comment"), person=person)
+    for group, members in groups.items():
+        _add_preference(log.builder, group, members)
+    return log.finish()
+
+
+def _add_experiment_row(log: ScoreLog, line: RowCells, keys: Sequence[str]) -> None:
+    def joined(part: str) -> str:
+        names = [name for name in line.row if name.startswith(f"{part}.")]
+        found = {name.removeprefix(f"{part}."): line.row[name] for name in names}
+        return plain_text(found or line.row.get(part))
+
+    model = line.text("model", "experiment", "session_name") or MODEL
+    answers, truth = {model: joined("outputs")}, joined("reference")
+    item = log.add_item(line.text("example_id"), joined("inputs"), answers, ground_truth=truth)
+    for key in keys:
+        name = key.removeprefix(_FEEDBACK)
+        log.add_score(item, model, name, name, line.row.get(key))
+
+
+def _add_preference(builder: SourceBuilder, group: str, members: Sequence[RowCells]) -> None:
+    """Add the verdict on the two answers (LangSmith's runs) of a feedback group: the higher score
+    wins."""
+    names = [line.text("session_id", "run_id") for line in members]
+    if len(members) != 2 or builder.skip_self_comparison(names, group):
+        return
+    first, second = (recorded_scores.score_of(line.row.get("score")) for line in members)
+    pick: Pick = None
+    if first is not None and second is not None:
+        pick = "tie" if first == second else int(second > first)
+    item = builder.add_item(group, "")
+    key, reply = members[0].text("key"), members[0].text("comment")
+    builder.add_verdict(item, key, key, names, pick, known=False, reply=reply)

@@ -1,0 +1,114 @@
+"""Declaration of a source format: a reader with its name, its description and its detection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from studies.errors import SourceError
+from studies.files.tables import SourceTable, is_table_file, read_table
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.cells import RowCells, cells_of
+from studies.spec.records_folder import check_source_variable, expand_source
+from studies.spec.study import DataSpec
+
+Signs = Mapping[str, str]
+"""Columns of a table, separated by commas -> the reason why a table with all of them has a format;
+the first match counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSource:
+    """An opened data source: the table of a file, or a folder."""
+
+    spec: DataSpec
+    path: Path
+    folder: Path
+    """Base folder of the paths in `data.files`."""
+    table: SourceTable | None = None
+    paths: tuple[Path, ...] = ()
+    """Paths of all files, if the source is a list of Inspect's log files."""
+    files_read: set[str] = field(default_factory=set)
+    """Paths in `data.files` that the format reader has read."""
+
+    def read_other_file(self, path: str) -> SourceTable:
+        """Read another file of the source, given by its path in `data.files`."""
+        self.files_read.add(path)
+        check_source_variable(path)
+        return read_table(self.folder / expand_source(path))
+
+    def other_files(self) -> dict[str, SourceTable]:
+        """Read all files in `data.files`; return name -> table."""
+        return {name: self.read_other_file(path) for name, path in self.spec.files.items()}
+
+    @property
+    def rows(self) -> SourceTable:
+        if self.table is None:
+            raise SourceError(
+                f"{self.path.name}: expected a file, found a folder; name a file in it"
+            )
+        return self.table
+
+    def cells(self) -> Iterator[RowCells]:
+        """Yield the cells of each row of the table."""
+        return cells_of(self.rows)
+
+
+Reader = Callable[[OpenSource], SourceBuilder]
+
+
+def matches_nothing(source: object) -> str:
+    """Return "" (no match), for a format that is not detected from a table or not from a folder."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFormat:
+    """A file format of items or verdicts.
+
+    `matches_table` and `matches_folder` return the reason for a match, or "" if there is no match.
+    """
+
+    name: str
+    description: str
+    matches_table: Callable[[SourceTable], str]
+    read: Reader
+    matches_folder: Callable[[Path], str] = matches_nothing
+
+
+DECLARED: Final[dict[str, SourceFormat]] = {}
+"""Formats declared so far, by name; `studies.sources.registry` puts them into the order of
+detection."""
+
+
+def reads(
+    name: str,
+    description: str,
+    table: Signs | Callable[[SourceTable], str] = matches_nothing,
+    folder: Callable[[Path], str] = matches_nothing,
+) -> Callable[[Reader], Reader]:
+    """Declare the decorated function as the reader of a format.
+
+    `table` and `folder` recognise the format. The reader's docstring is its line in
+    docs/formats.md: the first sentence states what it reads, the rest are notes.
+    """
+
+    def declare(read: Reader) -> Reader:
+        matches = table if callable(table) else has_signs(table)
+        DECLARED[name] = SourceFormat(name, description, matches, read, folder)
+        return read
+
+    return declare
+
+
+def has_signs(signs: Signs) -> Callable[[SourceTable], str]:
+    """Return a function that recognises a table by its columns."""
+    columns = {tuple(names.split(", ")): why for names, why in signs.items()}
+    return lambda table: next((why for names, why in columns.items() if table.has(*names)), "")
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """List the table files directly in a folder, without subfolders, sorted by name."""
+    return sorted(path for path in folder.iterdir() if path.is_file() and is_table_file(path))
