@@ -29,6 +29,7 @@ from components.study.steps.power_panel import power_html
 from components.study.steps.run_strip import blocked_strip, cost_strip
 from components.study.steps.step_bar import steps_html
 from judges.planning.plan import assign_owner
+from studies.errors import EvenhandError
 from studies.spec.keys import STUDY
 from studies.store.store import Store
 
@@ -56,13 +57,12 @@ def form_updates(
 ) -> list[Any]:
     """Values for `form_outputs`: study file, form and plan. The text in the prompt editor is
     replaced only if the editor was closed or had another prompt before (form state `before`)."""
-    look = build_preview(text, store.folder)
+    look, numbers = planned_preview(text, store)
     was = before or FormState()
     editing = view.panel == "prompts" and view.mode == "editor"
     was_editing = was.panel == "prompts" and was.mode == "editor"
     opened = editing and (was_editing, was.prompt) != (True, view.prompt)
     words = study_draw.initial_draft(look, view) if opened or not draft else draft
-    numbers = _forecast(look, store)
     return [
         text,
         replace(view, shown=text),
@@ -74,19 +74,25 @@ def form_updates(
     ]
 
 
-def _forecast(look: StudyPreview, store: Store) -> ForecastByJudge | None:
-    return forecast_by_judge(assign_owner(look.plan, store), store) if look.plan else None
+def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJudge | None]:
+    """Preview of a study file and forecast of its calls. If the calls cannot be listed, because of
+    an item that the settings do not fit, the preview has this error and no plan."""
+    look = build_preview(text, store.folder)
+    if look.plan is None:
+        return look, None
+    try:
+        return look, forecast_by_judge(assign_owner(look.plan, store), store)
+    except EvenhandError as error:
+        return replace(look, plan=None, plan_error=str(error)), None
 
 
 def plan_updates(
-    look: StudyPreview, view: FormState, store: Store, numbers: ForecastByJudge | None = None
+    look: StudyPreview, view: FormState, store: Store, numbers: ForecastByJudge | None
 ) -> list[Any]:
     """Outputs that depend on the plan of the study file: steps, run strip, buttons, precision,
     slice profile and download."""
     saved = _write_download(look.lenient_study.text)
     profile = study_draw.render_slice_profile(look, view)
-    if numbers is None:
-        numbers = _forecast(look, store)
     blockers = find_blockers(look)
     steps = steps_html(look, numbers, blockers)
     if look.plan is None or numbers is None or blockers:

@@ -29,7 +29,12 @@ from components.study.form_changes import apply_changes
 from components.study.form_layout_tab import StudyTab as StudyTab
 from components.study.form_layout_tab import build as build
 from components.study.form_layout_tab import render_hidden as render_hidden
-from components.study.form_updates_tab import form_outputs, form_updates, plan_updates
+from components.study.form_updates_tab import (
+    form_outputs,
+    form_updates,
+    plan_updates,
+    planned_preview,
+)
 from components.study.jobs import (
     REPORTED_ERRORS,
     describe_images,
@@ -96,9 +101,9 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
         if view.shown.strip() == text.strip():
             return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
         keep_changes(store, view.study, text)
-        look = build_preview(text, store.folder)
+        look, numbers = planned_preview(text, store)
         form = study_draw.render_form(look, view, tested)[: len(redrawn)]
-        return [*form, *plan_updates(look, view, store)]
+        return [*form, *plan_updates(look, view, store, numbers)]
 
     tab.yaml.change(
         replan, [tab.yaml, tab.view, tab.tested], [*redrawn, *tab.plan_components], **LATEST_ONLY
@@ -142,7 +147,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
         if not name:
             return [gr.skip()] * len(outputs)
         if name == view.study:  # calls may have been stored since the plan was drawn
-            plan = plan_updates(build_preview(text, store.folder), view, store)
+            look, numbers = planned_preview(text, store)
+            plan = plan_updates(look, view, store, numbers)
             fresh = dict(zip(tab.plan_components, plan, strict=True))
             return [fresh.get(part, gr.skip()) for part in outputs]
         return open_study(store, name, text, view, tested)

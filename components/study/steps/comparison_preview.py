@@ -86,7 +86,10 @@ def _presentations(plan: Plan, item: Item) -> Iterator[Presentation]:
     if study.baseline and study.baseline not in answered:
         return
     study = replace(study, contestants=tuple(name for name in names if name in answered))
-    yield from showings_for(plan.prompts[0])(study, [item])
+    # An unrelated option is an answer to another item, so one more item is passed along.
+    others = [one for one in plan.items[:2] if one is not item] if study.unrelated != "none" else []
+    shown = showings_for(plan.prompts[0])(study, [item, *others])
+    yield from (one for one in shown if one.item is item)
 
 
 def _comparison_html(number: int, item: Item, shown: tuple[str, ...]) -> Markup:
