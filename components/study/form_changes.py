@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import Any, Final
 
 from components.html.pieces import notice_html
+from components.study.file.judge_entries import (
+    edit_judge,
+    judge_from_template,
+    new_judge,
+    parse_number,
+    unique_name,
+)
 from components.study.file.lenient_study import (
     FormState,
     LenientStudy,
     normalise_value,
     read_lenient_study,
 )
-from components.study.file.typed_values import (
-    add_answer_file,
-    parse_field,
-    parse_filters,
-    parse_strata,
-)
 from components.study.file.yaml_edit import change_source, put_value
 from components.study.form.data_step.data_source import BUILTIN, HUB
-from components.study.form.data_step.mapping_preview import guessed_mapping
 from components.study.form.data_step.slice_form import SAMPLE_FIELD, sample_values
-from components.study.form.judge_edit import edit_judge, judge_from_template, new_judge, unique_name
+from components.study.form.data_step.table_columns import guessed_mapping
 from studies.errors import EvenhandError
-from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
+from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY, find_key
 from studies.spec.presets import PRESETS
 
 FormChange = Mapping[str, Any]
@@ -94,7 +94,7 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
     if field in _FIELD_PARSERS:
         path, parse = _FIELD_PARSERS[field]
         return _put_unless_default(sheet, path, parse(sheet, str(raw))), view
-    return _put_unless_default(sheet, tuple(field.split(".")), parse_field(field, raw)), view
+    return _put_unless_default(sheet, tuple(field.split(".")), _parse_field(field, raw)), view
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
@@ -154,11 +154,63 @@ def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
     return put_value(sheet.text, DATA.mapping.path, made or None)
 
 
+def _parse_field(field: str, raw: Any) -> Any:
+    """Parse the typed value of a field into its type in the study file; None if empty."""
+    key = find_key(field)
+    kind = key.base_type if key else str
+    if kind is tuple:
+        names = raw.split(",") if isinstance(raw, str) else raw
+        return [str(name).strip() for name in names if str(name).strip()]
+    words = str(raw).strip()
+    if not words:
+        return None
+    return parse_number(key, words) if key and kind in (int, float) else words
+
+
+def _parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
+    """Parse filters: "field=a,b; other=c" -> {"field": ["a", "b"], "other": ["c"]}."""
+    made = {}
+    for part in words.split(";"):
+        if not part.strip():
+            continue
+        field, equals, values = part.partition("=")
+        accepted = [value.strip() for value in values.split(",") if value.strip()]
+        if not equals or not accepted:
+            raise ValueError(f"{DATA.where}: expected field=value, found {part.strip()!r}")
+        made[field.strip()] = accepted
+    return made
+
+
+def _parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
+    """Parse numbers of items per value of a field: "category: 2" -> {"category": 2}."""
+    made = {}
+    for part in words.split(","):
+        if not part.strip():
+            continue
+        field, colon, number = part.rpartition(":")
+        if not colon or not field.strip() or not number.strip().isdigit():
+            raise ValueError(f"{DATA.per}: expected field: number, found {part.strip()!r}")
+        made[field.strip()] = int(number)
+    return made
+
+
+def _add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
+    """Answer files of the study (model -> file), with the one typed as "model = file" added."""
+    values = study.raw(*DATA.files)
+    made = dict(values) if isinstance(values, Mapping) else {}
+    if not words.strip():
+        return made
+    name, equals, path = (part.strip() for part in words.partition("="))
+    if not equals or not name or not path:
+        raise ValueError(f"{DATA.files}: expected model = file, found {words.strip()!r}")
+    return {**made, name: path}
+
+
 _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy, str], Any]]]] = {
-    DATA.where.name: (DATA.where.path, parse_filters),
-    "filter": (DATA.where.path, parse_filters),
-    str(DATA.per): (DATA.per.path, parse_strata),
-    f"{DATA.files.name}+": (DATA.files.path, add_answer_file),
+    DATA.where.name: (DATA.where.path, _parse_filters),
+    "filter": (DATA.where.path, _parse_filters),
+    str(DATA.per): (DATA.per.path, _parse_strata),
+    f"{DATA.files.name}+": (DATA.files.path, _add_answer_file),
 }
 
 

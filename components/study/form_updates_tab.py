@@ -12,7 +12,7 @@ from components.html.format import count, dollars
 from components.html.markup import EMPTY, fill
 from components.server.limits import temp_files
 from components.study import form_html as study_draw
-from components.study.file.controls import form_part
+from components.study.file.controls import controls
 from components.study.file.lenient_study import FormState
 from components.study.form_layout_tab import StudyTab
 from components.study.plan.cost_preview import (
@@ -22,12 +22,10 @@ from components.study.plan.cost_preview import (
     run_button_text,
 )
 from components.study.plan.study_preview import StudyPreview, build_preview
-from components.study.steps.blockers import find_blockers, key_blockers
-from components.study.steps.met_conditions import met_conditions
+from components.study.steps.blockers import find_blockers, key_blockers, met_conditions
 from components.study.steps.planned_study import planned_study
 from components.study.steps.power_panel import power_html
-from components.study.steps.run_strip import blocked_strip, cost_strip
-from components.study.steps.step_bar import steps_html
+from components.study.steps.run_strip import blocked_strip, cost_strip, steps_html
 from judges.planning.plan import assign_owner
 from studies.errors import EvenhandError
 from studies.spec.keys import STUDY
@@ -114,7 +112,7 @@ def plan_updates(
         cost_strip(look, look.plan, numbers, _copy_name(look, view)),
         gr.Button(words, visible=True, interactive=True),
         gr.Button(trial, visible=True, interactive=True),
-        form_part(press),
+        controls.form_part(press),
         profile,
         saved,
         power_html(planned, look.lenient_study, view),

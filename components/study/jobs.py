@@ -15,7 +15,8 @@ from typing import Any
 
 from components.html.pieces import notice_html
 from components.server.access import current_access
-from components.study.file.lenient_study import NEW_STUDY_NAME, judge_name, read_lenient_study
+from components.study.file.judge_entries import judge_address, judge_name
+from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
 from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
 from components.study.form.data_step.data_source import (
     HUB,
@@ -23,9 +24,7 @@ from components.study.form.data_step.data_source import (
     HUB_URL,
     source_kind,
 )
-from components.study.form.data_step.mapping_preview import guessed_mapping
-from components.study.form.data_step.records_report import table_to_map
-from components.study.form.judge_settings import judge_address
+from components.study.form.data_step.table_columns import guessed_mapping, table_to_map
 from components.study.plan import demo_studies
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space

@@ -11,7 +11,7 @@ import gradio as gr
 from components.html.format import count
 from components.html.pieces import notice_html
 from components.study import form_html as study_draw
-from components.study.file.controls import form_button, form_part
+from components.study.file.controls import controls
 from components.study.file.lenient_study import (
     FormState,
     available_prompts,
@@ -20,7 +20,7 @@ from components.study.file.lenient_study import (
     read_lenient_study,
 )
 from components.study.file.yaml_edit import put_value
-from components.study.form.prompt_panel import saved_prompt_path
+from components.study.form.prompts import saved_prompt_path
 from components.study.form_layout_tab import StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import REPORTED_ERRORS
@@ -81,7 +81,9 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
     if replaced:
         both = {"do": "prompt", "prompt": replaced, "on": True, "close": True}
         words = f"Compare this prompt with {before} on the same items"
-        said += form_part(form_button(words, both, kind="small"), seen=view.last_change)
+        said += controls.form_part(
+            controls.form_button(words, both, kind="small"), seen=view.last_change
+        )
     return made, replace(view, prompt=name, mode="side", panel="prompts", notice_html=said)
 
 

@@ -24,7 +24,8 @@ from components.study.file.lenient_study import START_YAML, FormState, read_leni
 from components.study.file.yaml_edit import put_value
 from components.study.files_tab import bind_files, study_menu
 from components.study.files_tab import open_new_study as open_new_study
-from components.study.form.key_consent import allow_key
+from components.study.form.judges import LOCAL_SERVERS, judge_drawer, models_key
+from components.study.form.more_settings import allow_key
 from components.study.form_changes import apply_changes
 from components.study.form_layout_tab import StudyTab as StudyTab
 from components.study.form_layout_tab import build as build
@@ -54,7 +55,6 @@ from components.study.plan.draft_studies import (
 )
 from components.study.plan.study_preview import build_preview
 from components.study.prompts_tab import bind_prompts
-from components.study.steps.judge_drawer import LOCAL_SERVERS, judge_drawer, models_key
 from judges.engine.engine import Engine
 from judges.operations.list_models import find_local_servers
 from judges.security.key_consents import Pair

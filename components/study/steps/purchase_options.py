@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from components.html.format import count, dollars, number, share
-from components.html.markup import EMPTY, Markup, attributes, fill, join
-from components.html.tables.table import Table, TableCell, TableRow
-from components.study.file.controls import form_button
+from components.html.markup import Markup
+from components.html.templates import macros
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from components.study.steps.planned_study import PlannedStudy
 from judges.planning.eligibility import why_skipped
@@ -21,6 +20,7 @@ from metrics.win_rates.planned_width import JUDGE, ORDER, PROMPT, PlannedWidth, 
 from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
+html: Final = macros("study/steps/power.html")
 _MIN_STEP: Final = 50
 """Minimum number of additional questions offered, unless the data have fewer."""
 NEEDS_PROBABILITIES: Final = "label-probability"
@@ -162,22 +162,27 @@ def _ordinal(n: int) -> str:
 
 
 def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
+    """HTML of the sources of variance, the advice, and the table of options."""
     options = purchase_options(planned, study)
     now = planned.width().half
     best = best_option(options, now)
-    head: list[TableCell | str] = [
-        TableCell("If you add", "nm"), "More calls", "Cost", _column_title(planned),
-        "Change, points",
-        TableCell(Markup('<span class="eh-vh">Add</span>'), "bt"),
-    ]  # fmt: skip
-    rows = [_option_row(planned, option, now, option is best) for option in options]
-    return fill(
-        '<h3>What to add next</h3><p class="eh-small eh-mute">{}</p>{}<p class="say">{}</p>{}',
-        _sources_title(planned),
-        _sources_bar(planned),
-        _advice(planned, best),
-        Table(head, rows, "eh-buy", "What to add next", box="").html(),
-    )
+    parts = {} if planned.measured is None else variance_sources(planned.components, planned.size)
+    shown = [(name, _SOURCES[name][0], parts[name]) for name in _SOURCES if _is_shown(parts, name)]
+    rows = [
+        (
+            option,
+            dollars(planned.cost_of(option.calls)) if option.calls else dollars(0),
+            f"{'at best ' * (option.assumed or option.width.at_best)}±\u00a0"
+            f"{number(100 * option.width.half, 1)}",
+            number(100 * (option.width.half - now), 1, signed=True),
+        )
+        for option in options
+    ]
+    return html.purchases(planned, shown, _advice(planned, best, parts), rows, best, ORDER)
+
+
+def _is_shown(parts: Mapping[str, float], name: str) -> bool:
+    return parts.get(name, 0) >= 0.005
 
 
 def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption | None:
@@ -192,94 +197,23 @@ def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption
     return max(known, key=lambda one: (now - one.width.half) / one.calls, default=None)
 
 
-def _column_title(planned: PlannedStudy) -> str:
-    return "Win rate interval, ± points" if planned.compares_pairs else "Share interval, ± points"
-
-
-def _sources_title(planned: PlannedStudy) -> str:
-    if planned.measured is None:
-        return (
-            "until there are replies, the variance due to questions, judges and repeats is "
-            "assumed, not measured"
-        )
-    return f"% of the variance of the {planned.quantity}, by source"
-
-
-def _sources_bar(planned: PlannedStudy) -> Markup:
-    if planned.measured is None:
-        return EMPTY
-    parts = variance_sources(planned.components, planned.size)
-    shown = [(name, parts[name]) for name in _SOURCES if parts.get(name, 0) >= 0.005]
-    bar = join(
-        fill(
-            '<i class="{}" style="flex-grow: {:.4f}">{}</i>',
-            f"s-{name}",
-            part,
-            number(100 * part) if part >= 0.05 else "",
-        )
-        for name, part in shown
-    )
-    keys = join(
-        fill('<span><i class="{}"></i>{}</span>', f"s-{name}", _SOURCES[name][0])
-        for name, _ in shown
-    )
-    label = ", ".join(f"{_SOURCES[name][0]} {number(100 * part)} %" for name, part in shown)
-    return fill(
-        '<div class="eh-srcbar" role="img" aria-label="{}">{}</div>'
-        '<div class="eh-srckeys">{}</div>',
-        label,
-        bar,
-        keys,
-    )
-
-
-def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
+def _advice(
+    planned: PlannedStudy, best: PurchaseOption | None, parts: Mapping[str, float]
+) -> tuple[str, str]:
+    """The addition to make first (empty if none is certain to help), and the reason; `parts`:
+    measured share of each source of variance."""
     if best is None:
-        text = (
+        return "", (
             f"None of these additions is certain to narrow the interval of the {planned.quantity}; "
             "the changes above are the best case."
         )
-        return fill("{}", text)
     noun = {ITEM: "questions", JUDGE: "another judge", PROMPT: "another prompt", REPEAT: "repeats"}
-    first = fill("<b>{}</b> ", f"Add {noun[best.facet]} first.")
+    first = f"Add {noun[best.facet]} first."
     if planned.measured is None:
-        return (
-            first
-            + "More questions narrow the interval; the effect of another judge, prompt or repeat "
+        return first, (
+            "More questions narrow the interval; the effect of another judge, prompt or repeat "
             "becomes known with the first run."
         )
-    parts = variance_sources(planned.components, planned.size)
     largest = max(parts, key=lambda name: parts[name])
     part, source = share(parts[largest], 0), _SOURCES[largest][1]
-    words = f"{part} of the variance of the {planned.quantity} is due to {source}."
-    return first + words
-
-
-def _option_row(planned: PlannedStudy, option: PurchaseOption, now: float, best: bool) -> TableRow:
-    limit = option.assumed or option.width.at_best
-    after = f"{'at best ' if limit else ''}±\u00a0{number(100 * option.width.half, 1)}"
-    gain = number(100 * (option.width.half - now), 1, signed=True)
-    name = fill("<b>{}</b>{}", option.text, _warning(option))
-    return TableRow(
-        [
-            TableCell(name, "nm"),
-            count(option.calls, "call"),
-            dollars(planned.cost_of(option.calls)) if option.calls else dollars(0),
-            fill("<b>{}</b>", after),
-            gain,
-            TableCell(_add_button(option), "bt"),
-        ],
-        kind="best" if best else "",
-    )
-
-
-def _warning(option: PurchaseOption) -> Markup:
-    kind = "w" if option.facet == ORDER else "n"
-    return fill('<small class="{}">{}</small>', kind, option.warning) if option.warning else EMPTY
-
-
-def _add_button(option: PurchaseOption) -> Markup:
-    if option.change is not None:
-        return form_button("Add", option.change, kind="small", label=f"Add: {option.text}")
-    made = attributes({"type": "button", "class": "eh-btn small", "data-press": "#eh-upload"})
-    return fill("<button{}>Choose</button>", made)
+    return first, f"{part} of the variance of the {planned.quantity} is due to {source}."

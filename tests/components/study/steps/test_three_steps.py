@@ -13,21 +13,19 @@ from components.results.bias.computed import bias_from_frame
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_step.data_source import source_card
+from components.study.form.data_step.records_report import comparisons_html, planned_orders
 from components.study.form.data_step.slice_form import sample_switch
-from components.study.form.judge_cards import judge_cards
+from components.study.form.data_step.table_columns import missing_roles, roles_html
+from components.study.form.judges import judge_cards
+from components.study.form.more_settings import settings_text
 from components.study.form_changes import apply_changes
 from components.study.form_updates_tab import form_updates
 from components.study.jobs import use_upload
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
-from components.study.steps.blockers import find_blockers, key_blockers
-from components.study.steps.column_roles import missing_roles, roles_html
-from components.study.steps.comparison_preview import comparisons_html, planned_orders
-from components.study.steps.met_conditions import met_conditions
-from components.study.steps.more_settings import settings_text
+from components.study.steps.blockers import find_blockers, key_blockers, met_conditions
 from components.study.steps.power_panel import half_width, precision_text
-from components.study.steps.run_strip import blocked_strip, cost_strip
-from components.study.steps.step_bar import steps_html, study_steps
+from components.study.steps.run_strip import blocked_strip, cost_strip, steps_html, study_steps
 from studies.domain import BY_DESIGN
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
@@ -165,7 +163,7 @@ UNRANKED = "name: u\ndata: {source: items.jsonl}\nprompts: [grade-simple]\nunrel
 
 
 @pytest.mark.parametrize(
-    "text, why", [(RUBRIC, "&#x27;be nice&#x27; has no name"), (UNRANKED, "without a ranking")]
+    "text, why", [(RUBRIC, "&#39;be nice&#39; has no name"), (UNRANKED, "without a ranking")]
 )
 def test_settings_that_an_item_does_not_fit_are_a_reason_and_not_a_crash(tmp_path, text, why):
     votes = [{"judge": "p", "shown": [x, y], "picked": x} for x, y in ("ab", "ac", "bc")]
