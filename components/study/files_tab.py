@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import gradio as gr
 
@@ -13,19 +13,13 @@ from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.form.data_step.data_source import RECORDED
-from components.study.form_layout_tab import StudyTab
+from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
-from components.study.jobs import (
-    REPORTED_ERRORS,
-    open_recorded_verdicts,
-    use_upload,
-)
+from components.study.jobs import REPORTED_ERRORS, open_recorded_verdicts, use_upload
 from components.study.plan.draft_studies import keep_changes, save_new_study
 from components.study.plan.example_files import example_text
 from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
-
-QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 
 
 def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:

@@ -18,12 +18,7 @@ from components.server.access import current_access
 from components.study.file.judge_entries import judge_address, judge_name
 from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
 from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
-from components.study.form.data_step.data_source import (
-    HUB,
-    HUB_TOKEN_NAME,
-    HUB_URL,
-    source_kind,
-)
+from components.study.form.data_step import data_source
 from components.study.form.data_step.table_columns import guessed_mapping, table_to_map
 from components.study.plan import demo_studies
 from components.study.plan.cost_preview import one_item_plan
@@ -238,11 +233,11 @@ def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
     folder = store.folder
     try:
         spec = read_data_spec(read_lenient_study(text, folder))
-        if source_kind(spec.source) != HUB:
+        if data_source.source_kind(spec.source) != data_source.HUB:
             raise StudyError("data.source: this is not a Hub dataset; enter the name of one first")
-        if HUB_TOKEN_NAME not in typed:
+        if data_source.HUB_TOKEN_NAME not in typed:
             raise StudyError("a private dataset needs your Hugging Face token; type it first")
-        token = key_at(typed[HUB_TOKEN_NAME], HUB_URL, "token")
+        token = key_at(typed[data_source.HUB_TOKEN_NAME], data_source.HUB_URL, "token")
         with register_keys([token]):
             found = _load_private(spec, folder, token)
         lines = "".join(

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import gradio as gr
 
 from components.html.format import count
 from components.html.pieces import notice_html
-from components.study import form_html as study_draw
+from components.study import form_html
+from components.study.file import lenient_study
 from components.study.file.controls import controls
-from components.study.file.lenient_study import (
-    FormState,
-    available_prompts,
-    find_prompt,
-    own_prompts_folder,
-    read_lenient_study,
-)
+from components.study.file.lenient_study import FormState, own_prompts_folder
 from components.study.file.yaml_edit import put_value
 from components.study.form.prompts import saved_prompt_path
-from components.study.form_layout_tab import StudyTab
+from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import REPORTED_ERRORS
 from components.study.plan.draft_studies import keep_changes
@@ -30,8 +25,6 @@ from judges.rendering.mt_bench_prompts import import_judge_prompts
 from judges.rendering.prompt_library import save_prompt
 from studies.store.store import Store
 
-QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
-
 
 def bind_prompts(tab: StudyTab, store: Store) -> None:
     state = [tab.yaml, tab.view, tab.tested]
@@ -39,7 +32,7 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
     def check_draft(draft: str, text: str, view: FormState) -> Any:
         if view.panel != "prompts" or view.mode != "editor":
             return gr.skip()
-        return study_draw.render_prompt_body(build_preview(text, store.folder), view, draft)
+        return form_html.render_prompt_body(build_preview(text, store.folder), view, draft)
 
     tab.draft.change(
         check_draft, [tab.draft, tab.yaml, tab.view], tab.body, trigger_mode="always_last", **QUIET
@@ -68,7 +61,10 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
         prompt = save_prompt(draft, own_prompts_folder(folder))
     except REPORTED_ERRORS as error:
         return text, replace(view, notice_html=notice_html("bad", "Not saved.", str(error)))
-    name, names = saved_prompt_path(prompt, folder), read_lenient_study(text, folder).prompts
+    name, names = (
+        saved_prompt_path(prompt, folder),
+        lenient_study.read_lenient_study(text, folder).prompts,
+    )
     old = view.prompt or (names or [""])[0]
     kept = [name if one == old else one for one in names]
     made = put_value(text, ("prompts",), list(dict.fromkeys([*kept, name])))
@@ -90,7 +86,7 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
 def _version_text(reference: str, name: str, folder: Path) -> str:
     """Text that names a replaced prompt: "version 1" (or another number) if `reference`, its entry
     in the study file, is a version of the prompt `name`; else `reference` itself."""
-    found = find_prompt(reference, available_prompts(folder), folder)
+    found = lenient_study.find_prompt(reference, lenient_study.available_prompts(folder), folder)
     if found is None or found.prompt.name != name:
         return reference
     return f"version {found.prompt.version}"
