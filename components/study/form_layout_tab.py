@@ -100,7 +100,7 @@ def _panel(elem_id: str) -> gr.Column:
 
 def render_hidden(tab: StudyTab) -> None:
     """Render the hidden button outside all tabs, since an unopened tab has no content."""
-    tab.follow.render()  # type: ignore[no-untyped-call]
+    tab.follow.render()
 
 
 def _form_html(elem_id: str, value: str = "") -> gr.HTML:

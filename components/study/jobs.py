@@ -37,13 +37,8 @@ from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import JudgeCheck, check_judge
 from judges.operations.image_descriptions import write_descriptions
 from judges.operations.list_models import ModelList, list_models
-from judges.planning.plan import (
-    Plan,
-    assign_owner,
-    count_lost_answers,
-    free_name,
-    save_plan,
-)
+from judges.planning import plan as planning
+from judges.planning.plan import Plan
 from judges.security.key_consents import Consents
 from judges.security.key_origins import TypedKeys, key_at, keys_for
 from judges.security.key_store import redact_keys, register_keys
@@ -119,20 +114,20 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
     plan = plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
-    made = assign_owner(one_item_plan(plan) if one_item else plan, store)
+    made = planning.assign_owner(one_item_plan(plan) if one_item else plan, store)
     if not one_item:
         made = _keep_other_study(made, store)
-    save_plan(made, store)
+    planning.save_plan(made, store)
     return made
 
 
 def _keep_other_study(plan: Plan, store: Store) -> Plan:
     """Refuse a plan that would remove replies from a stored study of the same name; if the name is
     the default one of a new form, take a free name instead."""
-    name, lost = plan.study.name, count_lost_answers(plan, store)
+    name, lost = plan.study.name, planning.count_lost_answers(plan, store)
     if not lost:
         return plan
-    other = free_name(store, name)
+    other = planning.free_name(store, name)
     if name.startswith(NEW_STUDY_NAME):
         return replace(plan, study=replace(plan.study, name=other))
     raise StudyError(
@@ -168,7 +163,7 @@ def _recorded_name(store: Store, name: str, source: str) -> str:
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
-    return store.name_for_owner(free_name(store, name))
+    return store.name_for_owner(planning.free_name(store, name))
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:

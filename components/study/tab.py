@@ -22,7 +22,7 @@ from components.study import form_html, jobs
 from components.study.collect_tab import bind_collect
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
-from components.study.files_tab import bind_files, study_menu
+from components.study.files_tab import bind_files, bind_prompts, study_menu
 from components.study.files_tab import open_new_study as open_new_study
 from components.study.form.judges import LOCAL_SERVERS, judge_drawer, models_key
 from components.study.form.more_settings import allow_key
@@ -41,7 +41,6 @@ from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import draft_studies
 from components.study.plan.draft_studies import keep_changes
 from components.study.plan.study_preview import build_preview
-from components.study.prompts_tab import bind_prompts
 from judges.engine.engine import Engine
 from judges.operations.list_models import find_local_servers
 from judges.security.key_consents import Pair

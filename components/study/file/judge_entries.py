@@ -16,14 +16,10 @@ from studies.spec.provider_presets import preset_for_url, provider_presets
 _NAME, _MODEL, _URL = JUDGE.name.name, JUDGE.model.name, JUDGE.base_url.name
 EMBEDDED, SIMULATED, ENDPOINT = "embedded", "simulated", "endpoint"
 JUDGE_KINDS: Final = ((EMBEDDED, "Embedded"), (ENDPOINT, "Endpoint"), (SIMULATED, "Simulated"))
+_ACCURATE: Final = {SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1}
 JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
     EMBEDDED: {_MODEL: "embedded"},
-    SIMULATED: {
-        _MODEL: "simulated",
-        SIMULATION.first_bias.name: 0.3,
-        SIMULATION.accuracy.name: 0.8,
-        JUDGE.seed.name: 1,
-    },
+    SIMULATED: {_MODEL: "simulated", SIMULATION.first_bias.name: 0.3, **_ACCURATE},
     ENDPOINT: {_MODEL: "gpt-4o-mini", _URL: JUDGE.base_url.rule.placeholder},
 }
 """Kind of judge (endpoint, embedded, simulated) -> settings of a new judge of this kind."""
@@ -31,16 +27,10 @@ OTHER_ADDRESS: Final = "endpoint"
 """Value that stands for a provider if a judge's address belongs to no known provider."""
 
 SIMULATED_JUDGES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
-    "even": ("even-handed", {SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1}),
-    "first": (
-        "favours-first",
-        {SIMULATION.first_bias.name: 0.3, SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1},
-    ),
-    "long": (
-        "favours-length",
-        {SIMULATION.length_preference.name: 0.5, SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1},
-    ),
-    "chance": ("chance", {SIMULATION.accuracy.name: 0.5, JUDGE.seed.name: 1}),
+    "even": ("even-handed", _ACCURATE),
+    "first": ("favours-first", {SIMULATION.first_bias.name: 0.3, **_ACCURATE}),
+    "long": ("favours-length", {SIMULATION.length_preference.name: 0.5, **_ACCURATE}),
+    "chance": ("chance", {**_ACCURATE, SIMULATION.accuracy.name: 0.5}),
 }
 """Key of a simulated judge in the drawer -> its name and settings."""
 

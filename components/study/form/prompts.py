@@ -37,12 +37,9 @@ from studies.spec.keys import JUDGE, STUDY
 from studies.spec.presentations import resolve_contestants
 
 html: Final = macros("study/form/prompts.html")
-PANEL_MODES: Final = (
-    ("library", "Library"),
-    ("side", "As sent"),
-    ("editor", "Editor"),
-    ("compare", "Compare two"),
-)
+PANEL_MODES: Final = {
+    "library": "Library", "side": "As sent", "editor": "Editor", "compare": "Compare two",
+}  # fmt: skip
 VERDICT_ENDINGS: Final = {
     "overall-response": "ends “… Response X is better.”",
     "final-answer": "ends “Final Answer: X”",
@@ -61,30 +58,7 @@ _PROTOCOLS: Final = {
     "factuality": "two answers, facts only",
 }
 _NOT_FOUND: Final = "not found: there is no prompt of this name and no file at this path"
-NEW_PROMPT_YAML: Final = """\
-name: my-prompt
-version: 1
-source: ours
-protocol: pairwise
-messages:
-  - system: Say which answer is more helpful to the person who asked. Nothing else counts.
-  - user: |
-      The question:
-      $task
-
-      Answer $label_first:
-      <<$fence
-      $first
-      $fence>>
-
-      Answer $label_second:
-      <<$fence
-      $second
-      $fence>>
-
-      $closing
-verdict: overall-response
-"""
+NEW_PROMPT_YAML: Final = Path(__file__).with_name("new_prompt.yaml").read_text(encoding="utf-8")
 """Text with which the editor of "New prompt" starts: a valid prompt."""
 
 
@@ -198,7 +172,7 @@ def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None
     navigation = controls.previous_next(at, n) if n > 1 and item is not None else ""
     names = [(name, name) for name in _by_name(study)] if view.mode == "compare" else None
     first = view.prompt or (study.prompts or [""])[0]
-    return html.heading(title, summary, PANEL_MODES, view, navigation, names, first)
+    return html.heading(title, summary, PANEL_MODES.items(), view, navigation, names, first)
 
 
 def _item_summary(item: Item, sent: PromptPreview, prompt: Prompt) -> str:

@@ -3,7 +3,7 @@ judge, prompt or repeat; with their calls, cost and gain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,57 +50,45 @@ class PurchaseOption:
 
 
 def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[PurchaseOption]:
-    return [
-        *_more_questions(planned),
-        _second_judge(planned),
-        *_second_prompt(planned, study),
-        _further_repeat(planned),
-        *_one_order(planned),
-    ]
-
-
-def _more_questions(planned: PlannedStudy) -> Iterator[PurchaseOption]:
-    now = len(planned.plan.items)
-    left = planned.available - now
+    """Further questions, a judge, a prompt of the library that fits the study, a repeat; and, if
+    the study has both orders and the data have enough questions, twice the questions in one
+    order."""
+    plan, asks, assumed = planned.plan, planned.numbers.asks, planned.measured is None
+    now, judges, prompts = len(plan.items), planned.size.judges, len(plan.prompts)
+    repeats, left = plan.study.repeats, planned.available - now
     more = min(left, max(now, _MIN_STEP)) if left > 0 else now
-    change = {"set": str(DATA.count), "to": str(0 if left == more else now + more)}
-    yield PurchaseOption(
-        ITEM,
-        f"{count(more)} more questions",
-        round(planned.numbers.asks * more / max(1, now)),
-        planned.width(items=now + more),
-        change if left > 0 else None,
-        "" if left > 0 else "the data have no more questions: choose a larger file",
-    )
-
-
-def _second_judge(planned: PlannedStudy) -> PurchaseOption:
-    judges = planned.size.judges
-    return PurchaseOption(
-        JUDGE,
-        f"A {_ordinal(judges + 1)} judge",
-        planned.numbers.asks // judges,
-        planned.width(judges=judges + 1),
-        {"do": "add judge"},
-        "cost computed with the price of the present judges",
-        assumed=planned.measured is None,
-    )
-
-
-def _second_prompt(planned: PlannedStudy, study: LenientStudy) -> Iterator[PurchaseOption]:
-    """The option of adding a prompt from the library; none if no prompt fits the study."""
-    prompts = planned.plan.prompts
-    found = _further_prompt(prompts, planned.plan.items[:20], study)
-    if found is None:
-        return
-    yield PurchaseOption(
-        PROMPT,
-        f"A {_ordinal(len(prompts) + 1)} prompt, {found.prompt.name}",
-        planned.numbers.asks // len(prompts),
-        planned.width(prompts=len(prompts) + 1),
-        {"do": "prompt", "prompt": found.reference_from(study.folder), "on": True},
-        assumed=planned.measured is None,
-    )
+    larger = {"set": str(DATA.count), "to": str(0 if left == more else now + more)}
+    made = [
+        PurchaseOption(
+            ITEM, f"{count(more)} more questions", round(asks * more / max(1, now)),
+            planned.width(items=now + more), larger if left > 0 else None,
+            "" if left > 0 else "the data have no more questions: choose a larger file",
+        ),
+        PurchaseOption(
+            JUDGE, f"A {_ordinal(judges + 1)} judge", asks // judges,
+            planned.width(judges=judges + 1), {"do": "add judge"},
+            "cost computed with the price of the present judges", assumed,
+        ),
+    ]  # fmt: skip
+    if (found := _further_prompt(plan.prompts, plan.items[:20], study)) is not None:
+        add = {"do": "prompt", "prompt": found.reference_from(study.folder), "on": True}
+        text = f"A {_ordinal(prompts + 1)} prompt, {found.prompt.name}"
+        width = planned.width(prompts=prompts + 1)
+        made.append(PurchaseOption(PROMPT, text, asks // prompts, width, add, assumed=assumed))
+    made.append(
+        PurchaseOption(
+            REPEAT, f"A {_ordinal(repeats + 1)} reply to each call",
+            (asks - planned.numbers.noise) // max(1, repeats), planned.width(repeats=repeats + 1),
+            {"set": str(STUDY.repeats), "to": str(repeats + 1)}, assumed=assumed,
+        )
+    )  # fmt: skip
+    if planned.size.orders == 2 and planned.available >= 2 * now and planned.compares_pairs:
+        to = 0 if planned.available == 2 * now else 2 * now
+        one = {"do": "set", "values": {str(DATA.count): str(to), str(STUDY.orders): "one"}}
+        text, width = "One order only, twice the questions", planned.width(items=2 * now, orders=1)
+        warning = "with one order, position bias cannot be measured"
+        made.append(PurchaseOption(ORDER, text, 0, width, one, warning))
+    return made
 
 
 def _further_prompt(
@@ -122,35 +110,6 @@ def _further_prompt(
         if not any(why_skipped(one, item, (*prompts, one)) for item in items):
             return entry
     return None
-
-
-def _further_repeat(planned: PlannedStudy) -> PurchaseOption:
-    repeats = planned.plan.study.repeats
-    return PurchaseOption(
-        REPEAT,
-        f"A {_ordinal(repeats + 1)} reply to each call",
-        (planned.numbers.asks - planned.numbers.noise) // max(1, repeats),
-        planned.width(repeats=repeats + 1),
-        {"set": str(STUDY.repeats), "to": str(repeats + 1)},
-        assumed=planned.measured is None,
-    )
-
-
-def _one_order(planned: PlannedStudy) -> Iterator[PurchaseOption]:
-    """The option of twice the questions in one order each; none unless the study has both orders
-    and the data have enough questions."""
-    now = len(planned.plan.items)
-    if planned.size.orders != 2 or planned.available < 2 * now or not planned.compares_pairs:
-        return
-    to = 0 if planned.available == 2 * now else 2 * now
-    yield PurchaseOption(
-        ORDER,
-        "One order only, twice the questions",
-        0,
-        planned.width(items=2 * now, orders=1),
-        {"do": "set", "values": {str(DATA.count): str(to), str(STUDY.orders): "one"}},
-        "with one order, position bias cannot be measured",
-    )
 
 
 def _ordinal(n: int) -> str:

@@ -25,7 +25,7 @@ MOST_WORDS = 25
 
 def source(path: str) -> str:
     place = ROOT / path
-    files = sorted(place.glob("*.py")) if place.is_dir() else [place]
+    files = [*place.glob("*.py"), *place.glob("*.html")] if place.is_dir() else [place]
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 

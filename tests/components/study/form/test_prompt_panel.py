@@ -14,6 +14,7 @@ from components.study.file.lenient_study import (
     available_prompts,
     read_lenient_study,
 )
+from components.study.files_tab import import_prompt_file, save_draft
 from components.study.form.prompts import (
     NEW_PROMPT_YAML,
     compare_prompts,
@@ -25,7 +26,6 @@ from components.study.form.prompts import (
 )
 from components.study.form_changes import apply_changes
 from components.study.plan.study_preview import build_preview
-from components.study.prompts_tab import import_prompt_file, save_draft
 from judges.planning.plan import asks_of
 from judges.rendering.prompt_library import check_prompt
 from tests.page_words import says
