@@ -45,7 +45,7 @@ PRESET_SUBTITLES: Final = {
 _PAIR_PROTOCOLS: Final = frozenset(("pairwise", "five-level", "factuality"))
 _EFFORTS: Final = {"": "not sent"} | {w: w for w in ("minimal", "low", "medium", "high")}
 _MENUS: Final = (STUDY.baseline, STUDY.new, STUDY.reading, STUDY.protocol, JUDGE.reasoning_effort)
-_SLIDERS: Final = (STUDY.noise_floor, *(key for key in SIMULATION if key.name != "slot_weights"))
+_SLIDERS: Final = {STUDY.noise_floor, *SIMULATION} - {SIMULATION.slot_weights}
 
 
 def row(

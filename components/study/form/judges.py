@@ -51,11 +51,11 @@ def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup
     cards = [
         {
             "name": judge_name(judge),
-            "provider": provider_title(judge),
+            "host": provider_title(judge),
             "text": _judge_text(judge),
             "url": judge_address(judge) if entries.judge_kind(judge) == entries.ENDPOINT else None,
             "variable": entries.judge_variable(judge),
-            "price": f"{_price_text(judge)}{' · sees images' * bool(judge.get(JUDGE.vision.name))}",
+            "cost": f"{_price_text(judge)}{' · sees images' * bool(judge.get(JUDGE.vision.name))}",
             "keyless": entries.needs_typed_key(judge),
             "result": test_result(check) if check else None,
         }
