@@ -9,11 +9,10 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.home.demo_panel import demo_parts
-from components.home.live_demo import live_demo_name, live_demo_parts
+from components.home import study_list
+from components.home.demo_panel import demo_parts, live_demo_name, live_demo_parts
 from components.home.paper_claims import claims_html
-from components.home.study_actions import active_studies, delete_study, rename_study
-from components.home.study_list import SEARCH_FIELD, examples_html, studies_html
+from components.home.study_list import active_studies
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import finding_html, notice_html, panel_heading, wrap
 from components.layout.header import Header
@@ -147,10 +146,10 @@ def build() -> HomeTab:
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head", elem_id="eh-home-head"):
             ClickableHTML(panel_heading("My studies", "a click opens one"))
-            ClickableHTML(SEARCH_FIELD, elem_id="eh-home-find")
+            ClickableHTML(study_list.SEARCH_FIELD, elem_id="eh-home-find")
             new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
         studies = _clickable_list("eh-home-studies")
-    examples = ClickableHTML(examples_html(), elem_id="eh-home-examples")
+    examples = ClickableHTML(study_list.examples_html(), elem_id="eh-home-examples")
     table = ClickableHTML(elem_id="eh-first-visit")
     claims = ClickableHTML(elem_id="eh-home-claims")
     return HomeTab(
@@ -209,7 +208,7 @@ def opening_outputs(tab: HomeTab) -> list[Any]:
 
 
 def show_home(store: Store, engine: Engine) -> list[Any]:
-    shown = studies_html(store, active_studies(store, engine))
+    shown = study_list.studies_html(store, active_studies(store, engine))
     return [*demo_parts(store), shown, claims_html(store)]
 
 
@@ -314,7 +313,7 @@ def _bind_studies(
     keep: list[Any] = [gr.skip()] * len(form)
 
     def shown(**options: str) -> Markup:
-        return studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
+        return study_list.studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
 
     def open_form(text: str, view: FormState, tested: Any) -> list[Any]:
         made = open_new_study(store, text, view, tested)
@@ -331,7 +330,7 @@ def _bind_studies(
     def handle(asked: Mapping[str, Any], text: str, view: FormState, tested: Any) -> list[Any]:
         if isinstance(asked.get("set"), Mapping):
             (name, wanted), *_ = asked["set"].items()
-            new = rename_study(store, engine, str(name), str(wanted))
+            new = study_list.rename_study(store, engine, str(name), str(wanted))
             names = gr.Dropdown(choices=_names(store), value=new)
             return [*keep, names, gr.skip(), shown(), EMPTY]
         do, name = str(asked.get("do")), str(asked.get("study"))
@@ -349,7 +348,7 @@ def _bind_studies(
             copied = put_value(stored_study_yaml(store, name), ("name",), name)
             return open_form(copied, view, tested)
         if do == "delete now":
-            gone = delete_study(store, engine, name)
+            gone = study_list.delete_study(store, engine, name)
             names = gr.Dropdown(choices=_names(store), value=next(iter(_names(store)), None))
             told = notice_html(
                 "calm", f"{name} was deleted.", f"{gone:,} replies were deleted too."
