@@ -18,7 +18,7 @@ from components.html.markup import Markup
 from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
 from components.vote import ballot_html as ballots
 from components.vote.ballot_form import (
-    FORM_NAMES,
+    MODES,
     BallotForm,
     BallotView,
     build_voter_view,
@@ -124,7 +124,7 @@ def show_start(store: Store, study: str, name_error: str = "", login_error: str 
     if not units or _lacks_rubric(store, study, mode):
         return show_nothing(store, study, mode)
     origin = form.origin if mode == form.mode else "as the organiser chose"
-    start = StartScreen(f"{FORM_NAMES[mode]}, {origin}", name_error, login_error, can_log_in())
+    start = StartScreen(f"{MODES[mode].name}, {origin}", name_error, login_error, can_log_in())
     return ballots.name_form(rules.each or len(units), mode, start)
 
 

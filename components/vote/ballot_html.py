@@ -18,7 +18,7 @@ from components.html.panel import empty_state, notice_html, wrap
 from components.html.templates import macros
 from components.inspect.html_parts import text_html
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_PATH, LOGOUT_PATH
-from components.vote.ballot_form import FORM_QUESTIONS, UNIT_NOUNS, BallotView
+from components.vote.ballot_form import MODES, BallotView
 from components.vote.vote_controls import vote_buttons
 from judges.verdicts.point_readers import option_values
 from studies.people.next_ballot import VoterProgress
@@ -26,15 +26,6 @@ from studies.store.ballot_queries import SINGLE_MODES, Ballot, BallotMode
 
 html: Final = macros("vote/ballot.html")
 ANSWER_LETTERS: Final = "AB"
-_TASKS: Final = {
-    "pair": "You read a question and two answers, and say which is better.",
-    "levels": "You read a question and two answers, and say which is better and by how much.",
-    "options": "You read a question and several answers, and pick the best.",
-    "verify": "You read a question and one answer, and say whether it follows the instruction.",
-    "pass": "You read a question and one answer, and say whether it is good enough.",
-    "score": "You read a question and one answer, and give it a score.",
-    "rubric": "You read a question and one answer, and give it a level on each criterion.",
-}
 
 
 def ballot_html(view: BallotView) -> Markup:
@@ -52,10 +43,10 @@ def ballot_html(view: BallotView) -> Markup:
     return html.ballot(
         view,
         state={"position": view.ballot.position, "stamp": view.ballot.done, "voter": view.name},
-        noun=count(total, UNIT_NOUNS[mode]).split(" ", 1)[1],
+        noun=count(total, MODES[mode].noun).split(" ", 1)[1],
         voter=voter_html(view.name, view.name_fixed),
         notice=notice if view.notice_text else None,
-        question=FORM_QUESTIONS[mode],
+        question=MODES[mode].question,
         instruction=text_html(shown.instruction),
         drawers=[(title, text_html(text), open) for title, text, open in drawers if text.strip()],
         answers=list(
@@ -105,8 +96,8 @@ def name_form(total: int, mode: BallotMode, start: StartScreen) -> Markup:
         if start.login_error
         else "",
     ]
-    units = count(total, UNIT_NOUNS[mode])
-    return html.name_form(units, _TASKS[mode], start, errors, LOGIN_PATH)
+    units = count(total, MODES[mode].noun)
+    return html.name_form(units, MODES[mode].task, start, errors, LOGIN_PATH)
 
 
 def finished_html(
@@ -114,7 +105,7 @@ def finished_html(
 ) -> Markup:
     """HTML of the screen after all ballots; `fixed`: whether the voter's name cannot be changed."""
     voted, skipped, _ = progress
-    noun = count(voted, UNIT_NOUNS[mode])
+    noun = count(voted, MODES[mode].noun)
     if not voted and not skipped:
         texts = "Nothing is left to vote on.", "All comparisons have enough votes."
     elif skipped:
