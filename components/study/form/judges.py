@@ -181,18 +181,14 @@ def _local_models(
     """Title, name of the list and models of each server on this machine; None before a search."""
     if servers is None:
         return None
-    return [
-        (
-            f"{server.preset.title}, {server.address}",
-            f"models {(template := server.preset.name)}",
-            [
-                (model, "", {"do": "use judge", "judge": place, "template": template,
-                             "model": model}, judge.get(JUDGE.model.name) == model)
-                for model in server.models
-            ],
-        )
-        for server in servers
-    ]  # fmt: skip
+    current = judge.get(JUDGE.model.name)
+    listed: list[tuple[str, str, list[Any]]] = []
+    for server in servers:
+        use = {"do": "use judge", "judge": place, "template": server.preset.name}
+        models = [(one, "", {**use, "model": one}, one == current) for one in server.models]
+        title = f"{server.preset.title}, {server.address}"
+        listed.append((title, f"models {server.preset.name}", models))
+    return listed
 
 
 def _provider_tiles() -> list[tuple[str, str, str]]:
