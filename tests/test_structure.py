@@ -101,7 +101,7 @@ ORDER = {
         "collect",
         "form_layout_tab",
         "form_updates_tab",
-        "collect_tab files_tab prompts_tab",
+        "collect_tab files_tab",
         "tab",
     ),
 }

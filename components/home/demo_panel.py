@@ -1,4 +1,5 @@
-"""The recorded demo on the Home tab: verdicts of a small judge on twenty pairs, in both orders."""
+"""The demo on the Home tab: recorded verdicts of a small judge on twenty pairs, in both orders, and
+the verdicts of the embedded judge as its calls return."""
 
 from __future__ import annotations
 
@@ -9,18 +10,20 @@ import pandas as pd
 
 from components.filtering.filters import machine_rows
 from components.html.format import count, share
-from components.html.markup import EMPTY, Markup, fill, join
-from components.html.pieces import data_note, empty_state, finding_html, legend_key, wrap
+from components.html.markup import EMPTY, Markup
+from components.html.pieces import data_note, empty_state, finding_html, legend_key
 from components.html.tables.forest_tables import first_visit_table
+from components.html.templates import macros
 from components.results.bias.computed import bias_from_frame
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.panels import first_visit_rows
 from components.study.plan import demo_studies
+from judges.engine.engine import Engine
 from metrics.estimation.row_selection import select_picks
 from studies.store.store import Store
 
+html: Final = macros("home/home.html")
 SHOWN_PAIRS: Final = 20
-SLOT_CLASSES: Final = ("first", "second")
 DATA_TEXT: Final = (
     "Recorded real replies of SmolLM2-135M-Instruct to the built-in probe set. This model is "
     "far too small to judge reliably; it shows what position bias looks like."
@@ -91,34 +94,58 @@ def grid_html(pairs: Sequence[OrderPair], told: str) -> Markup:
     """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
     The same colour twice means that the same position was picked after the swap.
     `told`: the finding in words, also for screen readers."""
-    numbers = join(fill("<small>{}</small>", at + 1) for at in range(len(pairs)))
-    lines = fill('<div class="r n"><span></span>{}</div>', numbers) + join(
-        fill(
-            '<div class="r"><span class="eh-small eh-mute">{}</span>{}</div>',
-            name,
-            join(fill('<i class="{}"></i>', _square_class(pair[at])) for pair in pairs),
-        )
-        for at, name in enumerate(("as asked", "swapped"))
-    )
+    colours: dict[int | None, str] = {None: "waiting", 0: "first", 1: "second"}
+    rows = [[colours.get(pair[at], "tie") for pair in pairs] for at in (0, 1)]
     keys = [
         legend_key("first", "picked the answer shown first"),
         legend_key("second", "picked the answer shown second"),
     ]
     if any(None in pair for pair in pairs):
         keys.append(legend_key("waiting", "no verdict"))
-    return wrap(
-        fill(
-            '<div class="eh-squares" role="img" aria-label="{}">{}</div>'
-            '<p class="eh-small">{}</p><p class="eh-small">{}</p>',
-            told,
-            lines,
-            Markup(" ").join(keys),
-            told,
-        )
+    return html.squares(rows, keys, told)
+
+
+# ---------------------------------------------------------------------------------- live
+
+
+def live_demo_name(store: Store) -> str:
+    """Name of the current visitor's study of the live demo."""
+    return store.name_for_owner(demo_studies.LIVE_STUDY)
+
+
+def live_demo_parts(store: Store, engine: Engine) -> list[Markup]:
+    """HTML of the demo while it runs and after its end: headline, and squares of which those
+    without a reply yet are hatched."""
+    name = live_demo_name(store)
+    pairs, counts = _picked_positions(store, name), store.counts(name)
+    planned = counts.get("planned", 0)
+    done = planned - counts.get("pending", 0)
+    running = engine.active_run(name) is not None
+    full = [pair for pair in pairs if None not in pair]
+    same = sum(one == two for one, two in full)
+    told = (
+        "The same colour in both rows: the same position was picked after the swap, in "
+        f"{count(same)} of {count(len(full), 'pair')}{' so far' if running else ''}."
     )
+    title = (
+        f"Live: {count(done)} of {count(planned, 'call')} done"
+        if running or not full
+        else f"Live: the same position was picked after the swap in {count(same)} of "
+        f"{count(len(full), 'pair')}."
+    )
+    lead = (
+        "A small judge on this machine compares two answers to each of "
+        f"{count(len(pairs), 'question')}, in both orders."
+    )
+    return [finding_html(title, lead), grid_html(pairs, told) + html.live_link(running)]
 
 
-def _square_class(pick: int | None) -> str:
-    if pick is None:
-        return "waiting"
-    return SLOT_CLASSES[pick] if pick in (0, 1) else "tie"
+def _picked_positions(store: Store, name: str) -> list[OrderPair]:
+    """Position picked in the two orders of each item, in the order of the plan; None without a
+    usable reply."""
+    first, _ = store.study(name).contestants
+    found: dict[str, list[int | None]] = {item: [None, None] for item in store.item_facts(name)}
+    picks = select_picks(store.frame(name))
+    for item, shown, pick in zip(picks["item"], picks["first"], picks["pick"], strict=True):
+        found[str(item)][int(shown != first)] = int(pick)
+    return [(one, two) for one, two in found.values()]

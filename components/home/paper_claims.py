@@ -7,7 +7,6 @@ of a paper's text are constants.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,16 +17,11 @@ import pandas as pd
 
 from components.filtering.filters import machine_rows
 from components.html.format import count, number, share
-from components.html.markup import Markup, fill, join, link_button
+from components.html.markup import Markup
 from components.html.pieces import panel_html, wrap
-from components.results.protocol.paper_tables import (
-    GRADE_PROMPTS,
-    PublishedAlignment,
-    count_images_unhelpful,
-    creation_alignment,
-    grade_caveat,
-    published_grades,
-)
+from components.html.templates import macros
+from components.results.protocol import paper_tables
+from components.results.protocol.paper_tables import PublishedAlignment
 from components.study.plan import demo_studies
 from metrics.estimation.intervals import wilson_bounds
 from metrics.position.order_tables import build_order_tables, pool_order_tables
@@ -37,6 +31,7 @@ from metrics.remedies.decision_rules import both_orders_agree, single_call
 from metrics.remedies.order_grid import build_order_grid
 from studies.store.store import Store
 
+html: Final = macros("home/home.html")
 SMALL_JUDGE: Final = "SmolLM2-135M"
 LARGER_JUDGE: Final = "Qwen 1.5B"
 """SMALL_JUDGE and LARGER_JUDGE are the judges of the two recorded demo studies."""
@@ -114,7 +109,7 @@ def _stored_rates(store: Store, study: str) -> RecordedRates:
 
 
 def _unrelated_option() -> PaperClaim:
-    known = grade_caveat()
+    known = paper_tables.grade_caveat()
     random = {options: number(RANDOM_GRADE[options], 2) for options in (2, 3, 5)}
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
@@ -158,8 +153,8 @@ def _warning(store: Store) -> PaperClaim:
 def _entropy_differences() -> list[float]:
     """Published position entropy with prompt 3 of the Grade Score paper minus that with its prompt
     1, for each model in the paper."""
-    grades = published_grades()
-    simple, debias = GRADE_PROMPTS[0], GRADE_PROMPTS[2]
+    grades = paper_tables.published_grades()
+    simple, debias = paper_tables.GRADE_PROMPTS[0], paper_tables.GRADE_PROMPTS[2]
     return [
         grades[model, debias, 0].entropy - cell.entropy
         for (model, prompt, added), cell in grades.items()
@@ -245,7 +240,7 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
 
 
 def _seeing_images() -> PaperClaim:
-    unhelpful, cells = count_images_unhelpful()
+    unhelpful, cells = paper_tables.count_images_unhelpful()
     pairs = _alignment_pairs("sees")
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
@@ -272,7 +267,7 @@ def _alignment_pairs(by: str) -> list[AlignmentPair]:
     Only rows on all models together ("overall")."""
     rows = {
         (row.judge, row.dual, row.sees): row
-        for row in creation_alignment()
+        for row in paper_tables.creation_alignment()
         if row.model == "overall" and row.sees != "people"
     }
     if by == "dual":
@@ -302,29 +297,8 @@ def count_overlaps(pairs: Sequence[AlignmentPair]) -> int:
 def claims_html(store: Store) -> Markup:
     """HTML of the cards: question, the paper's numbers, Evenhand's, doubts, and a button."""
     cards = paper_claims(store)
-    return wrap(
-        panel_html(
-            "Claims of three papers, checked",
-            f"{count(len(cards), 'question')}; numbers from the printed tables and from the "
-            "recorded studies of this page",
-            fill('<ul class="eh-plain eh-claims">{}</ul>', join(map(_card_html, cards))),
-        )
+    told = (
+        f"{count(len(cards), 'question')}; numbers from the printed tables and from the recorded "
+        "studies of this page"
     )
-
-
-def _card_html(card: PaperClaim) -> Markup:
-    sent = {"do": card.action, "study": card.study, "tab": "results"}
-    opens = {
-        "data-select": json.dumps(sent),
-        "aria-label": f"{card.opens}: {card.question}",
-    }
-    return fill(
-        '<li><p class="eh-small eh-mute">{}</p><h3>{}</h3><dl><dt>The paper</dt><dd>{}</dd>'
-        "<dt>Our numbers</dt><dd>{}</dd><dt>Doubtful</dt><dd>{}</dd></dl>{}</li>",
-        card.paper,
-        card.question,
-        card.printed,
-        card.ours,
-        card.doubt,
-        link_button(card.opens, opens),
-    )
+    return wrap(panel_html("Claims of three papers, checked", told, html.claims(cards)))

@@ -3,50 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import gradio as gr
 
-from components.home.demo_panel import demo_parts
-from components.home.live_demo import live_demo_name, live_demo_parts
+from components.home import study_list
+from components.home.demo_panel import demo_parts, live_demo_name, live_demo_parts
 from components.home.paper_claims import claims_html
-from components.home.study_actions import active_studies, delete_study, rename_study
-from components.home.study_list import SEARCH_FIELD, examples_html, studies_html
-from components.html.markup import EMPTY, Markup, fill
-from components.html.pieces import finding_html, notice_html, panel_heading, wrap
+from components.home.study_list import active_studies
+from components.html.markup import EMPTY, Markup
+from components.html.pieces import finding_html, notice_html, panel_heading
 from components.layout.header import Header
 from components.layout.loading_screen import LEAD, TITLE
 from components.layout.widgets import ClickableHTML
 from components.run import tab as run_tab
 from components.server.gradio_private import click_data
+from components.study import jobs
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
-from components.study.form_layout_tab import UPLOAD_SUFFIXES, StudyTab
+from components.study.form_layout_tab import QUIET, UPLOAD_SUFFIXES, StudyTab
 from components.study.form_updates_tab import form_outputs
-from components.study.jobs import (
-    REPORTED_ERRORS,
-    columns_to_name,
-    open_recorded_verdicts,
-    stored_study_yaml,
-    study_name_of,
-    use_upload,
-)
+from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import demo_studies
 from components.study.plan.example_files import example_text
-from components.study.tab import (
-    MARK_ENDED,
-    MARK_STARTING,
-    open_new_study,
-    open_study,
-)
+from components.study.tab import MARK_ENDED, MARK_STARTING, open_new_study, open_study
 from judges.engine.engine import Engine
 from judges.planning.plan import assign_owner, save_plan
 from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
-QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
+_LIST_SCRIPT: Final = (
+    "evenhand.clicks(element, trigger, watch); evenhand.fields(element, trigger, watch);"
+    " evenhand.studies(element, watch); /* triggers 'select' */"
+)
+"""Script of the list of studies: its buttons and fields send their data to `.select`."""
 SHOW_HOME: Final = "() => evenhand.showHome()"
 MARK_DRAWN: Final = "() => evenhand.demoDrawn()"
 """Script that keeps the button of the demo disabled while the run is active."""
@@ -77,130 +69,59 @@ DOORS: Final = (
 )
 """The three ways to begin: key, title, text, accepted formats and button label of each."""
 
-TOUR_OFFER: Final = Markup(
-    '<p class="eh-small eh-tour-offer">New here? '
-    '<button type="button" class="eh-link" data-tour="0">Take the 60-second tour</button> '
-    '<button type="button" class="eh-link" data-tour="skip">No, thanks</button></p>'
-)
+TOUR_OFFER: Final = study_list.html.tour_offer()
 """Line that offers the tour; assets/page.js shows it until the visitor takes or declines the
 tour."""
 
 
-@dataclass(frozen=True)
-class HomeTab:
-    timer: gr.Timer
-    """Redraws the live demo; active only while its run is."""
-    finding: gr.HTML
-    again: gr.Button
-    squares: gr.HTML
-    table: gr.HTML
-    data: gr.HTML
-    notice: gr.HTML
-    uploads: dict[str, gr.UploadButton]
-    judge: gr.Textbox
-    """Field for the judge's name, used for files of verdicts that do not name their judge."""
-    studies: gr.HTML
-    new: gr.Button
-    examples: gr.HTML
-    claims: gr.HTML
+class HomeTab(SimpleNamespace):
+    """The components of the Home tab by name, as `build` makes them."""
 
 
 def build() -> HomeTab:
-    timer = gr.Timer(1.0, active=False)
+    tab = HomeTab(timer=gr.Timer(1.0, active=False))  # redraws the live demo while it runs
     with gr.Row(elem_classes="eh-hero"):
         with gr.Column(scale=5):
-            ClickableHTML(
-                finding_html(TITLE, LEAD),
-                elem_id="eh-home-title",
+            ClickableHTML(finding_html(TITLE, LEAD), elem_id="eh-home-title")
+            words = "Try a judge live: 20 questions, 40 calls, free"
+            tab.again = gr.Button(
+                words, variant="primary", elem_classes="eh-fit eh-big", elem_id="eh-again"
             )
-            again = gr.Button(
-                "Try a judge live: 20 questions, 40 calls, free",
-                variant="primary",
-                elem_classes="eh-fit eh-big",
-                elem_id="eh-again",
-            )
-            ClickableHTML(
-                wrap(
-                    fill(
-                        '<p class="eh-small eh-mute">{}</p>',
-                        "The judge runs on this machine. No key is needed.",
-                    ),
-                    TOUR_OFFER,
-                )
-            )
+            ClickableHTML(study_list.html.below_demo(TOUR_OFFER))
         with gr.Column(scale=6, elem_classes="eh-panel"):
-            finding = ClickableHTML(elem_id="eh-first-finding")
-            squares = ClickableHTML(elem_id="eh-first-squares")
-    notice = ClickableHTML(elem_id="eh-home-notice")
-    uploads = {}
+            tab.finding = ClickableHTML(elem_id="eh-first-finding")
+            tab.squares = ClickableHTML(elem_id="eh-first-squares")
+    tab.notice = ClickableHTML(elem_id="eh-home-notice")
+    tab.uploads = {}
     with gr.Row(equal_height=True, elem_classes="eh-pair eh-columns eh-doors"):
-        for name, *texts in DOORS:
+        for name, title, text, formats, words in DOORS:
             with gr.Column(elem_classes="eh-panel"):
-                title, text, formats, words = texts
-                _describe_door(title, text, formats)
-                if name == "verdicts":
-                    judge = gr.Textbox(
+                ClickableHTML(study_list.html.door(title, text, formats))
+                if name == "verdicts":  # their files may lack the name of the judge
+                    tab.judge = gr.Textbox(
                         "", label="Name of the judge, if the file does not contain it", max_lines=1,
                         placeholder="gpt-4", elem_id="eh-door-judge",
                     )  # fmt: skip
-                uploads[name] = _build_upload(name, words)
+                with gr.Row(elem_classes="eh-drop"):
+                    tab.uploads[name] = gr.UploadButton(
+                        words, file_count="multiple", file_types=UPLOAD_SUFFIXES,
+                        elem_classes="eh-fit", elem_id=f"eh-door-{name}",
+                    )  # fmt: skip
+                    ClickableHTML(study_list.html.drop_here())
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head", elem_id="eh-home-head"):
             ClickableHTML(panel_heading("My studies", "a click opens one"))
-            ClickableHTML(SEARCH_FIELD, elem_id="eh-home-find")
-            new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
-        studies = _clickable_list("eh-home-studies")
-    examples = ClickableHTML(examples_html(), elem_id="eh-home-examples")
-    table = ClickableHTML(elem_id="eh-first-visit")
-    claims = ClickableHTML(elem_id="eh-home-claims")
-    return HomeTab(
-        timer,
-        finding,
-        again,
-        squares,
-        table,
-        ClickableHTML(),
-        notice,
-        uploads,
-        judge,
-        studies,
-        new,
-        examples,
-        claims,
-    )
-
-
-def _describe_door(title: str, text: str, formats: str) -> None:
-    ClickableHTML(
-        wrap(fill("<h2>{}</h2><p>{}</p><p class='eh-small eh-mute'>{}</p>", title, text, formats))
-    )
-
-
-def _build_upload(name: str, words: str) -> gr.UploadButton:
-    with gr.Row(elem_classes="eh-drop"):
-        button = gr.UploadButton(
-            words,
-            file_count="multiple",
-            file_types=UPLOAD_SUFFIXES,
-            elem_classes="eh-fit",
-            elem_id=f"eh-door-{name}",
-        )
-        ClickableHTML(wrap(Markup('<p class="eh-small eh-mute">or drop it here</p>')))
-    return button
-
-
-def _clickable_list(elem_id: str) -> gr.HTML:
-    """HTML component whose buttons and fields send their data to the handler of `.select`."""
-    return gr.HTML(
-        "",
-        js_on_load=(
-            "evenhand.clicks(element, trigger, watch); evenhand.fields(element, trigger, watch);"
-            " evenhand.studies(element, watch); /* triggers 'select' */"
-        ),
-        apply_default_css=False,
-        elem_id=elem_id,
-        elem_classes=["eh-html"],
-    )
+            ClickableHTML(study_list.SEARCH_FIELD, elem_id="eh-home-find")
+            tab.new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
+        tab.studies = gr.HTML(
+            "", js_on_load=_LIST_SCRIPT, apply_default_css=False, elem_id="eh-home-studies",
+            elem_classes=["eh-html"],
+        )  # fmt: skip
+    tab.examples = ClickableHTML(study_list.examples_html(), elem_id="eh-home-examples")
+    tab.table = ClickableHTML(elem_id="eh-first-visit")
+    tab.claims = ClickableHTML(elem_id="eh-home-claims")
+    tab.data = ClickableHTML()
+    return tab
 
 
 def opening_outputs(tab: HomeTab) -> list[Any]:
@@ -209,7 +130,7 @@ def opening_outputs(tab: HomeTab) -> list[Any]:
 
 
 def show_home(store: Store, engine: Engine) -> list[Any]:
-    shown = studies_html(store, active_studies(store, engine))
+    shown = study_list.studies_html(store, active_studies(store, engine))
     return [*demo_parts(store), shown, claims_html(store)]
 
 
@@ -273,7 +194,7 @@ def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, st
         return [*[gr.skip()] * (len(outputs) - 1), notice]
 
     def open_form(text: str, view: FormState, tested: Any) -> list[Any]:
-        named = put_value(text, ("name",), study_name_of(text))
+        named = put_value(text, ("name",), jobs.study_name_of(text))
         made = open_new_study(store, named, view, tested)
         return [*made, gr.Tabs(selected="study"), EMPTY]
 
@@ -282,12 +203,12 @@ def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, st
     ) -> list[Any]:
         text = START_YAML
         try:
-            text = use_upload(text, [Path(path) for path in paths], store.folder)
+            text = jobs.use_upload(text, [Path(path) for path in paths], store.folder)
             if door == "answers":
                 return open_form(text, view, tested)
-            name = open_recorded_verdicts(text, store, judge if door == "verdicts" else "")
+            name = jobs.open_recorded_verdicts(text, store, judge if door == "verdicts" else "")
         except REPORTED_ERRORS as error:
-            if columns_to_name(text, store.folder):
+            if jobs.columns_to_name(text, store.folder):
                 return open_form(text, view, tested)
             told = hide_hashes(str(error))
             return stay(notice_html("bad", "This file cannot be opened.", told))
@@ -314,7 +235,7 @@ def _bind_studies(
     keep: list[Any] = [gr.skip()] * len(form)
 
     def shown(**options: str) -> Markup:
-        return studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
+        return study_list.studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
 
     def open_form(text: str, view: FormState, tested: Any) -> list[Any]:
         made = open_new_study(store, text, view, tested)
@@ -331,7 +252,7 @@ def _bind_studies(
     def handle(asked: Mapping[str, Any], text: str, view: FormState, tested: Any) -> list[Any]:
         if isinstance(asked.get("set"), Mapping):
             (name, wanted), *_ = asked["set"].items()
-            new = rename_study(store, engine, str(name), str(wanted))
+            new = study_list.rename_study(store, engine, str(name), str(wanted))
             names = gr.Dropdown(choices=_names(store), value=new)
             return [*keep, names, gr.skip(), shown(), EMPTY]
         do, name = str(asked.get("do")), str(asked.get("study"))
@@ -346,10 +267,10 @@ def _bind_studies(
                 return [*made, name, gr.Tabs(selected="study"), gr.skip(), EMPTY]
             return [*keep, name, gr.Tabs(selected=at), gr.skip(), EMPTY]
         if do == "duplicate":
-            copied = put_value(stored_study_yaml(store, name), ("name",), name)
+            copied = put_value(jobs.stored_study_yaml(store, name), ("name",), name)
             return open_form(copied, view, tested)
         if do == "delete now":
-            gone = delete_study(store, engine, name)
+            gone = study_list.delete_study(store, engine, name)
             names = gr.Dropdown(choices=_names(store), value=next(iter(_names(store)), None))
             told = notice_html(
                 "calm", f"{name} was deleted.", f"{gone:,} replies were deleted too."

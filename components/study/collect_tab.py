@@ -4,39 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import gradio as gr
 
-from components.study.collect.collect_layout_tab import (
-    CAPTION_FORM,
-    ITEM_FORM,
-    CollectTab,
-    length_script,
-)
+from components.study.collect import collect_layout_tab, save_collected
+from components.study.collect.collect_layout_tab import CollectTab
 from components.study.collect.save_collected import (
     ANSWER_BOXES,
     WHOLE_ITEM,
     CollectTarget,
-    captionable_items,
     existing_caption,
-    image_choices,
     load_collect_target,
-    save_caption,
-    save_item,
-    show_item,
-    use_version,
-    version_choices,
 )
 from components.study.file.lenient_study import FormState
-from components.study.form_layout_tab import StudyTab
+from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import JobResult
 from components.study.plan.draft_studies import keep_changes
 from studies.people.new_items import MAX_CAPTION_CHARS, MAX_INSTRUCTION_CHARS, NewItem
 from studies.store.store import Store
-
-QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 
 
 def bind_collect(study: StudyTab, store: Store) -> None:
@@ -60,7 +47,10 @@ def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
         )
 
     def turn(which: str) -> list[Any]:
-        return [gr.Column(visible=which == ITEM_FORM), gr.Column(visible=which == CAPTION_FORM)]
+        return [
+            gr.Column(visible=which == collect_layout_tab.ITEM_FORM),
+            gr.Column(visible=which == collect_layout_tab.CAPTION_FORM),
+        ]
 
     tab.fold.expand(fill, study.yaml, _choice_outputs(tab), **QUIET)
     tab.which.change(turn, tab.which, [tab.item_form, tab.caption_form], **QUIET)
@@ -70,7 +60,7 @@ def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
         (tab.instruction, tab.length, MAX_INSTRUCTION_CHARS),
         (tab.caption, tab.caption_length, MAX_CAPTION_CHARS),
     ):
-        box.change(None, box, length, js=length_script(most), **QUIET)
+        box.change(None, box, length, js=collect_layout_tab.length_script(most), **QUIET)
 
 
 def _choice_outputs(tab: CollectTab) -> list[Any]:
@@ -81,7 +71,10 @@ def _choice_outputs(tab: CollectTab) -> list[Any]:
 def show_choices(ground: CollectTarget, folder: Path) -> list[Any]:
     """Updates of the menus with the data's categories, models, items and versions."""
     names = [*ground.contestants, *[""] * ANSWER_BOXES][:ANSWER_BOXES]
-    items, versions = captionable_items(ground), version_choices(ground, folder)
+    items, versions = (
+        save_collected.captionable_items(ground),
+        save_collected.version_choices(ground, folder),
+    )
     return [
         gr.Dropdown(choices=ground.categories),
         *(gr.Textbox(name) for name in names),
@@ -94,10 +87,10 @@ def show_choices(ground: CollectTarget, folder: Path) -> list[Any]:
 
 def show_selected_item(ground: CollectTarget, id: str | None) -> list[Any]:
     item = ground.item(id)
-    several = image_choices(item)
+    several = save_collected.image_choices(item)
     first = several[1] if several else WHOLE_ITEM
     return [
-        show_item(ground, item),
+        save_collected.show_item(ground, item),
         gr.Dropdown(choices=several, value=first if several else None, visible=bool(several)),
         existing_caption(item, first),
     ]
@@ -123,7 +116,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
     def keep_item(*typed: Any) -> list[Any]:
         *form, text, view, tested, draft = typed
-        went = save_item(text, store.folder, *read_item_form(form))
+        went = save_collected.save_item(text, store.folder, *read_item_form(form))
         done = went.text != text
         empty = [("" if box is not tab.images else None) if done else gr.skip() for box in cleared]
         return [*shown(went, text, view, tested, draft), *empty]
@@ -131,11 +124,13 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     def keep_caption(
         id: str | None, image: str | None, caption: str, by: str, text: str, *rest: Any
     ) -> list[Any]:
-        went = save_caption(text, store.folder, id, caption, image or WHOLE_ITEM, by)
+        went = save_collected.save_caption(text, store.folder, id, caption, image or WHOLE_ITEM, by)
         return shown(went, text, *rest)
 
     def turn_to(source: str | None, text: str, *rest: Any) -> list[Any]:
-        return shown(JobResult(use_version(text, store.folder, source or ""), ""), text, *rest)
+        return shown(
+            JobResult(save_collected.use_version(text, store.folder, source or ""), ""), text, *rest
+        )
 
     fields = [tab.instruction, tab.images, tab.addresses, tab.licence, tab.category, tab.reference,
               tab.context, tab.by, tab.fresh, *tab.names, *tab.answers]  # fmt: skip

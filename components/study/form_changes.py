@@ -8,35 +8,31 @@ from pathlib import Path
 from typing import Any, Final
 
 from components.html.pieces import notice_html
+from components.study.file import judge_entries
 from components.study.file.lenient_study import (
     FormState,
     LenientStudy,
     normalise_value,
     read_lenient_study,
 )
-from components.study.file.typed_values import (
-    add_answer_file,
-    parse_field,
-    parse_filters,
-    parse_strata,
-)
 from components.study.file.yaml_edit import change_source, put_value
 from components.study.form.data_step.data_source import BUILTIN, HUB
-from components.study.form.data_step.mapping_preview import guessed_mapping
 from components.study.form.data_step.slice_form import SAMPLE_FIELD, sample_values
-from components.study.form.judge_edit import edit_judge, judge_from_template, new_judge, unique_name
+from components.study.form.data_step.table_columns import guessed_mapping
 from studies.errors import EvenhandError
-from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
+from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY, find_key
 from studies.spec.presets import PRESETS
 
 FormChange = Mapping[str, Any]
 """One change with its running number: {"n": 3, "set": "data.count", "to": "12"} sets a field, {"n":
 4, "do": "add judge", …} performs an action."""
+Changed = tuple[str, FormState]
+"""Study file and form state after a change."""
 
 
 def apply_changes(
     text: str, view: FormState, entries: Sequence[FormChange], folder: Path
-) -> tuple[str, FormState]:
+) -> Changed:
     """Apply, in order, the changes with numbers above `view.last_change`; return study file and
     form state. An invalid change is skipped and reported in the state's notice."""
     view = replace(view, notice_html="")
@@ -57,9 +53,11 @@ def apply_changes(
     return text, view
 
 
-def _apply_change(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+def _apply_change(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
     if "set" in entry:
         return _set_field(sheet, view, str(entry["set"]), entry.get("to"))
+    if (changed := _change_state(view, entry)) is not None:
+        return sheet.text, changed
     act = _ACTIONS.get(str(entry.get("do")))
     if act is None:
         raise ValueError(f"unknown action {entry.get('do')!r}; reload the page")
@@ -69,32 +67,35 @@ def _apply_change(sheet: LenientStudy, view: FormState, entry: FormChange) -> tu
 # ------------------------------------------------------------------------------ one field
 
 
-def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tuple[str, FormState]:
+def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> Changed:
+    words = str(raw).strip()
+    head, _, rest = field.partition(".")
     if field in ("mode", "prompt", "other", "describer", "describing"):
         changed: dict[str, Any] = {field: str(raw)}
         return sheet.text, replace(view, **changed)
     if field == "profile":
         return sheet.text, replace(view, whole=raw == "all")
-    if field == "kind":
-        return _set_source_kind(sheet, view, str(raw))
-    if field == str(DATA.source):
-        return _set_source(sheet, view, str(raw).strip())
-    if field == "hub":
-        name = str(raw).strip().removeprefix("hub:")
-        return _set_source(sheet, view, f"hub:{name}" if name else "")
+    if field == "kind" and raw != BUILTIN:
+        return sheet.text, replace(view, kind=str(raw))
+    if field in ("kind", "hub", str(DATA.source)):
+        hub = words.removeprefix("hub:")
+        source = {"kind": "probe", "hub": f"hub:{hub}" if hub else ""}.get(field, words)
+        return _set_source(sheet, view, source)
     if field == SAMPLE_FIELD:
         return _set_several(sheet, view, {"values": sample_values(str(raw))})
-    head, _, rest = field.partition(".")
-    if head in ("judge", STUDY.extraction.name):
-        return _set_judge_field(sheet, head, rest, raw), view
+    if head == "judge":
+        return _set_judge_field(sheet, rest, raw), view
+    if head == STUDY.extraction.name:
+        made = _edit_extraction(sheet, rest, raw)
+        return put_value(sheet.text, STUDY.extraction.path, made), view
     if head == "role":
         return _set_role(sheet, rest, str(raw)), view
     if head in _MAPPING_PATHS:
-        return _set_mapping_entry(sheet, _MAPPING_PATHS[head], rest, raw), view
+        return _set_mapping_entry(sheet, _MAPPING_PATHS[head], rest, words), view
     if field in _FIELD_PARSERS:
         path, parse = _FIELD_PARSERS[field]
         return _put_unless_default(sheet, path, parse(sheet, str(raw))), view
-    return _put_unless_default(sheet, tuple(field.split(".")), parse_field(field, raw)), view
+    return _put_unless_default(sheet, tuple(field.split(".")), _parse_field(field, raw)), view
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
@@ -109,21 +110,12 @@ def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) 
     return put_value(sheet.text, path, value)
 
 
-def _set_source_kind(sheet: LenientStudy, view: FormState, kind: str) -> tuple[str, FormState]:
-    if kind == BUILTIN:
-        return _set_source(sheet, view, "probe")
-    return sheet.text, replace(view, kind=kind)
-
-
-def _set_source(sheet: LenientStudy, view: FormState, source: str) -> tuple[str, FormState]:
+def _set_source(sheet: LenientStudy, view: FormState, source: str) -> Changed:
     """Set another data source and use all its models (see yaml_edit.change_source)."""
     if not source:
         return sheet.text, view
-    text = sheet.text
-    if source != sheet.source:
-        text = change_source(text, source)
-    kind = HUB if source.startswith("hub:") else ""
-    return text, replace(view, kind=kind, item=0)
+    text = sheet.text if source == sheet.source else change_source(sheet.text, source)
+    return text, replace(view, kind=HUB if source.startswith("hub:") else "", item=0)
 
 
 _MAPPING_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -131,15 +123,13 @@ _MAPPING_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw: Any) -> str:
+def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, words: str) -> str:
     values = sheet.raw(*path)
     made = dict(values) if isinstance(values, Mapping) else {}
-    if path == _MAPPING_PATHS["mapping"] and not made:
+    if path == DATA.mapping.path and not made:
         made = dict(guessed_mapping(sheet))  # keep the other guessed columns
     made.pop(key, None)
-    if str(raw).strip():
-        made[key] = str(raw).strip()
-    return put_value(sheet.text, path, made or None)
+    return put_value(sheet.text, path, made | ({key: words} if words else {}) or None)
 
 
 def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
@@ -154,20 +144,70 @@ def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
     return put_value(sheet.text, DATA.mapping.path, made or None)
 
 
+def _parse_field(field: str, raw: Any) -> Any:
+    """Parse the typed value of a field into its type in the study file; None if empty."""
+    key = find_key(field)
+    kind = key.base_type if key else str
+    if kind is tuple:
+        names = raw.split(",") if isinstance(raw, str) else raw
+        return [str(name).strip() for name in names if str(name).strip()]
+    words = str(raw).strip()
+    if not words:
+        return None
+    return judge_entries.parse_number(key, words) if key and kind in (int, float) else words
+
+
+def _parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
+    """Parse filters: "field=a,b; other=c" -> {"field": ["a", "b"], "other": ["c"]}."""
+    made = {}
+    for part in words.split(";"):
+        if not part.strip():
+            continue
+        field, equals, values = part.partition("=")
+        accepted = [value.strip() for value in values.split(",") if value.strip()]
+        if not equals or not accepted:
+            raise ValueError(f"{DATA.where}: expected field=value, found {part.strip()!r}")
+        made[field.strip()] = accepted
+    return made
+
+
+def _parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
+    """Parse numbers of items per value of a field: "category: 2" -> {"category": 2}."""
+    made = {}
+    for part in words.split(","):
+        if not part.strip():
+            continue
+        field, colon, number = part.rpartition(":")
+        if not colon or not field.strip() or not number.strip().isdigit():
+            raise ValueError(f"{DATA.per}: expected field: number, found {part.strip()!r}")
+        made[field.strip()] = int(number)
+    return made
+
+
+def _add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
+    """Answer files of the study (model -> file), with the one typed as "model = file" added."""
+    values = study.raw(*DATA.files)
+    made = dict(values) if isinstance(values, Mapping) else {}
+    if not words.strip():
+        return made
+    name, equals, path = (part.strip() for part in words.partition("="))
+    if not equals or not name or not path:
+        raise ValueError(f"{DATA.files}: expected model = file, found {words.strip()!r}")
+    return {**made, name: path}
+
+
 _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy, str], Any]]]] = {
-    DATA.where.name: (DATA.where.path, parse_filters),
-    "filter": (DATA.where.path, parse_filters),
-    str(DATA.per): (DATA.per.path, parse_strata),
-    f"{DATA.files.name}+": (DATA.files.path, add_answer_file),
+    DATA.where.name: (DATA.where.path, _parse_filters),
+    "filter": (DATA.where.path, _parse_filters),
+    str(DATA.per): (DATA.per.path, _parse_strata),
+    f"{DATA.files.name}+": (DATA.files.path, _add_answer_file),
 }
 
 
-def _set_judge_field(sheet: LenientStudy, head: str, rest: str, raw: Any) -> str:
-    if head == STUDY.extraction.name:
-        return put_value(sheet.text, STUDY.extraction.path, _edit_extraction(sheet, rest, raw))
+def _set_judge_field(sheet: LenientStudy, rest: str, raw: Any) -> str:
     place, _, key = rest.partition(".")
     judges = sheet.editable_judges()
-    judges[int(place)] = edit_judge(judges[int(place)], key, raw)
+    judges[int(place)] = judge_entries.edit_judge(judges[int(place)], key, raw)
     return put_value(sheet.text, STUDY.judges.path, judges)
 
 
@@ -175,16 +215,39 @@ def _edit_extraction(sheet: LenientStudy, key: str, raw: Any) -> dict[str, Any] 
     entry = sheet.raw(*EXTRACTION.judge)
     own = EXTRACTION.judge.name
     if key != own:
-        return {own: edit_judge(dict(entry), key, raw)} if isinstance(entry, dict) else None
+        return (
+            {own: judge_entries.edit_judge(dict(entry), key, raw)}
+            if isinstance(entry, dict)
+            else None
+        )
     if raw == "@own":
-        return {own: new_judge("endpoint", sheet.judges, "extractor")}
+        return {own: judge_entries.new_judge("endpoint", sheet.judges, "extractor")}
     return {own: str(raw)} if raw else None
 
 
 # ------------------------------------------------------------------------------- one action
 
 
-def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+def _change_state(view: FormState, entry: FormChange) -> FormState | None:
+    """The form state after an action that leaves the study file as it is; None for another one."""
+    match entry.get("do"):
+        case "open judge":
+            return replace(view, judge=str(entry.get("judge", "")), panel="judge")
+        case "close":
+            return replace(view, panel="", judge="")
+        case "show prompt":
+            prompt, mode = str(entry["prompt"]), str(entry["mode"])
+            return replace(view, prompt=prompt, mode=mode, panel="prompts")
+        case "new prompt":
+            return replace(view, prompt="@new", mode="editor", panel="prompts")
+        case "mode":
+            return replace(view, mode=str(entry["mode"]), panel="prompts")
+        case "item":
+            return replace(view, item=max(0, int(entry["to"])))
+    return None
+
+
+def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
     """Choose a preset and remove the protocol's settings from the study file, so that the preset's
     apply; an empty name removes the preset."""
     name = str(entry.get("preset", ""))
@@ -192,92 +255,56 @@ def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> tu
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")
     text = put_value(sheet.text, STUDY.preset.path, name or None)
     if not name:  # removing the preset would remove its prompts
-        text = put_value(text, STUDY.prompts.path, sheet.prompts or ["brief-letters"])
-        return text, view
+        return put_value(text, STUDY.prompts.path, sheet.prompts or ["brief-letters"]), view
     sets = PRESETS[name].values_for(sheet.source).get(STUDY.data.name, {})
-    for key in (*PROTOCOL_KEYS, *(DATA[each] for each in sets)):
+    removed = [*PROTOCOL_KEYS, *(DATA[each] for each in sets)]
+    if DATA.options.name in sets:  # N answers at once: two of them would be another protocol
+        removed.append(STUDY.contestants)
+    for key in removed:
         text = put_value(text, key.path, None)
-    if (
-        DATA.options.name in sets
-    ):  # N answers at once: a choice of two of them would be another protocol
-        text = put_value(text, STUDY.contestants.path, None)
     return text, replace(view, prompt="")
 
 
-def _add_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+def _add_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
     judges = sheet.editable_judges()
-    made = [*judges, new_judge("endpoint", judges)]
+    made = [*judges, judge_entries.new_judge("endpoint", judges)]
     opened = replace(view, judge=str(len(judges)), panel="judge")
     return put_value(sheet.text, STUDY.judges.path, made), opened
 
 
-def _open_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    return sheet.text, replace(view, judge=str(entry.get("judge", "")), panel="judge")
-
-
-def _close_panel(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    return sheet.text, replace(view, panel="", judge="")
-
-
-def _use_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+def _use_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
     """Replace a judge by a judge of a provider, the embedded judge, or a simulated judge."""
     judges, place = sheet.editable_judges(), int(entry["judge"])
     if place < len(judges):
         others = [one for at, one in enumerate(judges) if at != place]
-        made = judge_from_template(str(entry["template"]), others)
-        judges[place] = (
-            edit_judge(made, JUDGE.model.name, entry["model"])
-            | ({JUDGE.name.name: unique_name(str(entry["model"]), others)})
-            if entry.get("model")
-            else made
-        )
+        judges[place] = judge_entries.judge_from_template(str(entry["template"]), others)
+        if model := entry.get("model"):
+            named = {JUDGE.name.name: judge_entries.unique_name(str(model), others)}
+            judges[place] = judge_entries.edit_judge(judges[place], JUDGE.model.name, model) | named
     return put_value(sheet.text, STUDY.judges.path, judges), view
 
 
-def _remove_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+def _remove_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
     judges = sheet.editable_judges()
     judges.pop(int(entry["judge"]))
     made = put_value(sheet.text, STUDY.judges.path, judges or None)
     return made, replace(view, judge="", panel="")
 
 
-def _toggle_prompt(
-    sheet: LenientStudy, view: FormState, entry: FormChange
-) -> tuple[str, FormState]:
+def _toggle_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
     name = str(entry["prompt"])
     others = [one for one in sheet.prompts if one != name]
-    chosen = [*others, name] if entry.get("on") else others
-    panel = "" if entry.get("close") else view.panel
-    made = _put_unless_default(sheet, STUDY.prompts.path, chosen)
-    return made, replace(view, prompt=name, panel=panel)
+    made = _put_unless_default(
+        sheet, STUDY.prompts.path, [*others, *[name] * bool(entry.get("on"))]
+    )
+    return made, replace(view, prompt=name, panel="" if entry.get("close") else view.panel)
 
 
-def _show_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    prompt, mode = str(entry["prompt"]), str(entry["mode"])
-    return sheet.text, replace(view, prompt=prompt, mode=mode, panel="prompts")
-
-
-def _new_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    return sheet.text, replace(view, prompt="@new", mode="editor", panel="prompts")
-
-
-def _set_prompt_mode(
-    sheet: LenientStudy, view: FormState, entry: FormChange
-) -> tuple[str, FormState]:
-    return sheet.text, replace(view, mode=str(entry["mode"]), panel="prompts")
-
-
-def _go_to_item(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    return sheet.text, replace(view, item=max(0, int(entry["to"])))
-
-
-def _apply_mapping(
-    sheet: LenientStudy, view: FormState, entry: FormChange
-) -> tuple[str, FormState]:
+def _apply_mapping(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
     return put_value(sheet.text, DATA.mapping.path, dict(entry["mapping"])), view
 
 
-def _set_several(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+def _set_several(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
     """Apply one change that sets several fields, in the given order."""
     for field, value in dict(entry["values"]).items():
         text, view = _set_field(sheet, view, str(field), value)
@@ -285,20 +312,12 @@ def _set_several(sheet: LenientStudy, view: FormState, entry: FormChange) -> tup
     return sheet.text, view
 
 
-_ACTIONS: Final[
-    Mapping[str, Callable[[LenientStudy, FormState, FormChange], tuple[str, FormState]]]
-] = {
+_ACTIONS: Final[Mapping[str, Callable[[LenientStudy, FormState, FormChange], Changed]]] = {
     "set": _set_several,
     "preset": _apply_preset,
     "add judge": _add_judge,
-    "open judge": _open_judge,
     "use judge": _use_judge,
-    "close": _close_panel,
     "remove judge": _remove_judge,
     "prompt": _toggle_prompt,
-    "show prompt": _show_prompt,
-    "new prompt": _new_prompt,
-    "mode": _set_prompt_mode,
-    "item": _go_to_item,
     "map": _apply_mapping,
 }

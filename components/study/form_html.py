@@ -7,31 +7,14 @@ from collections.abc import Mapping
 
 from components.html.markup import Markup
 from components.html.pieces import finding_html
-from components.study.file.controls import form_part, step_heading
+from components.study.file.controls import controls
 from components.study.file.lenient_study import FormState
-from components.study.form.data_step import data_source as study_data
-from components.study.form.data_step import slice_form
-from components.study.form.data_step.records_report import records_html
-from components.study.form.data_step.slice_profile_html import profile_html
-from components.study.form.headline import study_question
-from components.study.form.judge_cards import judge_cards
-from components.study.form.key_consent import consent_notices
-from components.study.form.prompt_list import prompt_cards, prompt_library
-from components.study.form.prompt_panel import (
-    NEW_PROMPT_YAML,
-    compare_prompts,
-    current_prompt,
-    editor_preview,
-    prompt_heading,
-    template_and_preview,
-)
+from components.study.form import judges, more_settings, prompts
+from components.study.form.data_step import data_source, records_report, slice_form, table_columns
+from components.study.form.data_step.slice_profile import profile_html
 from components.study.plan.cost_preview import ForecastByJudge
 from components.study.plan.idle_cache import RECORDS
 from components.study.plan.study_preview import StudyPreview
-from components.study.steps.column_roles import missing_roles, roles_html
-from components.study.steps.comparison_preview import comparisons_html
-from components.study.steps.judge_drawer import judge_drawer
-from components.study.steps.more_settings import more_settings
 from judges.operations.check_judge import JudgeCheck
 from studies.domain import Item
 from studies.spec.keys import STUDY
@@ -52,81 +35,76 @@ def render_form(
         render_source(bench, view),
         render_records(bench, view),
         render_judges(bench, view, tested),
-        more_settings(bench, view),
-        judge_drawer(bench.lenient_study, view, tested, numbers),
+        more_settings.more_settings(bench, view),
+        judges.judge_drawer(bench.lenient_study, view, tested, numbers),
         render_prompt_title(bench, view),
         render_prompt_body(bench, view, draft),
     ]
 
 
 def render_title(bench: StudyPreview) -> Markup:
-    return finding_html(
-        study_question(bench.lenient_study), "Three steps. No call is made before you press Run."
-    )
+    question = more_settings.study_question(bench.lenient_study)
+    return finding_html(question, "Three steps. No call is made before you press Run.")
 
 
 def render_notices(bench: StudyPreview, view: FormState) -> str:
     """HTML of the notice on the last change, and of requests for consent to send keys."""
-    parts = [view.notice_html if view.panel != "prompts" else ""]
-    if bench.plan is not None:
-        parts.append(consent_notices(bench.plan.study))
-    return "".join(parts)
+    notice = view.notice_html if view.panel != "prompts" else ""
+    if bench.plan is None:
+        return notice
+    return notice + more_settings.consent_notices(bench.plan.study)
 
 
 def render_source(bench: StudyPreview, view: FormState) -> Markup:
-    head = step_heading(1, "Data", slice_form.sample_switch(bench))
-    return form_part(
-        head, study_data.source_card(bench, view), roles_html(bench), seen=view.last_change
-    )
+    head = controls.step_heading(1, "Data", slice_form.sample_switch(bench))
+    card = data_source.source_card(bench, view)
+    return controls.form_part(head + card + table_columns.roles_html(bench), seen=view.last_change)
 
 
 def render_records(bench: StudyPreview, view: FormState) -> Markup:
-    missing = missing_roles(bench)
+    missing = table_columns.missing_roles(bench)
     why = f"Choose the column of {missing[0]}." if missing else ""
-    return form_part(
-        comparisons_html(bench, view, why), records_html(bench, view), seen=view.last_change
-    )
+    shown = records_report.comparisons_html(bench, view, why)
+    return controls.form_part(shown + records_report.records_html(bench, view), view.last_change)
 
 
 def render_judges(bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
-    sheet = bench.lenient_study
-    head = step_heading(2, "Judge and prompt")
-    return form_part(head, judge_cards(sheet, tested), prompt_cards(sheet), seen=view.last_change)
+    study, head = bench.lenient_study, controls.step_heading(2, "Judge and prompt")
+    cards = judges.judge_cards(study, tested) + prompts.prompt_cards(study)
+    return controls.form_part(head + cards, seen=view.last_change)
 
 
 def render_prompt_title(bench: StudyPreview, view: FormState) -> Markup:
-    shown = current_prompt(bench.lenient_study, view)
-    return form_part(
-        prompt_heading(bench, view, shown.prompt if shown else None), seen=view.last_change
-    )
+    shown = prompts.current_prompt(bench.lenient_study, view)
+    heading = prompts.prompt_heading(bench, view, shown.prompt if shown else None)
+    return controls.form_part(heading, seen=view.last_change)
 
 
 def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") -> Markup:
+    body = Markup()
     if view.panel != "prompts":
-        return form_part(seen=view.last_change)
-    if view.mode == "library":
-        return form_part(prompt_library(bench.lenient_study), seen=view.last_change)
-    if view.mode == "editor":
-        return form_part(
-            editor_preview(bench, view, draft or NEW_PROMPT_YAML), seen=view.last_change
-        )
-    if view.mode == "compare":
-        return form_part(compare_prompts(bench, view), seen=view.last_change)
-    shown = current_prompt(bench.lenient_study, view)
-    return form_part(template_and_preview(bench, view, shown), seen=view.last_change)
+        pass
+    elif view.mode == "library":
+        body = prompts.prompt_library(bench.lenient_study)
+    elif view.mode == "editor":
+        body = prompts.editor_preview(bench, view, draft or prompts.NEW_PROMPT_YAML)
+    elif view.mode == "compare":
+        body = prompts.compare_prompts(bench, view)
+    else:
+        shown = prompts.current_prompt(bench.lenient_study, view)
+        body = prompts.template_and_preview(bench, view, shown)
+    return controls.form_part(body, seen=view.last_change)
 
 
 def initial_draft(bench: StudyPreview, view: FormState) -> str:
     """Initial text of the prompt editor: the prompt shown, or the starting text of a new prompt."""
-    if view.prompt == "@new":
-        return NEW_PROMPT_YAML
-    shown = current_prompt(bench.lenient_study, view)
-    return shown.prompt.yaml if shown else NEW_PROMPT_YAML
+    shown = prompts.current_prompt(bench.lenient_study, view) if view.prompt != "@new" else None
+    return shown.prompt.yaml if shown else prompts.NEW_PROMPT_YAML
 
 
 def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
     if bench.records is None or not bench.items:
-        return form_part()
+        return controls.form_part()
     items = tuple(bench.records.items) if view.whole else bench.items
     named = bench.lenient_study.raw(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()
@@ -134,7 +112,7 @@ def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
     found = RECORDS.compute_once(key, None, lambda: profile_slice(items, players))
     total = len(bench.records.items)
     html = profile_html(found, whole=view.whole, slice_size=len(bench.items), total=total)
-    return form_part(html, seen=view.last_change)
+    return controls.form_part(html, seen=view.last_change)
 
 
 class _ItemsByIdentity:

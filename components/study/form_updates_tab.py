@@ -9,26 +9,19 @@ from typing import Any
 import gradio as gr
 
 from components.html.format import count, dollars
-from components.html.markup import EMPTY, fill
+from components.html.markup import EMPTY
+from components.html.templates import macros
 from components.server.limits import temp_files
-from components.study import form_html as study_draw
-from components.study.file.controls import form_part
+from components.study import form_html
 from components.study.file.lenient_study import FormState
 from components.study.form_layout_tab import StudyTab
-from components.study.plan.cost_preview import (
-    ForecastByJudge,
-    forecast_by_judge,
-    one_item_plan,
-    run_button_text,
-)
+from components.study.plan import cost_preview
+from components.study.plan.cost_preview import ForecastByJudge, forecast_by_judge
 from components.study.plan.study_preview import StudyPreview, build_preview
-from components.study.steps.blockers import find_blockers, key_blockers
-from components.study.steps.met_conditions import met_conditions
+from components.study.steps import blockers, power_panel, run_strip
 from components.study.steps.planned_study import planned_study
-from components.study.steps.power_panel import power_html
-from components.study.steps.run_strip import blocked_strip, cost_strip
-from components.study.steps.step_bar import steps_html
 from judges.planning.plan import assign_owner
+from studies.errors import EvenhandError
 from studies.spec.keys import STUDY
 from studies.store.store import Store
 
@@ -56,17 +49,16 @@ def form_updates(
 ) -> list[Any]:
     """Values for `form_outputs`: study file, form and plan. The text in the prompt editor is
     replaced only if the editor was closed or had another prompt before (form state `before`)."""
-    look = build_preview(text, store.folder)
+    look, numbers = planned_preview(text, store)
     was = before or FormState()
     editing = view.panel == "prompts" and view.mode == "editor"
     was_editing = was.panel == "prompts" and was.mode == "editor"
     opened = editing and (was_editing, was.prompt) != (True, view.prompt)
-    words = study_draw.initial_draft(look, view) if opened or not draft else draft
-    numbers = _forecast(look, store)
+    words = form_html.initial_draft(look, view) if opened or not draft else draft
     return [
         text,
         replace(view, shown=text),
-        *study_draw.render_form(look, view, tested, words, numbers),
+        *form_html.render_form(look, view, tested, words, numbers),
         gr.Column(visible=view.panel == "prompts"),
         gr.Column(visible=editing),
         gr.Code(words) if opened else gr.skip(),
@@ -74,44 +66,47 @@ def form_updates(
     ]
 
 
-def _forecast(look: StudyPreview, store: Store) -> ForecastByJudge | None:
-    return forecast_by_judge(assign_owner(look.plan, store), store) if look.plan else None
+def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJudge | None]:
+    """Preview of a study file and forecast of its calls. If the calls cannot be listed, because of
+    an item that the settings do not fit, the preview has this error and no plan."""
+    look = build_preview(text, store.folder)
+    if look.plan is None:
+        return look, None
+    try:
+        return look, forecast_by_judge(assign_owner(look.plan, store), store)
+    except EvenhandError as error:
+        return replace(look, plan=None, plan_error=str(error)), None
 
 
 def plan_updates(
-    look: StudyPreview, view: FormState, store: Store, numbers: ForecastByJudge | None = None
+    look: StudyPreview, view: FormState, store: Store, numbers: ForecastByJudge | None
 ) -> list[Any]:
     """Outputs that depend on the plan of the study file: steps, run strip, buttons, precision,
     slice profile and download."""
     saved = _write_download(look.lenient_study.text)
-    profile = study_draw.render_slice_profile(look, view)
-    if numbers is None:
-        numbers = _forecast(look, store)
-    blockers = find_blockers(look)
-    steps = steps_html(look, numbers, blockers)
-    if look.plan is None or numbers is None or blockers:
+    profile = form_html.render_slice_profile(look, view)
+    found = blockers.find_blockers(look)
+    steps = run_strip.steps_html(look, numbers, found)
+    if look.plan is None or numbers is None or found:
         hidden = [gr.Button(visible=False), gr.Button(visible=False)]
-        reasons = sorted(
-            [*blockers, *key_blockers(look.lenient_study)], key=lambda reason: reason.step
-        )
-        strip = blocked_strip(reasons, met_conditions(look))
+        reasons = [*found, *blockers.key_blockers(look.lenient_study)]
+        reasons.sort(key=lambda reason: reason.step)
+        strip = run_strip.blocked_strip(reasons, blockers.met_conditions(look))
         return [steps, strip, *hidden, EMPTY, profile, saved, EMPTY]
-    once = forecast_by_judge(assign_owner(one_item_plan(look.plan), store), store)
-    words = run_button_text(numbers)
+    once_plan = assign_owner(cost_preview.one_item_plan(look.plan), store)
+    once = forecast_by_judge(once_plan, store)
+    words = cost_preview.run_button_text(numbers)
     trial = f"or try one question: {count(once.new, 'call')}, {dollars(once.dollars)}"
-    press = fill(
-        '<button type="button" class="eh-btn primary" data-press="#eh-run">{}</button>', words
-    )
     planned = planned_study(look, look.plan, numbers, store, view.study)
     return [
         steps,
-        cost_strip(look, look.plan, numbers, _copy_name(look, view)),
+        run_strip.cost_strip(look, look.plan, numbers, _copy_name(look, view)),
         gr.Button(words, visible=True, interactive=True),
         gr.Button(trial, visible=True, interactive=True),
-        form_part(press),
+        macros("study/form_layout.html").run_bar(words),
         profile,
         saved,
-        power_html(planned, look.lenient_study, view),
+        power_panel.power_html(planned, look.lenient_study, view),
     ]
 
 

@@ -15,17 +15,11 @@ from typing import Any
 
 from components.html.pieces import notice_html
 from components.server.access import current_access
-from components.study.file.lenient_study import NEW_STUDY_NAME, judge_name, read_lenient_study
+from components.study.file.judge_entries import judge_address, judge_name
+from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
 from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
-from components.study.form.data_step.data_source import (
-    HUB,
-    HUB_TOKEN_NAME,
-    HUB_URL,
-    source_kind,
-)
-from components.study.form.data_step.mapping_preview import guessed_mapping
-from components.study.form.data_step.records_report import table_to_map
-from components.study.form.judge_settings import judge_address
+from components.study.form.data_step import data_source
+from components.study.form.data_step.table_columns import guessed_mapping, table_to_map
 from components.study.plan import demo_studies
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space
@@ -43,13 +37,8 @@ from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import JudgeCheck, check_judge
 from judges.operations.image_descriptions import write_descriptions
 from judges.operations.list_models import ModelList, list_models
-from judges.planning.plan import (
-    Plan,
-    assign_owner,
-    count_lost_answers,
-    free_name,
-    save_plan,
-)
+from judges.planning import plan as planning
+from judges.planning.plan import Plan
 from judges.security.key_consents import Consents
 from judges.security.key_origins import TypedKeys, key_at, keys_for
 from judges.security.key_store import redact_keys, register_keys
@@ -125,20 +114,20 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
     plan = plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
-    made = assign_owner(one_item_plan(plan) if one_item else plan, store)
+    made = planning.assign_owner(one_item_plan(plan) if one_item else plan, store)
     if not one_item:
         made = _keep_other_study(made, store)
-    save_plan(made, store)
+    planning.save_plan(made, store)
     return made
 
 
 def _keep_other_study(plan: Plan, store: Store) -> Plan:
     """Refuse a plan that would remove replies from a stored study of the same name; if the name is
     the default one of a new form, take a free name instead."""
-    name, lost = plan.study.name, count_lost_answers(plan, store)
+    name, lost = plan.study.name, planning.count_lost_answers(plan, store)
     if not lost:
         return plan
-    other = free_name(store, name)
+    other = planning.free_name(store, name)
     if name.startswith(NEW_STUDY_NAME):
         return replace(plan, study=replace(plan.study, name=other))
     raise StudyError(
@@ -174,7 +163,7 @@ def _recorded_name(store: Store, name: str, source: str) -> str:
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
-    return free_name(store, store.name_for_owner(name))
+    return planning.free_name(store, store.name_for_owner(name))
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
@@ -239,11 +228,11 @@ def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
     folder = store.folder
     try:
         spec = read_data_spec(read_lenient_study(text, folder))
-        if source_kind(spec.source) != HUB:
+        if data_source.source_kind(spec.source) != data_source.HUB:
             raise StudyError("data.source: this is not a Hub dataset; enter the name of one first")
-        if HUB_TOKEN_NAME not in typed:
+        if data_source.HUB_TOKEN_NAME not in typed:
             raise StudyError("a private dataset needs your Hugging Face token; type it first")
-        token = key_at(typed[HUB_TOKEN_NAME], HUB_URL, "token")
+        token = key_at(typed[data_source.HUB_TOKEN_NAME], data_source.HUB_URL, "token")
         with register_keys([token]):
             found = _load_private(spec, folder, token)
         lines = "".join(

@@ -18,38 +18,29 @@ from components.html.markup import Markup, escape
 from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.run import tab as run_tab
-from components.study import form_html as study_draw
+from components.study import form_html, jobs
 from components.study.collect_tab import bind_collect
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
-from components.study.files_tab import bind_files, study_menu
+from components.study.files_tab import bind_files, bind_prompts, study_menu
 from components.study.files_tab import open_new_study as open_new_study
-from components.study.form.key_consent import allow_key
+from components.study.form.judges import LOCAL_SERVERS, judge_drawer, models_key
+from components.study.form.more_settings import allow_key
 from components.study.form_changes import apply_changes
+from components.study.form_layout_tab import QUIET
 from components.study.form_layout_tab import StudyTab as StudyTab
 from components.study.form_layout_tab import build as build
 from components.study.form_layout_tab import render_hidden as render_hidden
-from components.study.form_updates_tab import form_outputs, form_updates, plan_updates
-from components.study.jobs import (
-    REPORTED_ERRORS,
-    describe_images,
-    fetch_private,
-    judge_models,
-    open_recorded_verdicts,
-    prepare_run,
-    stored_study_yaml,
-    test_judge,
+from components.study.form_updates_tab import (
+    form_outputs,
+    form_updates,
+    plan_updates,
+    planned_preview,
 )
-from components.study.plan.draft_studies import (
-    is_renamable,
-    is_without_calls,
-    keep_changes,
-    rename_from_form,
-    save_new_study,
-)
+from components.study.jobs import REPORTED_ERRORS
+from components.study.plan import draft_studies
+from components.study.plan.draft_studies import keep_changes
 from components.study.plan.study_preview import build_preview
-from components.study.prompts_tab import bind_prompts
-from components.study.steps.judge_drawer import LOCAL_SERVERS, judge_drawer, models_key
 from judges.engine.engine import Engine
 from judges.operations.list_models import find_local_servers
 from judges.security.key_consents import Pair
@@ -58,7 +49,6 @@ from studies.errors import EvenhandError
 from studies.spec.keys import STUDY
 from studies.store.store import Store
 
-QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
 OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
 """Script that opens the Run tab as soon as the page shows the study of the new run."""
@@ -96,9 +86,9 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
         if view.shown.strip() == text.strip():
             return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
         keep_changes(store, view.study, text)
-        look = build_preview(text, store.folder)
-        form = study_draw.render_form(look, view, tested)[: len(redrawn)]
-        return [*form, *plan_updates(look, view, store)]
+        look, numbers = planned_preview(text, store)
+        form = form_html.render_form(look, view, tested)[: len(redrawn)]
+        return [*form, *plan_updates(look, view, store, numbers)]
 
     tab.yaml.change(
         replan, [tab.yaml, tab.view, tab.tested], [*redrawn, *tab.plan_components], **LATEST_ONLY
@@ -114,21 +104,22 @@ def save_form(
     if not view.study and text.strip() == view.opened.strip():
         return text, view, gr.skip()
     if not view.study:
-        name, text = save_new_study(text, store)
+        name, text = draft_studies.save_new_study(text, store)
         return text, replace(view, study=name, opened=text), study_menu(store, name)
     wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
-    if wanted == view.study or not wanted or not is_renamable(store, engine, view.study):
+    if (
+        wanted == view.study
+        or not wanted
+        or not draft_studies.is_renamable(store, engine, view.study)
+    ):
         keep_changes(store, view.study, text)
         return text, view, gr.skip()
     try:
-        name = rename_from_form(store, view.study, wanted)
+        name = draft_studies.rename_from_form(store, view.study, wanted)
     except REPORTED_ERRORS as error:
         said = notice_html("bad", "Not renamed.", str(error))
-        return (
-            put_value(text, STUDY.name.path, view.study),
-            replace(view, notice_html=said),
-            (gr.skip()),
-        )
+        text = put_value(text, STUDY.name.path, view.study)
+        return text, replace(view, notice_html=said), gr.skip()
     keep_changes(store, name, text)
     return text, replace(view, study=name), study_menu(store, name)
 
@@ -142,7 +133,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
         if not name:
             return [gr.skip()] * len(outputs)
         if name == view.study:  # calls may have been stored since the plan was drawn
-            plan = plan_updates(build_preview(text, store.folder), view, store)
+            look, numbers = planned_preview(text, store)
+            plan = plan_updates(look, view, store, numbers)
             fresh = dict(zip(tab.plan_components, plan, strict=True))
             return [fresh.get(part, gr.skip()) for part in outputs]
         return open_study(store, name, text, view, tested)
@@ -160,7 +152,7 @@ def open_study(store: Store, name: str, text: str, view: FormState, tested: Any)
         unsaved[view.study] = text
     notice = ""
     try:
-        stored = stored_study_yaml(store, name)
+        stored = jobs.stored_study_yaml(store, name)
     except REPORTED_ERRORS as error:
         stored = START_YAML
         notice = notice_html("bad", "This study cannot be edited.", str(error))
@@ -182,38 +174,32 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         errand: str, keys: str, text: str, view: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
         """Run a slow job; no field is redrawn, so that text typed meanwhile is kept."""
-        asked = json.loads(errand or "{}")
+        asked, typed = json.loads(errand or "{}"), read_typed(keys)
+        do, folder, consents = asked.get("do"), store.folder, engine.consents(store)
         made: list[Any] = [gr.skip()] * len(outputs)
-        if asked.get("do") == "test":
+        if do == "test":
             name = str(asked["judge"])
-            made[0] = {
-                **tested,
-                name: test_judge(
-                    text, store.folder, name, read_typed(keys), engine.consents(store)
-                ),
-            }
-        elif asked.get("do") == "find servers":
+            made[0] = {**tested, name: jobs.test_judge(text, folder, name, typed, consents)}
+        elif do == "find servers":
             made[0] = {**tested, LOCAL_SERVERS: find_local_servers()}
-        elif asked.get("do") == "models":
-            found = judge_models(
-                text, store.folder, int(asked["judge"]), read_typed(keys), engine.consents(store)
-            )
+        elif do == "models":
+            found = jobs.judge_models(text, folder, int(asked["judge"]), typed, consents)
             made[0] = {**tested, models_key(found.address): found}
-        elif asked.get("do") in ("describe", "fetch"):
-            if asked["do"] == "fetch":
-                went = fetch_private(text, store, read_typed(keys))
+        elif do in ("describe", "fetch"):
+            if do == "fetch":
+                went = jobs.fetch_private(text, store, typed)
             else:
-                went = describe_images(text, store, engine, asked, read_typed(keys))
+                went = jobs.describe_images(text, store, engine, asked, typed)
             made[1:3] = [went.text, went.notice_html]
-        elif asked.get("do") == "allow key":
+        elif do == "allow key":
             pair = Pair(str(asked.get("variable")), str(asked.get("origin")))
-            refused = allow_key(engine.consents(store), pair)
-            made[2] = refused + study_draw.render_notices(build_preview(text, store.folder), view)
-        elif asked.get("do") == "open study" and str(asked["study"]) in study_names(store):
+            refused = allow_key(consents, pair)
+            made[2] = refused + form_html.render_notices(build_preview(text, folder), view)
+        elif do == "open study" and str(asked["study"]) in study_names(store):
             made[3:] = results(str(asked["study"]))
-        elif asked.get("do") == "recorded":
+        elif do == "recorded":
             try:
-                made[3:] = results(open_recorded_verdicts(text, store))
+                made[3:] = results(jobs.open_recorded_verdicts(text, store))
             except REPORTED_ERRORS as error:
                 made[2] = notice_html("bad", "These verdicts cannot be opened.", str(error))
         return made
@@ -221,7 +207,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def redraw(text: str, view: FormState, tested: Any) -> list[Markup]:
         look = build_preview(text, store.folder)
         drawer = judge_drawer(look.lenient_study, view, tested)
-        return [study_draw.render_judges(look, view, tested), drawer]
+        return [form_html.render_judges(look, view, tested), drawer]
 
     tab.errand.select(
         run, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
@@ -234,9 +220,13 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     def begin(text: str, keys: str, view: FormState, one_item: bool) -> list[Any]:
         """Start the run; a study that has no calls yet is first renamed to the name in the file."""
         wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
-        if wanted != view.study and is_without_calls(store, view.study) and not one_item:
+        if (
+            wanted != view.study
+            and draft_studies.is_without_calls(store, view.study)
+            and not one_item
+        ):
             with contextlib.suppress(EvenhandError):
-                rename_from_form(store, view.study, wanted)
+                draft_studies.rename_from_form(store, view.study, wanted)
         name = start_study(store, engine, text, read_typed(keys), one_item=one_item)
         if one_item:  # the form stays that of the whole study
             return [gr.skip(), study_menu(store, name)]
@@ -265,7 +255,7 @@ def start_study(
 ) -> str:
     """Save the study and start its run, unless one is active; return the study's name."""
     try:
-        plan = prepare_run(text, store, one_item=one_item)
+        plan = jobs.prepare_run(text, store, one_item=one_item)
     except REPORTED_ERRORS as error:
         raise gr.Error(escape(error), title="This study cannot be run", duration=None) from None
     run_tab.start_run(store, engine, plan.study.name, typed)

@@ -18,22 +18,15 @@ from typing import Any, Final
 
 from components.html.markup import Markup
 from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
+from components.vote import ballot_html as ballots
 from components.vote.ballot_form import (
-    FORM_NAMES,
+    MODES,
     BallotForm,
     BallotView,
     build_voter_view,
     load_ballot_form,
 )
-from components.vote.ballot_html import ballot_html
-from components.vote.start_and_end import (
-    StartScreen,
-    finished_html,
-    name_form,
-    nothing_to_vote_html,
-    reveal_text,
-    write_error_html,
-)
+from components.vote.ballot_html import StartScreen
 from components.vote.vote_controls import VoteButton, vote_buttons
 from studies.domain import HUMAN_PREFIX, REFERENCE, AnswerCheck, Verdict
 from studies.errors import TRY_AGAIN, EvenhandError, StoreError, StudyError
@@ -69,7 +62,7 @@ def handle_action(
     except StoreError as error:
         return _write_failure(session, request, str(error), bool(account))
     except EvenhandError as error:  # this visitor may not vote on the study
-        return nothing_to_vote_html("You cannot vote on this study here.", str(error))
+        return ballots.nothing_to_vote_html("You cannot vote on this study here.", str(error))
 
 
 def _respond(
@@ -92,7 +85,7 @@ def _write_failure(
     position, stamp = _ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:
-        return write_error_html(name, why.replace(TRY_AGAIN, "then go on"), fixed=fixed)
+        return ballots.write_error_html(name, why.replace(TRY_AGAIN, "then go on"), fixed=fixed)
     voted = request.get("act") in ("vote", "check")
     if voted and abs(ballot.done - stamp) > STAMP_TOLERANCE:
         notice = f"**Your vote is saved, but the next ballot cannot be shown:** {why}"
@@ -159,8 +152,8 @@ def show_start(store: Store, study: str, name_error: str = "", login_error: str 
     if not units or _lacks_rubric(store, study, mode):
         return show_nothing(store, study, mode)
     origin = form.origin if mode == form.mode else "as the organiser chose"
-    start = StartScreen(f"{FORM_NAMES[mode]}, {origin}", name_error, login_error, can_log_in())
-    return name_form(rules.each or len(units), mode, start)
+    start = StartScreen(f"{MODES[mode].name}, {origin}", name_error, login_error, can_log_in())
+    return ballots.name_form(rules.each or len(units), mode, start)
 
 
 def _lacks_rubric(store: Store, study: str, mode: BallotMode) -> bool:
@@ -172,25 +165,25 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
     facts = store.item_facts(study).values()
     lengths = [{n for n, size in one["lengths"].items() if size} for one in facts]
     if not any(lengths):
-        return nothing_to_vote_html(
+        return ballots.nothing_to_vote_html(
             "This study has no questions and answers to vote on.",
             "The study has verdicts without questions and answers. Open the verdicts together "
             "with their items.",
         )
     if _lacks_rubric(store, study, mode):
-        return nothing_to_vote_html(
+        return ballots.nothing_to_vote_html(
             "This study has no rubric.",
             "No prompt of the study lists criteria. Choose Score in the voting rules, or add the "
             "prompt named “rubric” to the study.",
         )
     compares = mode not in SINGLE_MODES
     if compares and not any(len(names - {REFERENCE}) > 1 for names in lengths):
-        return nothing_to_vote_html(
+        return ballots.nothing_to_vote_html(
             "There is nothing to compare here.",
             "No item has answers of two models. Choose Verification in the voting rules: it needs "
             "only one answer per item.",
         )
-    return nothing_to_vote_html(
+    return ballots.nothing_to_vote_html(
         "The voting rules select no comparison.",
         "The rules select pairs on which verdicts flip or judges disagree; this study has no "
         "such pair. Choose “At random” in the voting rules.",
@@ -213,7 +206,7 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
         rubric = form.rubric if ballot and ballot.mode == "rubric" else ()
         criteria = tuple(name for name, _ in rubric)
         cast = session.vote(position, stamp, verdict, comment, criteria)
-        return _next_ballot(session, position, stamp), reveal_text(
+        return _next_ballot(session, position, stamp), ballots.reveal_text(
             cast
         ) if session.rules.reveal else ""
     if what == "check":
@@ -327,7 +320,7 @@ def _show_ballot(
     if ballot is None or item is None:
         if not progress.voted and not progress.skipped and not session.pool:
             return show_nothing(session.store, session.study, session.mode)
-        return finished_html(name, progress, session.mode, notice, fixed=fixed)
+        return ballots.finished_html(name, progress, session.mode, notice, fixed=fixed)
     voter_view = build_voter_view(session.store, session.study, _ballot_form(session), ballot, item)
     earlier = _earlier_vote(session, ballot)
     if earlier is not None and not notice:
@@ -335,7 +328,7 @@ def _show_ballot(
             "You have already voted on this comparison. Choose again to change your vote, or "
             "press Next."
         )
-    return ballot_html(
+    return ballots.ballot_html(
         BallotView(
             name,
             ballot,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from components.inspect.load_comparison import ItemImage, item_images
 from judges.rendering.point_arrangements import rubric_criteria
@@ -21,40 +21,54 @@ from studies.store.store import Store
 
 DEFAULT_SCALE: Final = ("1", "2", "3", "4", "5")
 """Scale of "score" ballots in a study whose prompts declare no scale."""
-FORM_NAMES: Final[Mapping[BallotMode, str]] = MappingProxyType(
+
+
+class ModeTexts(NamedTuple):
+    """Texts of a kind of ballot: its name, the noun of one ballot, the task of a voter, and the
+    question above the answers."""
+
+    name: str
+    noun: str
+    task: str
+    question: str
+
+
+_ONE: Final = "You read a question and one answer, and"
+_TWO: Final = "You read a question and two answers, and say which is better"
+MODES: Final[Mapping[BallotMode, ModeTexts]] = MappingProxyType(
     {
-        "pair": "A / tie / B",
-        "levels": "Five levels",
-        "options": "Pick one of several",
-        "verify": "Verification",
-        "pass": "Pass or fail",
-        "score": "Score",
-        "rubric": "Rubric",
+        "pair": ModeTexts(
+            "A / tie / B", "pair", f"{_TWO}.",
+            "Which answer follows the instruction better? A good answer follows it fully and is "
+            "factual, helpful and accurate.",
+        ),
+        "levels": ModeTexts(
+            "Five levels", "pair", f"{_TWO} and by how much.",
+            "Which answer is better by the criteria, and by how much?",
+        ),
+        "options": ModeTexts(
+            "Pick one of several", "question",
+            "You read a question and several answers, and pick the best.",
+            "Which answer is the most helpful one that follows the instruction?",
+        ),
+        "verify": ModeTexts(
+            "Verification", "answer", f"{_ONE} say whether it follows the instruction.",
+            "Does this answer correctly follow the instruction?",
+        ),
+        "pass": ModeTexts(
+            "Pass or fail", "answer", f"{_ONE} say whether it is good enough.",
+            "Is this answer good enough by the criteria?",
+        ),
+        "score": ModeTexts(
+            "Score", "answer", f"{_ONE} give it a score.",
+            "Which score does this answer get by the criteria?",
+        ),
+        "rubric": ModeTexts(
+            "Rubric", "answer", f"{_ONE} give it a level on each criterion.",
+            "Which level does this answer reach on each criterion?",
+        ),
     }
-)
-UNIT_NOUNS: Final[Mapping[BallotMode, str]] = MappingProxyType(
-    {
-        "pair": "pair",
-        "levels": "pair",
-        "options": "question",
-        "verify": "answer",
-        "pass": "answer",
-        "score": "answer",
-        "rubric": "answer",
-    }
-)
-FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
-    {
-        "pair": "Which answer follows the instruction better? A good answer follows it fully "
-        "and is factual, helpful and accurate.",
-        "levels": "Which answer is better by the criteria, and by how much?",
-        "options": "Which answer is the most helpful one that follows the instruction?",
-        "verify": "Does this answer correctly follow the instruction?",
-        "pass": "Is this answer good enough by the criteria?",
-        "score": "Which score does this answer get by the criteria?",
-        "rubric": "Which level does this answer reach on each criterion?",
-    }
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """HTML of a ballot: answers in equal boxes without colour or name, keyboard keys printed on the
-buttons.
+buttons; and of the screens before the first ballot, after the last, and of error screens.
 
 The attribute data-act contains the action of a button, data-vkeys its keys; assets/page.js sends
 the action with the number of the ballot and the comment.
@@ -7,149 +7,55 @@ the action with the number of the ballot and the comment.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from typing import Final, Literal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from components.html.format import count
-from components.html.markup import EMPTY, Markup, attributes, fill, join
-from components.html.panel import notice_html, wrap
+from components.html.markup import Markup
+from components.html.panel import empty_state, notice_html, wrap
+from components.html.templates import macros
 from components.inspect.html_parts import text_html
-from components.inspect.load_comparison import ItemImage
-from components.vote.ballot_form import FORM_QUESTIONS, UNIT_NOUNS, BallotView, VoterView
-from components.vote.vote_controls import ballot_button, vote_controls, voter_html
-from studies.store.ballot_queries import SINGLE_MODES, BallotMode
+from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_PATH, LOGOUT_PATH
+from components.vote.ballot_form import MODES, BallotView
+from components.vote.vote_controls import vote_buttons
+from judges.verdicts.point_readers import option_values
+from studies.people.next_ballot import VoterProgress
+from studies.store.ballot_queries import SINGLE_MODES, Ballot, BallotMode
 
+html: Final = macros("vote/ballot.html")
 ANSWER_LETTERS: Final = "AB"
 
 
 def ballot_html(view: BallotView) -> Markup:
-    ballot = view.ballot
-    state = {"position": ballot.position, "stamp": ballot.done, "voter": view.name}
-    made = attributes(
-        {
-            "class": f"eh-vote m-{ballot.mode}",
-            "data-ballot": json.dumps(state),
-            "data-boxes": len(view.voter_view.texts),
-            "data-tried": view.retry_time or None,
-        }
-    )
-    parts = (
-        _progress_html(view),
-        _notice_html(view),
-        _question(view),
-        _answer_boxes(view),
-        vote_controls(view),
-    )
-    return wrap(fill("<article{}>{}</article>", made, join(parts)))
-
-
-# ------------------------------------------------------------------------------------ top
-
-
-def _progress_html(view: BallotView) -> Markup:
-    voted, skipped, total = view.standing
-    noun = count(total, UNIT_NOUNS[view.ballot.mode]).split(" ", 1)[1]
-    left = f", {count(skipped)} skipped" if skipped else ""
-    actions = (
-        ballot_button("Back", {"act": "back"}, ("B", "b B"))
-        + ballot_button("Next" if view.earlier_vote else "Skip", {"act": "next"}, ("N", "n N s S"))
-        + ballot_button("Undo", {"act": "undo"}, ("U", "u U"))
-    )
-    return fill(
-        '<div class="top"><p class="eh-small" role="status"><b>{} of {}'
-        '</b> {}{}<span class="wide">, voting as '
-        "{}; names hidden, order random</span></p>"
-        '<div class="acts">{}</div></div>{}',
-        count(voted),
-        count(total),
-        noun,
-        left,
-        voter_html(view.name, view.name_fixed),
-        actions,
-        _progress_bar(voted, total),
-    )
-
-
-def _progress_bar(voted: int, total: int) -> Markup:
-    made = attributes(
-        {
-            "class": "bar",
-            "role": "progressbar",
-            "aria-label": "Votes given",
-            "aria-valuemin": 0,
-            "aria-valuemax": total,
-            "aria-valuenow": voted,
-        }
-    )
-    return fill('<div{}><i style="width:{:.1f}%"></i></div>', made, 100 * voted / max(total, 1))
-
-
-def _notice_html(view: BallotView) -> Markup:
-    if not view.notice_text:
-        return EMPTY
-    kind: Literal["warn", "calm"] = "warn" if view.is_warning else "calm"
-    return fill('<div class="said">{}</div>', notice_html(kind, "", view.notice_text))
-
-
-# ------------------------------------------------------------------------------- question
-
-
-def _question(view: BallotView) -> Markup:
-    shown_item, mode = view.voter_view, view.ballot.mode
-    task = fill('<span class="task">{}</span>', shown_item.task) if shown_item.task else ""
-    images = join(_image_html(one, k) for k, one in enumerate(shown_item.images, 1))
-    images = fill('<div class="eh-pictures">{}</div>', images) if images else EMPTY
-    drawers = join(_context_drawers(shown_item))
-    return fill(
-        '<p class="ask">{}{}</p>'
-        '<h1 class="q" dir="auto" tabindex="-1">{}</h1>'
-        '<div class="scene">{}<div class="backs">{}</div></div>',
-        FORM_QUESTIONS[mode],
-        task,
-        text_html(shown_item.instruction),
-        images,
-        drawers,
-    )
-
-
-def _image_html(one: ItemImage, place: int) -> Markup:
-    """HTML of an image labelled by its number, because a file name may reveal the model."""
-    if one.source:
-        return fill('<img alt="Image {}" src="{}">', place, one.source)
-    if one.link:
-        rel = Markup('target="_blank" rel="noopener noreferrer nofollow"')
-        return fill(
-            '<p class="eh-small"><a href="{}" {}>Open image {}</a></p>', one.link, rel, place
-        )
-    return fill('<p class="eh-small">Image {} is missing from the data.</p>', place)
-
-
-def _context_drawers(shown_item: VoterView) -> Iterable[str]:
-    """HTML of expandable context, criteria and reference answer; the context is closed initially if
-    the item has an image."""
-    has_image = any(one.source for one in shown_item.images)
-    title_text = "Image description" if shown_item.images else "Context"
-    for title, text, unfolded in (
-        (title_text, shown_item.context, not has_image),
-        ("Criteria", shown_item.criteria, True),
-        ("Reference answer", shown_item.reference, False),
-    ):
-        if text.strip():
-            made = attributes({"class": "back", "open": "open" if unfolded else None})
-            body = fill('<div class="eh-txt" dir="auto" tabindex="0">{}</div>', text_html(text))
-            yield fill("<details{}><summary>{}</summary>{}</details>", made, title, body)
-
-
-# -------------------------------------------------------------------------------- answers
-
-
-def _answer_boxes(view: BallotView) -> Markup:
-    texts = view.voter_view.texts
-    names = answer_labels(view.ballot.mode, len(texts))
-    boxes = join(_answer_box(name, text) for name, text in zip(names, texts, strict=True))
-    return fill(
-        '{}<div class="boxes n{}">{}</div>', _answer_switch(names), min(len(texts), 4), boxes
+    """HTML of a ballot: progress, question with its context, answers, and buttons to vote."""
+    shown, mode = view.voter_view, view.ballot.mode
+    _, _, total = view.standing
+    # The context is closed at first if the item has an image.
+    drawers = [
+        ("Image description" if shown.images else "Context", shown.context,
+         not any(one.source for one in shown.images)),
+        ("Criteria", shown.criteria, True),
+        ("Reference answer", shown.reference, False),
+    ]  # fmt: skip
+    notice = notice_html("warn" if view.is_warning else "calm", "", view.notice_text)
+    return html.ballot(
+        view,
+        state={"position": view.ballot.position, "stamp": view.ballot.done, "voter": view.name},
+        noun=count(total, MODES[mode].noun).split(" ", 1)[1],
+        voter=voter_html(view.name, view.name_fixed),
+        notice=notice if view.notice_text else None,
+        question=MODES[mode].question,
+        instruction=text_html(shown.instruction),
+        drawers=[(title, text_html(text), open) for title, text, open in drawers if text.strip()],
+        answers=list(
+            zip(answer_labels(mode, len(shown.texts)), map(text_html, shown.texts), strict=True)
+        ),
+        buttons=vote_buttons(mode, len(view.ballot.shown), shown.scale),
+        levels=option_values(tuple(shown.scale)) if mode == "rubric" else {},
+        given=list((view.earlier_vote or {}).get("levels", ())),
+        compares=mode not in SINGLE_MODES,
     )
 
 
@@ -159,29 +65,72 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
     return ANSWER_LETTERS if mode != "options" else [str(k + 1) for k in range(options)]
 
 
-def _answer_box(name: str, text: str) -> Markup:
-    head = fill("<h2>{}</h2>", name)
-    label = name if name == "Answer" else f"Answer {name}"
-    made = attributes(
-        {"class": "eh-txt", "dir": "auto", "tabindex": 0, "role": "region", "aria-label": label}
-    )
-    return fill('<section class="box">{}<div{}>{}</div></section>', head, made, text_html(text))
+def voter_html(name: str, fixed: bool) -> Markup:
+    """HTML of the voter's name, with a button to change it. A typed name can be replaced and a
+    Hugging Face account logged out; a name from the page's password login is fixed."""
+    account = name.removeprefix(ACCOUNT_PREFIX) if name.startswith(ACCOUNT_PREFIX) else None
+    return html.voter(name, fixed, account, LOGOUT_PATH)
 
 
-def _answer_switch(names: Sequence[str]) -> Markup:
-    """HTML switch between the answers for phones, where only one answer is shown at a time: if one
-    stood below the other, the upper one would be favoured."""
-    if len(names) < 2:
-        return EMPTY
-    buttons = join(
-        fill(
-            '<button type="button" data-side="{}" aria-pressed="{}" '
-            'aria-label="Read answer {}">{}</button>',
-            k,
-            str(k == 0).lower(),
-            name,
-            name,
-        )
-        for k, name in enumerate(names)
-    )
-    return fill('<div class="ab" role="group" aria-label="Which answer">{}</div>', buttons)
+# ------------------------------------------------------------------------- other screens
+
+
+@dataclass(frozen=True, slots=True)
+class StartScreen:
+    """Texts and options of the start screen."""
+
+    form: str
+    """Name of the kind of ballot, and the reason for this kind."""
+    name_error: str = ""
+    login_error: str = ""
+    login: bool = False
+
+
+def name_form(total: int, mode: BallotMode, start: StartScreen) -> Markup:
+    """HTML of the start screen with the name field and, if login is possible, the login button."""
+    errors = [
+        notice_html("bad", "That name cannot be used.", start.name_error)
+        if start.name_error
+        else "",
+        notice_html("warn", "You are not logged in.", start.login_error)
+        if start.login_error
+        else "",
+    ]
+    units = count(total, MODES[mode].noun)
+    return html.name_form(units, MODES[mode].task, start, errors, LOGIN_PATH)
+
+
+def finished_html(
+    name: str, progress: VoterProgress, mode: BallotMode, notice: str = "", *, fixed: bool = False
+) -> Markup:
+    """HTML of the screen after all ballots; `fixed`: whether the voter's name cannot be changed."""
+    voted, skipped, _ = progress
+    noun = count(voted, MODES[mode].noun)
+    if not voted and not skipped:
+        texts = "Nothing is left to vote on.", "All comparisons have enough votes."
+    elif skipped:
+        texts = f"You have voted on {noun} and skipped {count(skipped)}.", "Thank you."
+    else:
+        later = "You may get more ballots later if other voters skip theirs."
+        texts = f"You have voted on all {noun}; thank you.", later
+    state: dict[str, Any] = {"position": 10**9, "stamp": 0, "voter": name}
+    told = notice_html("calm", "", notice) if notice else None
+    return html.finished(state, told, texts, voter_html(name, fixed), voted, skipped)
+
+
+def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
+    """HTML of the error screen if the store cannot be written and there is no ballot to show;
+    `fixed`: whether the voter's name cannot be changed."""
+    notice = notice_html("bad", "Voting cannot continue.", why)
+    return html.write_error(time.time(), notice, voter_html(name, fixed))
+
+
+def nothing_to_vote_html(title: str, why: str) -> Markup:
+    return wrap(html.nothing(empty_state(title, why)))
+
+
+def reveal_text(ballot: Ballot) -> str:
+    """Sentence that names the models whose answers the previous ballot showed."""
+    names = answer_labels(ballot.mode, len(ballot.shown))
+    models = ", ".join(f"{n} was {who}" for n, who in zip(names, ballot.shown, strict=True))
+    return f"Previous ballot: {models}."

@@ -14,7 +14,7 @@ from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import notice_html, wrap
 from components.html.tables.table import Cells, Table, TableCell
 from components.server.hf_login import is_account
-from components.vote.ballot_form import FORM_NAMES, UNIT_NOUNS, load_ballot_form
+from components.vote.ballot_form import MODES, load_ballot_form
 from studies.domain import HUMAN_PREFIX
 from studies.people.votable import count_by_selection
 from studies.people.vote_session import list_voters
@@ -64,7 +64,7 @@ class VotingControls:
     reveal: bool
 
     def to_voting(self) -> VotingRules:
-        mode: BallotMode | str = next((m for m in BALLOT_MODES if FORM_NAMES[m] == self.mode), "")
+        mode: BallotMode | str = next((m for m in BALLOT_MODES if MODES[m].name == self.mode), "")
         return VotingRules(
             mode,  # type: ignore[arg-type]
             SAMPLING_CHOICES[self.choose],
@@ -79,7 +79,7 @@ class VotingControls:
 
 def controls_from(voting: VotingRules) -> VotingControls:
     return VotingControls(
-        FORM_NAMES[voting.mode] if voting.mode else AS_PROTOCOL,
+        MODES[voting.mode].name if voting.mode else AS_PROTOCOL,
         next(name for name, choice in SAMPLING_CHOICES.items() if choice == voting.choose),
         voting.votes,
         round(100 * voting.repeats, 2),
@@ -97,7 +97,7 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode
     left = count_by_selection(store, study, mode, rules)
-    size = f"{count(left[choice], UNIT_NOUNS[mode])} of {count(left['random'])}."
+    size = f"{count(left[choice], MODES[mode].noun)} of {count(left['random'])}."
     targeted, cast = count_non_random_votes(store.read_connection, study)
     warning = (
         f" {count(targeted)} of {count(cast)} votes are on pairs that were not chosen at "
@@ -106,7 +106,7 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
         else ""
     )
     kind: Any = "calm" if choice == "random" else "warn"
-    default = f" Ballot form suggested for this study: {FORM_NAMES[form.mode]} ({form.origin})."
+    default = f" Ballot form suggested for this study: {MODES[form.mode].name} ({form.origin})."
     return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {size}{warning}{default}")
 
 

@@ -16,7 +16,7 @@ from components.server.gradio_private import click_data
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_MESSAGES, can_log_in
 from components.vote import organiser
 from components.vote.ballot_actions import handle_action
-from components.vote.ballot_form import FORM_NAMES
+from components.vote.ballot_form import MODES
 from components.vote.organiser import (
     AS_PROTOCOL,
     SAMPLING_CHOICES,
@@ -88,7 +88,10 @@ def build() -> VoteTab:
 def _build_rules() -> tuple[list[Any], gr.Button]:
     with gr.Row(elem_classes="eh-vote-rules"):
         mode = gr.Dropdown(
-            [AS_PROTOCOL, *FORM_NAMES.values()], value=AS_PROTOCOL, label="Form", interactive=True
+            [AS_PROTOCOL, *(mode.name for mode in MODES.values())],
+            value=AS_PROTOCOL,
+            label="Form",
+            interactive=True,
         )
         votes = gr.Number(3, label="Votes per comparison", minimum=1, precision=0, interactive=True)
         each = gr.Number(

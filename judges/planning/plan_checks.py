@@ -68,6 +68,8 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
 
 
 def _check_prompt(study: Study, prompt: Prompt) -> None:
+    if prompt.protocol == "single":  # criteria that the prompt cannot use are an error
+        point_arrangements(prompt, study.options, study.criteria_order, study.criteria)
     if prompt.protocol in ("describe", "extraction"):
         raise PlanError(
             f"prompt {prompt.name!r} has the protocol {prompt.protocol} and gives no verdict; "

@@ -8,12 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from components.html.format import number
+from components.html.format import NARROW_SPACE, number
 from components.study.file import yaml_edit as study_edit
-from components.study.file.controls import Hint
 from components.study.file.yaml_edit import get_value
 from judges.rendering.prompt_library import LibraryPrompt, list_prompts, prompts_folder
-from studies.spec.keys import DATA, JUDGE, STUDY, default_values
+from studies.spec.keys import DATA, STUDY, default_values
 from studies.spec.presets import PRESETS, Preset
 
 NEW_STUDY_NAME: Final = "My study"
@@ -132,13 +131,13 @@ class LenientStudy:
         value = self.value(*path)
         return float(value) if isinstance(value, (int, float)) else 0.0
 
-    def hint(self, text: str, *path: str) -> Hint:
-        """The hint `text` below a control; with the preset's value if the file has another."""
+    def preset_text(self, *path: str) -> str | None:
+        """The preset's value as text, if the file has another value; else None."""
         if self.preset is None or self.raw(*path) is None:
-            return Hint(text)
+            return None
         base = self.default_value(*path)
         same = normalise_value(self.raw(*path)) == normalise_value(base)
-        return Hint(text, None if same else value_text(base))
+        return None if same else value_text(base)
 
 
 def read_lenient_study(text: str, folder: Path) -> LenientStudy:
@@ -153,11 +152,6 @@ def as_list(value: Any) -> list[Any]:
     if value is None or value == "":
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def judge_name(judge: Mapping[str, Any]) -> str:
-    """Name of a judge in the form: its name, else its model."""
-    return str(judge.get(JUDGE.name.name) or judge.get(JUDGE.model.name) or "judge")
 
 
 def normalise_value(value: Any) -> Any:
@@ -180,6 +174,11 @@ def value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return number(value) if isinstance(value, int) else str(value) or "none"
+
+
+def percent_text(value: float) -> str:
+    """Format a share as a whole percentage: 0.2 is "20 %"."""
+    return f"{100 * value:.0f}{NARROW_SPACE}%"
 
 
 def own_prompts_folder(folder: Path) -> Path:

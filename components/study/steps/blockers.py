@@ -1,22 +1,20 @@
-"""Reasons why a study cannot be run yet, each with the button that helps to remove it."""
+"""Reasons why a study cannot be run yet, each with the button that helps to remove it; and the
+conditions of a run that are met."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.study.file.lenient_study import LenientStudy, judge_name
-from components.study.form.data_step.records_report import table_to_map, with_original_name
+from components.html.format import count
+from components.study.file import judge_entries as entries
+from components.study.file.judge_entries import judge_address, judge_name, needs_typed_key
+from components.study.file.lenient_study import LenientStudy
+from components.study.form.data_step.records_report import with_original_name
 from components.study.form.data_step.slice_form import filter_text
-from components.study.form.judge_settings import (
-    ENDPOINT,
-    judge_address,
-    judge_kind,
-    needs_typed_key,
-)
+from components.study.form.data_step.table_columns import missing_roles, table_to_map
 from components.study.plan.study_preview import StudyPreview
-from components.study.steps.column_roles import missing_roles
 from studies.files.upload_names import original_name
 from studies.spec.keys import DATA, JUDGE
 
@@ -149,7 +147,7 @@ def _judge_blockers(study: LenientStudy) -> list[Blocker]:
 def endpoint_blockers(judge: Mapping[str, Any], place: str) -> list[Blocker]:
     """Reasons for a missing address and a missing model of the judge at index `place`; none for a
     judge that needs neither."""
-    if judge_kind(judge) != ENDPOINT:
+    if entries.judge_kind(judge) != entries.ENDPOINT:
         return []
     named = any(judge.get(key.name) for key in (JUDGE.name, JUDGE.model))
     name = judge_name(judge) if named else "the judge"
@@ -162,3 +160,38 @@ def endpoint_blockers(judge: Mapping[str, Any], place: str) -> list[Blocker]:
         sentence = f"choose a model for {name}."
         found.append(Blocker(2, f"{name} has no model", sentence, "Choose the model", opens))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class MetCondition:
+    """One condition that is met; `key_of`: judge whose typed key meets it. Only the browser has
+    typed keys, so it shows such a condition once the key is typed."""
+
+    text: str
+    key_of: str = ""
+
+
+def met_conditions(preview: StudyPreview) -> list[MetCondition]:
+    """All conditions of a run that the study meets, in the order of the steps. A plan exists only
+    if each prompt could be filled from the data."""
+    study, prompts = preview.lenient_study, preview.lenient_study.prompts
+    if study.parse_error:
+        return []
+    complete = [judge for judge in study.judges if not endpoint_blockers(judge, "")]
+    keyless = [judge_name(judge) for judge in complete if needs_typed_key(judge)]
+    ready = [name for name in map(judge_name, complete) if name not in keyless]
+    fits = f"{'fits' if len(prompts) == 1 else 'fit'} the data" if preview.plan else "chosen"
+    texts = [
+        f"{count(len(preview.items), 'question')} read"
+        if preview.items and not preview.data_error
+        else "",
+        f"{_named(ready, 'judge')} set up" if ready else "",
+        *(f"{name} has a key" for name in keyless),
+        f"{_named(prompts, 'prompt')} {fits}" if prompts else "",
+    ]
+    keys = ["", "", *keyless, ""]
+    return [MetCondition(text, key) for text, key in zip(texts, keys, strict=True) if text]
+
+
+def _named(names: Sequence[str], noun: str) -> str:
+    return f"{noun} {names[0]}" if len(names) == 1 else count(len(names), noun)

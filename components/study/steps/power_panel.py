@@ -13,22 +13,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from components.html.format import NARROW_SPACE, count, number
-from components.html.markup import EMPTY, Markup, fill, join
+from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
-from components.study.file.controls import form_button, form_part
+from components.study.file.controls import controls
 from components.study.file.lenient_study import FormState, LenientStudy
-from components.study.plan.cost_preview import (
-    ASSUMED_CORRELATION,
-    ForecastByJudge,
-    detectable_kpi,
-)
+from components.study.plan.cost_preview import ASSUMED_CORRELATION, ForecastByJudge, detectable_kpi
 from components.study.steps.planned_study import PlannedStudy, comparisons_per_question
-from components.study.steps.purchase_options import purchases_html
+from components.study.steps.purchase_options import html, purchases_html
 from components.study.steps.width_curve import curve_html
 from judges.planning.plan import Plan
 from metrics.estimation.planning.power import design_effect, detectable_share
 from metrics.win_rates.planned_width import detectable_win_rate
-from studies.spec.keys import DATA
 from studies.spec.presentations import resolve_contestants
 
 _NORMAL_95: Final = 1.96
@@ -58,68 +53,44 @@ def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
 def power_html(planned: PlannedStudy, study: LenientStudy, view: FormState) -> Markup:
     """HTML of the expandable part "What can this study tell?": key figures, the curve, and what to
     add next."""
-    body = fill(
-        '<div class="eh-powhead"><p class="eh-small eh-mute">{}</p>{}</div>{}'
-        '<div class="eh-pow"><section>{}</section><section>{}</section></div>',
+    flips = precision_text(planned.plan, planned.numbers)
+    half = number(100 * planned.width().half)
+    body = html.power(
+        f"{flips} · {planned.quantity} to ± {half} points",
         _basis(planned),
-        _size_buttons(planned),
+        _sizes(planned),
+        len(planned.plan.items),
+        planned.available,
         kpi_strip(list(_power_kpis(planned))),
         curve_html(planned),
         purchases_html(planned, study),
     )
-    return form_part(
-        fill(
-            '<details class="eh-fold" id="eh-power-fold" data-keep="power"><summary>'
-            '<b>What can this study tell?</b><span class="eh-small">{}</span></summary>'
-            "<div>{}</div></details>",
-            _summary(planned),
-            body,
-        ),
-        seen=view.last_change,
-    )
-
-
-def _summary(planned: PlannedStudy) -> str:
-    flips = precision_text(planned.plan, planned.numbers)
-    return f"{flips} · {planned.quantity} to ± {number(100 * planned.width().half)} points"
+    return controls.form_part(body, seen=view.last_change)
 
 
 def _basis(planned: PlannedStudy) -> str:
     """Text on the sizes of the plan, and on whether its variances are measured or assumed."""
     size, models = planned.size, resolve_contestants(planned.plan.study, planned.plan.items)
-    orders = "both orders" if size.orders == 2 else "one order"
     parts = [
         count(len(planned.plan.items), "question"),
         count(len(models), "model"),
-        orders,
+        "both orders" if size.orders == 2 else "one order",
         count(size.judges, "judge"),
         *([count(size.prompts, "prompt")] if size.prompts > 1 else []),
     ]
+    source = f"assumed: verdicts on one question have a correlation of {ASSUMED_CORRELATION:g}"
     if planned.measured is not None:
         source = f"from {count(planned.stored, 'stored reply')} of this study"
-    else:
-        source = f"assumed: verdicts on one question have a correlation of {ASSUMED_CORRELATION:g}"
     return f"with {', '.join(parts)}; {source}"
 
 
-def _size_buttons(planned: PlannedStudy) -> Markup:
-    """HTML buttons that change the number of questions; empty if no other number is possible."""
+def _sizes(planned: PlannedStudy) -> list[int]:
+    """Numbers of questions to choose from; empty if no other number is possible."""
     now, available = len(planned.plan.items), planned.available
     if available <= now and now < 2 * _SIZES[0]:
-        return EMPTY
+        return []
     fitting = [n for n in _SIZES if n < available and not 0.8 < n / now < 1.25][:3]
-    sizes = sorted({*fitting, now, available})
-    made = join(
-        form_button(
-            count(n),
-            {"set": str(DATA.count), "to": str(0 if n == available else n)},
-            kind="small on" if n == now else "small",
-            label=f"{count(n)} questions",
-            disabled=n == now,
-        )
-        for n in sizes
-    )
-    return fill('<span class="eh-sizes">{}</span>', made)
+    return sorted({*fitting, now, available})
 
 
 def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:

@@ -6,16 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from components.charts.svg_pieces import (
-    LEFT,
-    RIGHT,
-    Canvas,
-    Scale,
-    axes,
-    svg,
-    svg_text,
-    wide_and_narrow,
-)
+from components.charts import svg_pieces
+from components.charts.svg_pieces import Canvas, Scale
 from components.html.format import count, dollars, number
 from components.html.markup import Markup, fill
 from components.study.steps.planned_study import PlannedStudy
@@ -28,7 +20,7 @@ _STEPS: Final = (0.01, 0.02, 0.04, 0.05, 0.1, 0.2, 0.25)
 
 def curve_html(planned: PlannedStudy) -> Markup:
     title = f"Half-width of the 95 % interval of the {planned.quantity}, by number of questions"
-    drawn = wide_and_narrow(
+    drawn = svg_pieces.wide_and_narrow(
         _curve(planned, Canvas(520, 300)), _curve(planned, Canvas(340, 280, narrow=True)), title
     )
     return fill(
@@ -48,12 +40,14 @@ def _curve(planned: PlannedStudy, canvas: Canvas) -> Markup:
     halves = [planned.width(items=n).half for n in grid]
     rows = _ticks(halves[0])
     y, x = canvas.vertical(0.0, rows[-1]), canvas.horizontal(0.0, last)
-    parts = axes(canvas, rows, y, [(x(n), count(n)) for n in _columns(last)], "questions")
+    parts = svg_pieces.axes(
+        canvas, rows, y, [(x(n), count(n)) for n in _columns(last)], "questions"
+    )
     line = " ".join(f"{x(n):.1f},{y(half):.1f}" for n, half in zip(grid, halves, strict=True))
     parts.append(fill('<polyline class="f" points="{}"/>', line))
     for times in (1, *_FURTHER):
         parts += _mark(planned, canvas, x, y, now * times, times)
-    return svg(canvas, parts)
+    return svg_pieces.svg(canvas, parts)
 
 
 def _mark(
@@ -68,10 +62,11 @@ def _mark(
     if canvas.narrow and times != 1:
         words = f"± {number(100 * half, 1)}"
     ends = times == _FURTHER[-1]
-    at = min(place, canvas.width - RIGHT) if ends else max(place + 10, LEFT)
+    at = min(place, canvas.width - svg_pieces.RIGHT) if ends else max(place + 10, svg_pieces.LEFT)
+    weight, anchor = "b n" if times == 1 else "n", "end" if ends else "start"
     return [
         fill('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="6"/>', kind, place, height),
-        svg_text(at, height - 14, words, "b n" if times == 1 else "n", "end" if ends else "start"),
+        svg_pieces.svg_text(at, height - 14, words, weight, anchor),
     ]
 
 

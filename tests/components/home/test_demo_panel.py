@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from components.home.demo_panel import demo_parts
-from components.home.live_demo import live_demo_parts
+from components.home.demo_panel import demo_parts, live_demo_parts
 from components.home.paper_claims import paper_claims
 from components.study.plan import demo_studies
 from components.vote.ballot_actions import handle_action

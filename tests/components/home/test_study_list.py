@@ -11,12 +11,14 @@ from html import unescape
 
 import pytest
 
-from components.home.study_actions import active_studies, delete_study, rename_study
 from components.home.study_list import (
     EXAMPLES,
     MAX_ROWS,
+    active_studies,
     day_text,
+    delete_study,
     examples_html,
+    rename_study,
     studies_html,
     study_state,
 )

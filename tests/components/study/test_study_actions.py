@@ -11,11 +11,11 @@ import pytest
 from components.study import form_html as study_draw
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import read_mapping
+from components.study.form.judges import LOCAL_SERVERS, judge_drawer
+from components.study.form.more_settings import more_settings
 from components.study.form_changes import apply_changes
 from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers
-from components.study.steps.judge_drawer import LOCAL_SERVERS, judge_drawer
-from components.study.steps.more_settings import more_settings
 from judges.money.costs import price_of
 from judges.operations.list_models import LocalServer
 from studies.spec.provider_presets import provider_presets
@@ -232,7 +232,7 @@ def test_another_address_starts_without_anything_of_a_provider_and_sends_no_key(
     html = drawer_of(text)
     assert framed_tile(html) == "Other address"
     assert "api.openai.com" not in html and "gpt-4o" not in html
-    assert "&quot;do&quot;: &quot;models&quot;" not in html  # no button sends a key
+    assert "&#34;do&#34;: &#34;models&#34;" not in html  # no button sends a key
     (key,) = re.findall(r"<input[^>]*data-key=[^>]*>", html)
     assert " disabled" in key
     blockers = find_blockers(build_preview(text, HERE))
@@ -245,7 +245,7 @@ def test_the_box_of_another_address_asks_for_address_model_and_key_in_this_order
     html = drawer_of(done(START_YAML, OTHER, ADDRESS)[0])
     assert framed_tile(html) == "Other address"
     fields_of_box = ('data-field="judge.0.base_url"', 'data-field="judge.0.model"', "data-key=")
-    check = "&quot;do&quot;: &quot;models&quot;"
+    check = "&#34;do&#34;: &#34;models&#34;"
     marks = ('class="on"', *fields_of_box, check, 'data-field="judge.0.name"')
     places = [html.index(mark) for mark in marks]
     assert places == sorted(places)
@@ -325,7 +325,7 @@ def test_every_setting_of_a_study_file_has_a_control():
         if name in ("data", "extraction", "families"):
             assert f'data-field="{name}.' in html, name
         elif name in elsewhere:
-            assert not elsewhere[name] or f"&quot;do&quot;: &quot;{elsewhere[name]}" in html, name
+            assert not elsewhere[name] or f"&#34;do&#34;: &#34;{elsewhere[name]}" in html, name
         else:
             assert f'data-field="{name}"' in html, name
     # `read` and `parts` belong to an upload, which sets them

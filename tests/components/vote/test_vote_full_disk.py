@@ -82,7 +82,7 @@ def test_whoever_comes_while_it_is_full_can_try_again(store: Store) -> None:
         html = begin(store, "bob")
     told = words_of(html)
     assert "Voting cannot continue" in told and "Try again" in told and "Voting as bob" in told
-    assert "data-tried=" in html and "&quot;act&quot;: &quot;show&quot;" in html
+    assert "data-tried=" in html and "&#34;act&#34;: &#34;show&#34;" in html
     assert state_of(handle_action(store, "s", {"act": "show", "voter": "bob"}))["voter"] == "bob"
 
 

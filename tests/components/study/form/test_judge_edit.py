@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from components.study.form.judge_edit import edit_judge
-from components.study.form.judge_settings import judge_form
+from components.study.file.judge_entries import edit_judge
+from components.study.form.form_rows import judge_form
 
 JUDGE = {"name": "sim", "model": "simulated", "first_bias": 0.3, "accuracy": 0.8}
 

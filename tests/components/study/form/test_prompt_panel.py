@@ -14,17 +14,18 @@ from components.study.file.lenient_study import (
     available_prompts,
     read_lenient_study,
 )
-from components.study.form.prompt_list import prompt_library, prompt_protocols
-from components.study.form.prompt_panel import (
+from components.study.files_tab import import_prompt_file, save_draft
+from components.study.form.prompts import (
     NEW_PROMPT_YAML,
     compare_prompts,
     current_prompt,
     editor_preview,
     preview_messages,
+    prompt_library,
+    prompt_protocols,
 )
 from components.study.form_changes import apply_changes
 from components.study.plan.study_preview import build_preview
-from components.study.prompts_tab import import_prompt_file, save_draft
 from judges.planning.plan import asks_of
 from judges.rendering.prompt_library import check_prompt
 from tests.page_words import says
@@ -111,7 +112,8 @@ def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
     assert (view.mode, view.prompt) == ("side", study.prompts[0])
     assert "Saved as version 2." in view.notice_html
     both = {"n": 1, "do": "prompt", "prompt": "brief-letters", "on": True, "close": True}
-    assert html.escape(json.dumps({k: v for k, v in both.items() if k != "n"})) in view.notice_html
+    action = json.dumps({k: v for k, v in both.items() if k != "n"})
+    assert action in html.unescape(view.notice_html)
     compared, _ = apply_changes(text, view, [both], tmp_path)
     plan = build_preview(compared, tmp_path).plan
     assert {one.name for one in plan.prompts} == {"brief-letters@1", "brief-letters@2"}

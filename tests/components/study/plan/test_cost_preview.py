@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.study.file.lenient_study import START_YAML
-from components.study.form.headline import study_question
+from components.study.form.more_settings import study_question
 from components.study.plan import cost_preview as study_plan
 from components.study.plan.cost_preview import (
     count_asks,

@@ -8,7 +8,7 @@ import pytest
 
 from components.study.file.lenient_study import START_YAML
 from components.study.file.yaml_edit import put_value
-from components.study.form.judge_settings import judge_form
+from components.study.form.form_rows import judge_form
 from components.study.plan.study_preview import build_preview
 from tests.judges.small_studies import write_items
 from tests.page_words import says

@@ -11,7 +11,8 @@ from components.share.paper_text import source_name
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_step.data_source import HUB_URL
-from components.study.form.key_consent import allow_key
+from components.study.form.judges import judge_drawer, models_key
+from components.study.form.more_settings import allow_key, more_settings
 from components.study.form_html import render_judges, render_notices, render_records
 from components.study.jobs import (
     describe_images,
@@ -26,8 +27,6 @@ from components.study.jobs import (
 )
 from components.study.plan import demo_studies
 from components.study.plan.study_preview import build_preview
-from components.study.steps.judge_drawer import judge_drawer, models_key
-from components.study.steps.more_settings import more_settings
 from judges.engine.engine import Engine
 from judges.security.key_consents import NO_CONSENTS, Pair, origin_of, user_consents
 from judges.security.key_origins import TypedKey, read_typed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,21 +13,21 @@ from components.results.bias.computed import bias_from_frame
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_step.data_source import source_card
+from components.study.form.data_step.records_report import comparisons_html, planned_orders
 from components.study.form.data_step.slice_form import sample_switch
-from components.study.form.judge_cards import judge_cards
+from components.study.form.data_step.table_columns import missing_roles, roles_html
+from components.study.form.judges import judge_cards
+from components.study.form.more_settings import settings_text
 from components.study.form_changes import apply_changes
+from components.study.form_updates_tab import form_updates
 from components.study.jobs import use_upload
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
-from components.study.steps.blockers import find_blockers, key_blockers
-from components.study.steps.column_roles import missing_roles, roles_html
-from components.study.steps.comparison_preview import comparisons_html, planned_orders
-from components.study.steps.met_conditions import met_conditions
-from components.study.steps.more_settings import settings_text
+from components.study.steps.blockers import find_blockers, key_blockers, met_conditions
 from components.study.steps.power_panel import half_width, precision_text
-from components.study.steps.run_strip import blocked_strip, cost_strip
-from components.study.steps.step_bar import steps_html, study_steps
+from components.study.steps.run_strip import blocked_strip, cost_strip, steps_html, study_steps
 from studies.domain import BY_DESIGN
+from studies.store.store import Store
 from tests.judges.small_studies import run_text
 from tests.page_words import says
 
@@ -148,6 +149,35 @@ def test_rotations_of_four_options_are_four_orders():
     numbers = forecast_by_judge(look.plan)
     strip = cost_strip(look, look.plan, numbers, "")
     assert says(strip, f"{numbers.asks // 4:,}", "4 orders")
+
+
+def test_an_answer_to_another_question_is_shown_in_place_of_the_worst():
+    folder = Path("assets/studies")
+    text = (folder / "grade-score-probe-unrelated.yaml").read_text("utf-8")
+    html = comparisons_html(build_preview(text, folder), FormState())
+    assert html.count("an answer to another question") == 3 and html.count('class="w"') == 3 * 4
+
+
+RUBRIC = "name: r\ndata: {source: probe, count: 2}\nprompts: [rubric]\ncriteria: be nice\n"
+UNRANKED = "name: u\ndata: {source: items.jsonl}\nprompts: [grade-simple]\nunrelated: replace\n"
+
+
+@pytest.mark.parametrize(
+    "text, why", [(RUBRIC, "&#39;be nice&#39; has no name"), (UNRANKED, "without a ranking")]
+)
+def test_settings_that_an_item_does_not_fit_are_a_reason_and_not_a_crash(tmp_path, text, why):
+    votes = [{"judge": "p", "shown": [x, y], "picked": x} for x, y in ("ab", "ac", "bc")]
+    answers = dict(zip("abc", "xyz", strict=True))
+    items = [
+        {"id": name, "instruction": "?", "responses": answers, "human": human}
+        for name, human in (("ranked", votes), ("unranked", []))
+    ]
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items)), "utf-8")
+    store = Store(tmp_path / "s.db")
+    judges = "judges:\n- {name: keen, model: simulated}\n"
+    drawn = form_updates(text + judges, FormState(), {}, "", store)
+    store.close()
+    assert any(isinstance(one, str) and why in one for one in drawn)
 
 
 def test_the_strip_counts_calls_and_says_how_precise_the_study_is():

@@ -1,27 +1,95 @@
-"""Add a judge to a study file, or change one field of a judge."""
+"""The judges of a study file: kind, address and key of an entry, new entries, and changes of one
+field."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from components.study.file.typed_values import parse_number
-from components.study.form.judge_settings import (
-    JUDGE_TEMPLATES,
-    OTHER_ADDRESS,
-    SIMULATED_JUDGES,
-    is_named_after_model,
-    judge_address,
-    judge_kind,
-    simulation_default,
-)
 from judges.security.key_consents import origin_of
+from studies.settings import is_public, secret_value
 from studies.spec.judge_spec import default_read
 from studies.spec.keys import JUDGE, PRICE, SIMULATION, StudyKey
-from studies.spec.provider_presets import provider_presets
+from studies.spec.provider_presets import preset_for_url, provider_presets
 
-_NAME, _MODEL = JUDGE.name.name, JUDGE.model.name
+_NAME, _MODEL, _URL = JUDGE.name.name, JUDGE.model.name, JUDGE.base_url.name
+EMBEDDED, SIMULATED, ENDPOINT = "embedded", "simulated", "endpoint"
+JUDGE_KINDS: Final = ((EMBEDDED, "Embedded"), (ENDPOINT, "Endpoint"), (SIMULATED, "Simulated"))
+_ACCURATE: Final = {SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1}
+JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
+    EMBEDDED: {_MODEL: "embedded"},
+    SIMULATED: {_MODEL: "simulated", SIMULATION.first_bias.name: 0.3, **_ACCURATE},
+    ENDPOINT: {_MODEL: "gpt-4o-mini", _URL: JUDGE.base_url.rule.placeholder},
+}
+"""Kind of judge (endpoint, embedded, simulated) -> settings of a new judge of this kind."""
+OTHER_ADDRESS: Final = "endpoint"
+"""Value that stands for a provider if a judge's address belongs to no known provider."""
+
+SIMULATED_JUDGES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "even": ("even-handed", _ACCURATE),
+    "first": ("favours-first", {SIMULATION.first_bias.name: 0.3, **_ACCURATE}),
+    "long": ("favours-length", {SIMULATION.length_preference.name: 0.5, **_ACCURATE}),
+    "chance": ("chance", {**_ACCURATE, SIMULATION.accuracy.name: 0.5}),
+}
+"""Key of a simulated judge in the drawer -> its name and settings."""
+
+
+def judge_name(judge: Mapping[str, Any]) -> str:
+    """Name of a judge in the form: its name, else its model."""
+    return str(judge.get(JUDGE.name.name) or judge.get(JUDGE.model.name) or "judge")
+
+
+def judge_kind(judge: Mapping[str, Any]) -> str:
+    model = judge.get(_MODEL)
+    return str(model) if model in (EMBEDDED, SIMULATED) else ENDPOINT
+
+
+def judge_address(judge: Mapping[str, Any]) -> str:
+    """Address of the judge's endpoint: as written in the study file, else that of its provider."""
+    preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
+    return str(judge.get(JUDGE.base_url.name) or (preset.base_url if preset else ""))
+
+
+def provider_of(judge: Mapping[str, Any]) -> str:
+    """Provider of a judge: as written in the study file, else found by the address, else
+    OTHER_ADDRESS; empty for embedded and simulated judges."""
+    if judge_kind(judge) != ENDPOINT:
+        return ""
+    if named := str(judge.get(JUDGE.provider.name) or ""):
+        return named
+    preset = preset_for_url(judge_address(judge))
+    return preset.name if preset else OTHER_ADDRESS
+
+
+def is_named_after_model(judge: Mapping[str, Any]) -> bool:
+    """Whether the judge has no name or its model's name; another model then also renames it."""
+    return (judge.get(_NAME) or "") in ("", judge.get(_MODEL))
+
+
+def judge_variable(judge: Mapping[str, Any]) -> str:
+    """Environment variable with the judge's API key: as written in the study file, else that of its
+    provider."""
+    preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
+    given = judge.get(JUDGE.api_key_env.name)
+    return (preset.api_key_env if preset else "") if given is None else str(given)
+
+
+def simulation_default(key: StudyKey) -> float:
+    """Value of a simulation setting that the study file lacks: accuracy 1, every bias 0."""
+    return 1.0 if key == SIMULATION.accuracy else 0.0
+
+
+def needs_typed_key(judge: Mapping[str, Any]) -> bool:
+    """Whether a key must be typed: the provider requires one, and no environment variable supplies
+    it. Typed keys are only in the browser and are not considered."""
+    if judge_kind(judge) != ENDPOINT:
+        return False
+    url, variable = judge_address(judge), judge_variable(judge)
+    paid = any(preset.serves(url) and preset.api_key_env for preset in provider_presets().values())
+    if is_public():
+        return paid and not variable
+    return paid and not (variable and secret_value(variable))
 
 
 def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") -> dict[str, Any]:
@@ -129,3 +197,11 @@ def _parse_json_object(words: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError(f'{JUDGE.extra_body}: expected a JSON object such as {{"key": value}}')
     return values
+
+
+def parse_number(key: StudyKey, words: str) -> float:
+    """Parse a typed number; an error names the key and the expected range."""
+    try:
+        return int(words) if key.type is int else float(words)
+    except ValueError:
+        raise ValueError(f"{key}: expected {key.expected}, found {words!r}") from None

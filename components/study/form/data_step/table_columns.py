@@ -1,0 +1,229 @@
+"""The columns of a table as fields of the study: menus for their meaning and roles, and the first
+comparisons as they would be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from components.html.format import truncate
+from components.html.markup import EMPTY, Markup
+from components.html.pieces import notice_html
+from components.html.templates import macros
+from components.study.file.lenient_study import LenientStudy
+from components.study.plan.idle_cache import RECORDS
+from components.study.plan.study_preview import StudyPreview, read_data_spec
+from judges.verdicts.recorded_replies import RecordedReplyReader
+from studies.domain import HUMAN_PREFIX, Item, Judgement
+from studies.errors import EvenhandError
+from studies.files.table_formats.nested_columns import expand_columns, nested_names
+from studies.files.tables import SourceTable, is_table_file, read_table, text_of
+from studies.files.upload_names import hide_hashes
+from studies.sources.detection.detect import matching_formats
+from studies.sources.detection.mapping_guess import guess_mapping
+from studies.sources.formats.any_table import MAPPING_FIELDS
+from studies.sources.load import TABLE_FORMAT, LoadedSource, read_source, source_path
+from studies.spec.keys import DATA
+
+html: Final = macros("study/form/data_step/table_columns.html")
+SHOWN: Final = 3
+"""Number of comparisons in the preview."""
+ANSWER_FIELD: Final = "responses."
+_ROW_LAYOUTS: Final = frozenset({"contestant", "first", "second", "a", "b", "winner", "score"})
+"""Fields that a mapping has only if each row of the table is one answer or one verdict."""
+_ROWS_READ: Final = 60
+_MAX_TEXT: Final = 160
+_MAX_COLUMNS: Final = 60
+_MAX_ANSWERS: Final = 6
+
+
+def source_table(study: LenientStudy) -> SourceTable | None:
+    """Read the table of a study's source; None if the source is not a single table."""
+    if study.source.startswith("hub:") or study.source == "probe":
+        return None
+    try:
+        path = source_path(read_data_spec(study), study.folder)
+        if not path.is_file() or not is_table_file(path):
+            return None
+        stamp = path.stat().st_mtime_ns
+        return RECORDS.compute_once(("table", path), stamp, lambda: read_table(path))
+    except EvenhandError:
+        return None
+
+
+def column_names(table: SourceTable) -> list[str]:
+    """Names that can be mapped: the table's columns, and fields inside nested columns."""
+    return [*table.columns, *nested_names(table)][:_MAX_COLUMNS]
+
+
+def guessed_mapping(study: LenientStudy) -> dict[str, str]:
+    """Guess the column mapping (column -> field); empty if the source is not a single table."""
+    table = source_table(study)
+    return guess_mapping(table.columns, table.rows) if table is not None else {}
+
+
+def table_to_map(preview: StudyPreview) -> SourceTable | None:
+    """The source's table, if the study file has a column mapping, or if no known format fits the
+    table; else None."""
+    study = preview.lenient_study
+    mapped = bool(study.raw(*DATA.mapping))
+    if preview.records is not None and not mapped:
+        return None
+    table = source_table(study)
+    known = table is not None and not mapped and matching_formats(table, Path(study.source))
+    return None if known else table
+
+
+def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]:
+    """Column mapping of the study file; if the file has none, the guessed mapping."""
+    saved = preview.lenient_study.raw(*DATA.mapping)
+    if isinstance(saved, Mapping):
+        return {str(column): str(field) for column, field in saved.items()}
+    return guess_mapping(table.columns, table.rows)
+
+
+# ----------------------------------------------------------------------------- all columns
+
+
+def mapping_form(preview: StudyPreview) -> Markup:
+    """HTML menus for the meaning of each column; a guessed meaning is shown, but not used until it
+    is confirmed."""
+    table = table_to_map(preview)
+    if table is None:
+        return EMPTY
+    study, mapping = preview.lenient_study, current_mapping(preview, table)
+    roles = has_roles(preview)
+    return html.mapping_form(
+        [_column(table, column, mapping.get(column, "")) for column in column_names(table)],
+        saved=bool(study.raw(*DATA.mapping)),
+        guess=guess_mapping(table.columns, table.rows),
+        roles=roles,
+        reading=str(study.raw(*DATA.read) or ""),
+        formats=_reply_formats(set(mapping.values())),
+        shown=EMPTY if roles else _comparisons(study, table, mapping),
+    )
+
+
+def _reply_formats(fields: set[str]) -> list[tuple[str, str]]:
+    """Choices of the format of verdicts in the table's replies; empty without replies."""
+    if "reply" not in fields:
+        return []
+    stated = {"winner", "winner_index", "score"} & fields
+    default = "from the mapped column" if stated else "detected from the replies"
+    return [("", default), *((name, name) for name in RecordedReplyReader.formats)]
+
+
+def _column(
+    table: SourceTable, column: str, field: str
+) -> tuple[str, str, str, list[tuple[str, str]]]:
+    """Name of a column, its field, an example of its texts, and the fields it can be mapped to."""
+    shown = expand_columns(replace(table, rows=table.rows[:20]), [column]).rows
+    examples = (text_of(one.get(column)).strip() for one in shown)
+    example = next((text for text in examples if text), "empty")
+    options = [
+        ("", "not used"),
+        (f"responses.{column}", f"answers of {column}"),
+        *((name, f"{name}: {meaning}") for name, meaning in MAPPING_FIELDS.items()),
+        (f"meta.{column}", f"meta.{column}: metadata for filters"),
+    ]
+    if field.startswith("responses.") and field != f"responses.{column}":
+        options.insert(1, (field, f"answers of {field[10:]}"))
+    return column, field, truncate(example, 60), options
+
+
+def _comparisons(study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]) -> Markup:
+    """HTML of the first three comparisons read with a mapping, or the reason why there are none."""
+    try:
+        found = _read_start(study, table, mapping)
+    except EvenhandError as error:
+        text = hide_hashes(str(error))
+        return notice_html("warn", "These columns cannot be read yet.", text[:400])
+    items = {item.id: item for item in found.items}
+    if found.judgements:
+        shown = [_judgement(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
+    else:
+        shown = [(item, list(item.responses.items()), "") for item in found.items[:SHOWN]]
+    return html.first_comparisons(shown, bool(found.judgements), _MAX_TEXT)
+
+
+def _read_start(
+    study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]
+) -> LoadedSource:
+    spec = read_data_spec(study)
+    start = replace(table, rows=table.rows[:_ROWS_READ])
+    mapped = replace(spec, format=TABLE_FORMAT, mapping=dict(mapping))
+    return read_source(mapped, source_path(spec, study.folder), study.folder, start)
+
+
+def _judgement(
+    judgement: Judgement, item: Item | None
+) -> tuple[Item | None, list[tuple[str, str | None]], str]:
+    """Item, answers in the order shown, and the verdict in words."""
+    ask, verdict = judgement.ask, judgement.verdict
+    answers: Mapping[str, Any] = item.responses if item else {}
+    single = len(ask.shown) == 1
+    listed = [
+        ("" if single else f"{slot}. " if ask.orders else "? ") + name
+        for slot, name in enumerate(ask.shown, 1)
+    ]
+    if verdict is None:
+        said = f"no usable verdict ({judgement.status})"
+    elif verdict.pick is None:
+        said = f"score {', '.join(f'{score:g}' for score in verdict.scores)}"
+    else:
+        said = "tie" if verdict.pick == "tie" else f"{ask.shown[verdict.pick]} wins"
+    kind = "Vote of" if ask.judge.startswith(HUMAN_PREFIX) else "Verdict of"
+    texts = [answers.get(name) for name in ask.shown]
+    words = f"{kind} {ask.judge.removeprefix(HUMAN_PREFIX)}: {said}"
+    return item, list(zip(listed, texts, strict=True)), words
+
+
+# ------------------------------------------------------------------------------- roles
+
+
+def has_roles(preview: StudyPreview) -> bool:
+    """Whether the source is a table that has or needs a column mapping, and each of its rows is a
+    question with its answers."""
+    table = table_to_map(preview)
+    return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
+
+
+def roles_html(preview: StudyPreview) -> Markup:
+    """HTML menus for the roles of the columns; empty for a known format, and for a table with one
+    answer or verdict per row."""
+    table = table_to_map(preview)
+    if table is None or not has_roles(preview):
+        return EMPTY
+    mapping = current_mapping(preview, table)
+    columns = {field: column for column, field in reversed(mapping.items())}
+    answers = _answer_fields(mapping)
+    roles = [
+        ("Question", "instruction", True),
+        *((f"Answer of {field.removeprefix(ANSWER_FIELD)}", field, True)
+          for field in answers[:_MAX_ANSWERS]),
+        *((f"Answer of model {k}", f"answer.{k}", True) for k in range(len(answers) + 1, 3)),
+        ("Known better answer", "gold", False),
+        ("Label by people", "human", False),
+    ]  # fmt: skip
+    menus = [(label, role, needed, columns.get(role, "")) for label, role, needed in roles]
+    names = [(name, name) for name in column_names(table)]
+    saved = bool(preview.lenient_study.raw(*DATA.mapping))
+    return html.roles(menus, names, saved, mapping == guess_mapping(table.columns, table.rows))
+
+
+def missing_roles(preview: StudyPreview) -> list[str]:
+    """Required roles without a column ("the question", "the answer of model 2"), for a table with a
+    question and answers in each row."""
+    table = table_to_map(preview)
+    if table is None or not has_roles(preview):
+        return []
+    mapping = current_mapping(preview, table)
+    have = len(_answer_fields(mapping))
+    missing = [] if "instruction" in mapping.values() else ["the question"]
+    return [*missing, *(f"the answer of model {place}" for place in range(have + 1, 3))]
+
+
+def _answer_fields(mapping: Mapping[str, str]) -> list[str]:
+    return [field for field in mapping.values() if field.startswith(ANSWER_FIELD)]

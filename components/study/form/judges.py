@@ -1,0 +1,222 @@
+"""The judges in the form: a card for each, and the drawer in which one is chosen and set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from components.html.format import dollars
+from components.html.markup import EMPTY, Markup, join
+from components.html.pieces import notice_html, status_badge
+from components.html.templates import macros
+from components.study.file import judge_entries as entries
+from components.study.file.controls import controls
+from components.study.file.judge_entries import OTHER_ADDRESS, judge_address, judge_name
+from components.study.file.lenient_study import FormState, LenientStudy
+from components.study.form.form_rows import address_rows, judge_form, typed_key_row
+from components.study.plan.cost_preview import ForecastByJudge
+from judges.money.costs import listed_price
+from judges.operations.check_judge import JudgeCheck
+from judges.operations.list_models import LocalServer, ModelList
+from studies.settings import is_public
+from studies.spec.keys import EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY
+from studies.spec.provider_presets import provider_presets
+
+html: Final = macros("study/form/judges.html")
+PROVIDERS: Final = {
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
+    "google": "Google",
+    "openrouter": "OpenRouter",
+    "huggingface": "Hugging Face",
+    "mistral": "Mistral",
+    "ollama": "Ollama",
+    "vllm": "vLLM",
+    OTHER_ADDRESS: "Other address",
+}
+LOCAL_SERVERS: Final = "@local"
+"""Key under which `tested` (see `judge_drawer`) holds the model servers found on this machine."""
+_SIMULATED_LABELS: Final = {
+    "even": "Even-handed",
+    "first": "Favours the first answer",
+    "long": "Favours longer answers",
+    "chance": "Chance",
+}
+
+
+def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup:
+    """HTML cards of the study's judges, and the button that adds a judge."""
+    checks = [tested.get(str(judge.get(JUDGE.name.name, ""))) for judge in study.judges]
+    cards = [
+        {
+            "name": judge_name(judge),
+            "host": provider_title(judge),
+            "text": _judge_text(judge),
+            "url": judge_address(judge) if entries.judge_kind(judge) == entries.ENDPOINT else None,
+            "variable": entries.judge_variable(judge),
+            "cost": f"{_price_text(judge)}{' · sees images' * bool(judge.get(JUDGE.vision.name))}",
+            "keyless": entries.needs_typed_key(judge),
+            "result": test_result(check) if check else None,
+        }
+        for judge, check in zip(study.judges, checks, strict=True)
+    ]
+    return html.cards(cards, status_badge("error"))
+
+
+def provider_title(judge: Mapping[str, Any]) -> str:
+    """Name of a judge's provider; "built in", "simulated" or "other address" if it has none."""
+    kind = entries.judge_kind(judge)
+    if kind != entries.ENDPOINT:
+        return {entries.EMBEDDED: "built in", entries.SIMULATED: "simulated"}[kind]
+    presets = provider_presets()
+    if named := presets.get(str(judge.get(JUDGE.provider.name))):
+        return named.title
+    url = judge_address(judge)
+    return next((one.title for one in presets.values() if one.serves(url)), "other address")
+
+
+def _judge_text(judge: Mapping[str, Any]) -> str:
+    """The judge in words: its model and host, or "embedded" or "simulated" with main settings."""
+    kind = entries.judge_kind(judge)
+    if kind == entries.EMBEDDED:
+        read = "reply text" if judge.get(JUDGE.read.name) == "text" else "label probabilities"
+        return f"embedded · {read} · on this machine, free"
+    if kind == entries.SIMULATED:
+        settings = [
+            f"{key.name.replace('_', ' ')} {judge[key.name]}"
+            for key in SIMULATION
+            if key != SIMULATION.slot_weights
+            and judge.get(key.name) is not None
+            and (judge[key.name] != 0 or key == SIMULATION.accuracy)
+        ]
+        return f"simulated · {', '.join(settings) or 'no bias, always correct'}"
+    host = urlsplit(judge_address(judge)).netloc or "no address"
+    return f"{judge.get(JUDGE.model.name) or 'no model'} at {host}"
+
+
+def _price_text(judge: Mapping[str, Any]) -> str:
+    price = judge.get(JUDGE.price.name)
+    if isinstance(price, Mapping):
+        sent, back = (float(price.get(k) or 0) for k in (PRICE.input.name, PRICE.output.name))
+        if not sent and not back:
+            return "free"
+    else:
+        known = listed_price(str(judge.get(JUDGE.model.name)), judge_address(judge))
+        if known is None:
+            return "price unknown"
+        sent, back = known.input, known.output
+    return f"{dollars(sent)} per million input tokens, {dollars(back)} per million output tokens"
+
+
+def test_result(check: JudgeCheck) -> Markup:
+    """HTML result of a judge test: status, duration, parsing rule, reply, label probabilities."""
+    reply, read, verdict = " ".join(check.reply.split()), check.read, check.read.verdict
+    end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
+    text = f"{check.seconds:.1f} s"
+    text += f", parsed by the rule {read.rule}" if read.rule and verdict else ""
+    text += ": " + (f"“{end}”" if end else read.detail or "no reply")
+    if verdict is not None and verdict.label_probabilities:
+        text += f" ({', '.join(f'{p:.2f}' for p in verdict.label_probabilities)})"
+    return html.test_result(status_badge(read.status), text, read.detail if end else "")
+
+
+def extraction_settings(study: LenientStudy) -> Markup:
+    """HTML of the choice of an extraction judge."""
+    entry = study.raw(*EXTRACTION.judge)
+    own = isinstance(entry, Mapping)
+    names = [str(judge.get(JUDGE.name.name, "")) for judge in study.judges]
+    options = [("", "none"), *((name, name) for name in names), ("@own", "another judge")]
+    menu = controls.select_menu(str(EXTRACTION.judge), options, "@own" if own else str(entry or ""))
+    below = (
+        judge_form(dict(entry), STUDY.extraction.name, str(entry.get(JUDGE.name.name, "")))
+        if own
+        else EMPTY
+    )
+    return html.extraction(STUDY.extraction.rule, menu, EXTRACTION.judge, below)
+
+
+# --------------------------------------------------------------------------------- drawer
+
+
+def judge_drawer(
+    study: LenientStudy,
+    view: FormState,
+    tested: Mapping[str, Any],
+    numbers: ForecastByJudge | None = None,
+) -> Markup:
+    """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
+    holds three kinds of results: of a judge's test call (under its name), the models at an address
+    (under `models_key(address)`), and this machine's model servers (under LOCAL_SERVERS)."""
+    place = int(view.judge) if view.judge.isdigit() else -1
+    if view.panel != "judge" or not 0 <= place < len(study.judges):
+        return controls.form_part(seen=view.last_change)
+    judge = study.judges[place]
+    name, check = judge_name(judge), tested.get(judge_name(judge))
+    body = html.drawer(
+        judge,
+        place,
+        name,
+        local=not is_public(),
+        servers=_local_models(judge, place, tested.get(LOCAL_SERVERS)),
+        tiles=_provider_tiles(),
+        provider=entries.provider_of(judge),
+        chosen=_provider_models(judge, place, tested) if entries.provider_of(judge) else EMPTY,
+        simulated=_SIMULATED_LABELS,
+        settings=judge_form(judge, f"judge.{place}", name),
+        result=test_result(check) if check else None,
+        forecast=numbers.by_judge.get(name) if numbers else None,
+    )
+    return controls.form_part(body, seen=view.last_change)
+
+
+def models_key(address: str) -> str:
+    """Key under which `tested` (see `judge_drawer`) holds the list of models of an address."""
+    return f"@models {address}"
+
+
+def _local_models(
+    judge: Mapping[str, Any], place: int, servers: Sequence[LocalServer] | None
+) -> list[tuple[str, str, list[Any]]] | None:
+    """Title, name of the list and models of each server on this machine; None before a search."""
+    if servers is None:
+        return None
+    current = judge.get(JUDGE.model.name)
+    listed: list[tuple[str, str, list[Any]]] = []
+    for server in servers:
+        use = {"do": "use judge", "judge": place, "template": server.preset.name}
+        models = [(one, "", {**use, "model": one}, one == current) for one in server.models]
+        title = f"{server.preset.title}, {server.address}"
+        listed.append((title, f"models {server.preset.name}", models))
+    return listed
+
+
+def _provider_tiles() -> list[tuple[str, str, str]]:
+    """Name, title and note of each provider."""
+    presets = provider_presets()
+    notes = {name: "on this machine" if p.local else "needs a key" for name, p in presets.items()}
+    return [(name, PROVIDERS[name], notes.get(name, "OpenAI-compatible")) for name in PROVIDERS]
+
+
+def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) -> Markup:
+    """HTML of the chosen provider's key field and list of models, or of the button that requests
+    the list. For "Other address" the fields for address and model come first; without an address
+    there is no button."""
+    address, name = judge_address(judge), judge_name(judge)
+    rows: Sequence[Markup] = [typed_key_row(f"judge.{place}", name, address)]
+    if entries.provider_of(judge) == OTHER_ADDRESS:
+        rows = [*address_rows(judge, f"judge.{place}", name), *rows]
+    found: ModelList | None = tested.get(models_key(address)) if address else None
+    models = error = None
+    if found and found.error:
+        error = notice_html("bad", "No list of models.", found.error)
+    elif found:
+        prices = [(model, listed_price(model, address)) for model in found.models]
+        models = [
+            (model, f"{price.input:g} / {price.output:g}" if price else "",
+             {"set": f"judge.{place}.{JUDGE.model}", "to": model},
+             judge.get(JUDGE.model.name) == model)
+            for model, price in prices
+        ]  # fmt: skip
+    renames = name if entries.is_named_after_model(judge) else ""
+    return html.provider_box(place, join(rows), address, error, models, renames)

@@ -1,0 +1,168 @@
+"""The other parts of the form: the question of the study as heading, requests for consent to send
+keys, image descriptions, and all optional settings in an expandable part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from components.html.format import dollars, truncate
+from components.html.markup import EMPTY, Markup, join
+from components.html.pieces import notice_html
+from components.html.templates import macros
+from components.study.file.controls import controls
+from components.study.file.judge_entries import judge_name
+from components.study.file.lenient_study import FormState, LenientStudy, percent_text
+from components.study.form import form_rows
+from components.study.form.data_step import slice_form
+from components.study.form.judges import extraction_settings
+from components.study.form.prompts import prompt_protocols
+from components.study.plan.study_preview import StudyPreview
+from judges.judge_errors import PlanError
+from judges.operations.image_descriptions import build_describe_plan
+from judges.planning.forecast import make_forecast
+from judges.rendering.prompt import load_prompt
+from judges.security.key_consents import Consents, Pair, user_consents
+from studies.domain import JudgeSpec
+from studies.errors import EvenhandError
+from studies.files.upload_names import original_name
+from studies.settings import is_public
+from studies.spec.keys import DATA, JUDGE, STUDY
+from studies.spec.study import Study
+
+html: Final = macros("study/form/more_settings.html")
+DESCRIBE_PROMPTS: Final = (
+    ("creation-describe", "general description"),
+    ("creation-describe-query", "focused on the question"),
+)
+
+
+def study_question(study: LenientStudy) -> str:
+    """The question that the study answers, worded for its numbers of judges and prompts."""
+    where = original_name(study.source)
+    if study.source == "probe":
+        where = "the probe set"
+    elif study.source.startswith("hub:"):
+        where = study.source[4:].partition("@")[0]
+    judges = [judge_name(judge) for judge in study.judges]
+    if len(judges) > 1:
+        return f"Which judge is even-handed on {where}?"
+    if len(study.prompts) > 1 and judges:
+        return f"Which prompt makes {judges[0]} even-handed on {where}?"
+    return f"Is {judges[0]} even-handed on {where}?" if judges else f"No judge selected for {where}"
+
+
+def consent_notices(study: Study) -> Markup:
+    """HTML notice and button for each pair of environment variable and host without consent."""
+    if is_public():
+        return EMPTY
+    judges = [*study.judges, *([study.extraction] if study.extraction else [])]
+    told = "Nothing is sent until you allow it. Allow it only if you trust that host with this key."
+    return join(
+        html.consent(notice_html("warn", f"This study wants to send ${pair.variable} to "
+                                 f"{pair.origin}.", told), pair)
+        for pair in user_consents().missing(judges)
+    )  # fmt: skip
+
+
+def allow_key(consents: Consents, pair: Pair) -> Markup:
+    """Store the user's consent; return an error notice if that fails, else empty HTML."""
+    try:
+        consents.allow(pair)
+    except (PlanError, OSError) as error:
+        return notice_html("bad", "The consent could not be stored.", str(error))
+    return EMPTY
+
+
+# ---------------------------------------------------------------------- image descriptions
+
+
+def describe_form(preview: StudyPreview, view: FormState) -> Markup:
+    """HTML form for having images described for judges without vision, with the estimated price on
+    its button; empty if no item of the slice has an image."""
+    with_images = [item for item in preview.items if item.images]
+    if not with_images:
+        return EMPTY
+    without = sum(not any(item.context) for item in with_images)
+    planned = preview.plan.study.judges if preview.plan else ()
+    judges = [judge for judge in planned if judge.vision and judge.kind == "endpoint"]
+    judge = next((one for one in judges if one.name == view.describer), next(iter(judges), None))
+    prompt = view.describing or DESCRIBE_PROMPTS[0][0]
+    return html.describe(
+        len(with_images),
+        without,
+        [(one.name, one.name) for one in judges],
+        judge,
+        DESCRIBE_PROMPTS,
+        prompt,
+        _describe_price(preview, judge, prompt) if judge else "",
+    )
+
+
+def _describe_price(preview: StudyPreview, judge: JudgeSpec, prompt: str) -> str:
+    assert preview.plan is not None  # `judge` comes from the plan
+    try:
+        describe_prompt = load_prompt(prompt, preview.lenient_study.folder)
+        texts: dict[str, str] = {}
+        if "aspects" in describe_prompt.variables:  # written by other calls
+            texts = dict.fromkeys((item.id for item in preview.items), "aspects")
+        items = list(preview.items)
+        plan = build_describe_plan(preview.plan.study, judge, describe_prompt, items, texts)
+        sample = replace(plan, items=plan.items[:20])
+        forecast: Any = make_forecast(sample)
+    except EvenhandError:
+        return dollars(None)
+    scale = len(plan.items) / max(1, len(sample.items)) * (2 if texts else 1)
+    return dollars(None if forecast.dollars is None else forecast.dollars * scale)
+
+
+# -------------------------------------------------------------------------- more settings
+
+
+def more_settings(preview: StudyPreview, view: FormState) -> Markup:
+    """HTML of the optional settings in three columns: name and sample; protocol; unclear replies
+    and images."""
+    study = preview.lenient_study
+    sees = any(judge.get(JUDGE.vision.name) for judge in study.judges)
+    protocols = prompt_protocols(study)
+    body = html.more_settings(
+        settings_text(study),
+        study.raw(*STUDY.name) or "",
+        slice_form.slice_form(preview, view),
+        form_rows.preset_status_text(study),
+        form_rows.protocol_form(study, protocols, preview.contestants, sees),
+        extraction_settings(study) + describe_form(preview, view),
+    )
+    return controls.form_part(body, seen=view.last_change)
+
+
+def settings_text(study: LenientStudy) -> str:
+    """The settings with their values in one line, as heading of the expandable part."""
+    orders = {"both": "both orders", "one": "one order", "": "both orders"}
+    chosen = study.text_value(*STUDY.orders)
+    unreadable = {"exclude": "unusable replies left out", "tie": "unusable replies count as ties"}
+    noise = study.share(*STUDY.noise_floor)
+    budget: Any = study.value(*STUDY.budget_usd)
+    known = isinstance(budget, (int, float))
+    parts = [
+        study.preset.title if study.preset else "",
+        orders.get(chosen, chosen),
+        "labels swapped too" if study.text_value(*STUDY.labels) == "crossed" else "",
+        f"{percent_text(noise)} of calls repeated in the same order" if noise else "",
+        f"each call {study.text_value(*STUDY.repeats)} times"
+        if study.text_value(*STUDY.repeats) not in ("", "1")
+        else "",
+        unreadable.get(study.text_value(*STUDY.unreadable), ""),
+        f"budget {dollars(float(budget))}" if known else "no budget limit",
+        f"filter {truncate(slice_form.filter_text(study), 40)}"
+        if isinstance(study.value(*DATA.where), Mapping) and study.value(*DATA.where) else "",
+        _sample_text(study) if study.value(*DATA.count) else "",
+    ]  # fmt: skip
+    return " · ".join(part for part in parts if part)
+
+
+def _sample_text(study: LenientStudy) -> str:
+    if study.text_value(*DATA.take) == "first":
+        return f"the first {study.text_value(*DATA.count)} questions"
+    return f"seed {study.text_value(*DATA.seed)}"
