@@ -193,23 +193,23 @@ def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, st
     def stay(notice: Markup) -> list[Any]:
         return [*[gr.skip()] * (len(outputs) - 1), notice]
 
-    def open_form(text: str, view: FormState, tested: Any) -> list[Any]:
+    def open_form(text: str, state: FormState, tested: Any) -> list[Any]:
         named = put_value(text, ("name",), jobs.study_name_of(text))
-        made = open_new_study(store, named, view, tested)
+        made = open_new_study(store, named, state, tested)
         return [*made, gr.Tabs(selected="study"), EMPTY]
 
     def read_file(
-        door: str, paths: list[str], judge: str, view: FormState, tested: Any
+        door: str, paths: list[str], judge: str, state: FormState, tested: Any
     ) -> list[Any]:
         text = START_YAML
         try:
             text = jobs.use_upload(text, [Path(path) for path in paths], store.folder)
             if door == "answers":
-                return open_form(text, view, tested)
+                return open_form(text, state, tested)
             name = jobs.open_recorded_verdicts(text, store, judge if door == "verdicts" else "")
         except REPORTED_ERRORS as error:
             if jobs.columns_to_name(text, store.folder):
-                return open_form(text, view, tested)
+                return open_form(text, state, tested)
             told = hide_hashes(str(error))
             return stay(notice_html("bad", "This file cannot be opened.", told))
         shown = gr.Dropdown(choices=_names(store), value=name)
@@ -218,9 +218,9 @@ def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, st
     for door, button in tab.uploads.items():
 
         def opened(
-            paths: list[str], judge: str, view: FormState, tested: Any, door: str = door
+            paths: list[str], judge: str, state: FormState, tested: Any, door: str = door
         ) -> list[Any]:
-            return read_file(door, paths, judge, view, tested)
+            return read_file(door, paths, judge, state, tested)
 
         inputs = [button, tab.judge, study.view, study.tested]
         event = button.upload(opened, inputs, outputs, **QUIET)
@@ -237,19 +237,19 @@ def _bind_studies(
     def shown(**options: str) -> Markup:
         return study_list.studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
 
-    def open_form(text: str, view: FormState, tested: Any) -> list[Any]:
-        made = open_new_study(store, text, view, tested)
+    def open_form(text: str, state: FormState, tested: Any) -> list[Any]:
+        made = open_new_study(store, text, state, tested)
         return [*made, gr.Tabs(selected="study"), shown(), EMPTY]
 
-    def act(text: str, view: FormState, tested: Any, event: gr.EventData) -> list[Any]:
+    def act(text: str, state: FormState, tested: Any, event: gr.EventData) -> list[Any]:
         asked = click_data(event)
         try:
-            return handle(asked if isinstance(asked, Mapping) else {}, text, view, tested)
+            return handle(asked if isinstance(asked, Mapping) else {}, text, state, tested)
         except REPORTED_ERRORS as error:
             told = notice_html("bad", "Not changed.", str(error))
             return [*keep, gr.skip(), gr.skip(), shown(), told]
 
-    def handle(asked: Mapping[str, Any], text: str, view: FormState, tested: Any) -> list[Any]:
+    def handle(asked: Mapping[str, Any], text: str, state: FormState, tested: Any) -> list[Any]:
         if isinstance(asked.get("set"), Mapping):
             (name, wanted), *_ = asked["set"].items()
             new = study_list.rename_study(store, engine, str(name), str(wanted))
@@ -257,18 +257,18 @@ def _bind_studies(
             return [*keep, names, gr.skip(), shown(), EMPTY]
         do, name = str(asked.get("do")), str(asked.get("study"))
         if do == "example":
-            return open_form(example_text(name), view, tested)
+            return open_form(example_text(name), state, tested)
         if name not in _names(store):
             return [*keep, gr.skip(), gr.skip(), shown(), EMPTY]
         if do == "open":
             at = str(asked.get("tab") or "results")
             if at == "study":
-                made = open_study(store, name, text, view, tested)
+                made = open_study(store, name, text, state, tested)
                 return [*made, name, gr.Tabs(selected="study"), gr.skip(), EMPTY]
             return [*keep, name, gr.Tabs(selected=at), gr.skip(), EMPTY]
         if do == "duplicate":
             copied = put_value(jobs.stored_study_yaml(store, name), ("name",), name)
-            return open_form(copied, view, tested)
+            return open_form(copied, state, tested)
         if do == "delete now":
             gone = study_list.delete_study(store, engine, name)
             names = gr.Dropdown(choices=_names(store), value=next(iter(_names(store)), None))
@@ -283,7 +283,7 @@ def _bind_studies(
     lists = [part.select for part in (tab.studies, tab.examples, tab.claims)]
     gr.on(lists, act, inputs, outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)
 
-    def begin(view: FormState, tested: Any) -> list[Any]:
-        return open_form(START_YAML, view, tested)
+    def begin(state: FormState, tested: Any) -> list[Any]:
+        return open_form(START_YAML, state, tested)
 
     tab.new.click(begin, inputs[1:], outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)

@@ -101,13 +101,13 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     outputs = [*form_outputs(study), *_choice_outputs(tab), tab.said]
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context, *tab.answers]
 
-    def shown(went: JobResult, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
+    def shown(went: JobResult, text: str, state: FormState, tested: Any, draft: str) -> list[Any]:
         """Outputs that show the form with the changed data; after a failure, the notice only."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
-        fresh = replace(view, kind="", item=0, notice_html="")
-        keep_changes(store, view.study, went.text)
-        made = form_updates(went.text, fresh, tested, draft, store, before=view)
+        fresh = replace(state, kind="", item=0, notice_html="")
+        keep_changes(store, state.study, went.text)
+        made = form_updates(went.text, fresh, tested, draft, store, before=state)
         return [
             *made,
             *show_choices(load_collect_target(went.text, store.folder), store.folder),

@@ -36,10 +36,10 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
     _bind_records(tab, header, tabs, store)
 
 
-def open_new_study(store: Store, text: str, view: FormState, tested: Any) -> list[Any]:
+def open_new_study(store: Store, text: str, state: FormState, tested: Any) -> list[Any]:
     """Save a study file as a new study; return values for `form_outputs` and for the study menu."""
     name, made = save_new_study(text, store)
-    fresh = FormState(study=name, opened=made, unsaved=view.unsaved, last_change=view.last_change)
+    fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu(store, name)]
 
 
@@ -53,21 +53,21 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
     """Bind the events that open another study in the form: a new study, a file or an example."""
     outputs = [*form_outputs(tab), header.study]
 
-    def open_file(path: str, text: str, view: FormState, tested: Any) -> list[Any]:
+    def open_file(path: str, text: str, state: FormState, tested: Any) -> list[Any]:
         try:
-            return open_new_study(store, Path(path).read_text("utf-8"), view, tested)
+            return open_new_study(store, Path(path).read_text("utf-8"), state, tested)
         except UnicodeDecodeError:
             why = notice_html("bad", "Not opened.", "A study file must be UTF-8 text.")
-            said = replace(view, notice_html=why)
-            return [*form_updates(text, said, tested, "", store, before=view), gr.skip()]
+            said = replace(state, notice_html=why)
+            return [*form_updates(text, said, tested, "", store, before=state), gr.skip()]
 
-    def open_new(view: FormState, tested: Any) -> list[Any]:
-        return open_new_study(store, START_YAML, view, tested)
+    def open_new(state: FormState, tested: Any) -> list[Any]:
+        return open_new_study(store, START_YAML, state, tested)
 
-    def open_example(name: str | None, view: FormState, tested: Any) -> list[Any]:
+    def open_example(name: str | None, state: FormState, tested: Any) -> list[Any]:
         if not name:
             return [gr.skip()] * len(outputs)
-        return open_new_study(store, example_text(name), view, tested)
+        return open_new_study(store, example_text(name), state, tested)
 
     state = [tab.yaml, tab.view, tab.tested]
     tab.open_file.upload(open_file, [tab.open_file, *state], outputs, **QUIET)
@@ -80,26 +80,26 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
     verdicts as a new study."""
     outputs = [*form_outputs(tab), header.study, tabs]
 
-    def take(paths: list[str] | None, text: str, view: FormState, tested: Any) -> list[Any]:
+    def take(paths: list[str] | None, text: str, state: FormState, tested: Any) -> list[Any]:
         if not paths:
             return [gr.skip()] * len(outputs)
         stays: list[Any] = [gr.skip(), gr.skip()]
         title = "This file cannot be used."
         try:
             made = use_upload(text, [Path(path) for path in paths], store.folder)
-            if view.kind == RECORDED:
+            if state.kind == RECORDED:
                 title = "These verdicts cannot be opened."
                 name = open_recorded_verdicts(made, store)
                 skipped = [gr.skip()] * len(form_outputs(tab))
                 return [*skipped, study_menu(store, name), gr.Tabs(selected="results")]
         except REPORTED_ERRORS as error:
-            said = replace(view, notice_html=notice_html("bad", title, hide_hashes(str(error))))
-            return [*form_updates(text, said, tested, "", store, before=view), *stays]
-        if not view.study:
-            return [*open_new_study(store, made, view, tested), gr.skip()]
-        seen = replace(view, kind="", item=0, notice_html="")
-        keep_changes(store, view.study, made)
-        return [*form_updates(made, seen, tested, "", store, before=view), *stays]
+            said = replace(state, notice_html=notice_html("bad", title, hide_hashes(str(error))))
+            return [*form_updates(text, said, tested, "", store, before=state), *stays]
+        if not state.study:
+            return [*open_new_study(store, made, state, tested), gr.skip()]
+        seen = replace(state, kind="", item=0, notice_html="")
+        keep_changes(store, state.study, made)
+        return [*form_updates(made, seen, tested, "", store, before=state), *stays]
 
     state = [tab.yaml, tab.view, tab.tested]
     tab.upload.upload(take, [tab.upload, *state], outputs, **QUIET).then(
@@ -113,43 +113,43 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
 def bind_prompts(tab: StudyTab, store: Store) -> None:
     state = [tab.yaml, tab.view, tab.tested]
 
-    def check_draft(draft: str, text: str, view: FormState) -> Any:
-        if view.panel != "prompts" or view.mode != "editor":
+    def check_draft(draft: str, text: str, state: FormState) -> Any:
+        if state.panel != "prompts" or state.mode != "editor":
             return gr.skip()
-        return form_html.render_prompt_body(build_preview(text, store.folder), view, draft)
+        return form_html.render_prompt_body(build_preview(text, store.folder), state, draft)
 
     tab.draft.change(
         check_draft, [tab.draft, tab.yaml, tab.view], tab.body, trigger_mode="always_last", **QUIET
     )
 
-    def save(draft: str, text: str, view: FormState, tested: Any) -> list[Any]:
-        made, seen = save_draft(draft, text, view, store.folder)
-        keep_changes(store, view.study, made)
-        return form_updates(made, seen, tested, draft, store, before=view)
+    def save(draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
+        made, seen = save_draft(draft, text, state, store.folder)
+        keep_changes(store, state.study, made)
+        return form_updates(made, seen, tested, draft, store, before=state)
 
     tab.save_prompt.click(save, [tab.draft, *state], form_outputs(tab), **QUIET)
 
-    def take(path: str, draft: str, text: str, view: FormState, tested: Any) -> list[Any]:
-        seen = import_prompt_file(Path(path), view, store.folder)
-        return form_updates(text, seen, tested, draft, store, before=view)
+    def take(path: str, draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
+        seen = import_prompt_file(Path(path), state, store.folder)
+        return form_updates(text, seen, tested, draft, store, before=state)
 
     tab.import_prompts.upload(
         take, [tab.import_prompts, tab.draft, *state], form_outputs(tab), **QUIET
     )
 
 
-def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[str, FormState]:
+def save_draft(draft: str, text: str, state: FormState, folder: Path) -> tuple[str, FormState]:
     """Save the edited prompt as a new version; return the study file that uses this version, and
     the form state."""
     try:
         prompt = save_prompt(draft, own_prompts_folder(folder))
     except REPORTED_ERRORS as error:
-        return text, replace(view, notice_html=notice_html("bad", "Not saved.", str(error)))
+        return text, replace(state, notice_html=notice_html("bad", "Not saved.", str(error)))
     name, names = (
         saved_prompt_path(prompt, folder),
         lenient_study.read_lenient_study(text, folder).prompts,
     )
-    old = view.prompt or (names or [""])[0]
+    old = state.prompt or (names or [""])[0]
     kept = [name if one == old else one for one in names]
     made = put_value(text, ("prompts",), list(dict.fromkeys([*kept, name])))
     told = f"{prompt.name}, sha {prompt.sha[:8]}. "
@@ -162,9 +162,9 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
         both = {"do": "prompt", "prompt": replaced, "on": True, "close": True}
         words = f"Compare this prompt with {before} on the same items"
         said += controls.form_part(
-            controls.form_button(words, both, kind="small"), seen=view.last_change
+            controls.form_button(words, both, kind="small"), seen=state.last_change
         )
-    return made, replace(view, prompt=name, mode="side", panel="prompts", notice_html=said)
+    return made, replace(state, prompt=name, mode="side", panel="prompts", notice_html=said)
 
 
 def _version_text(reference: str, name: str, folder: Path) -> str:
@@ -176,17 +176,17 @@ def _version_text(reference: str, name: str, folder: Path) -> str:
     return f"version {found.prompt.version}"
 
 
-def import_prompt_file(path: Path, view: FormState, folder: Path) -> FormState:
+def import_prompt_file(path: Path, state: FormState, folder: Path) -> FormState:
     """Import MT-Bench's judge_prompts.jsonl: save valid prompts, report the others."""
     try:
         found = import_judge_prompts(path)
         kept = [save_prompt(prompt.yaml, own_prompts_folder(folder)) for prompt in found.prompts]
     except REPORTED_ERRORS as error:
-        return replace(view, notice_html=notice_html("bad", "No prompt was imported.", str(error)))
+        return replace(state, notice_html=notice_html("bad", "No prompt was imported.", str(error)))
     refused = "; ".join(f"{name}: {why}" for name, why in found.rejected[:3])
     told = f"{count(len(kept), 'prompt')}, now under Prompts."
     if refused:
         told += f" {count(len(found.rejected))} cannot be used here: {refused}."
     said = notice_html("warn" if refused else "calm", "Imported.", told)
-    first = saved_prompt_path(kept[0], folder) if kept else view.prompt
-    return replace(view, notice_html=said, prompt=first, mode="side", panel="prompts")
+    first = saved_prompt_path(kept[0], folder) if kept else state.prompt
+    return replace(state, notice_html=said, prompt=first, mode="side", panel="prompts")

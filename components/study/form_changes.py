@@ -31,91 +31,92 @@ Changed = tuple[str, FormState]
 
 
 def apply_changes(
-    text: str, view: FormState, entries: Sequence[FormChange], folder: Path
+    text: str, state: FormState, entries: Sequence[FormChange], folder: Path
 ) -> Changed:
     """Apply, in order, the changes with numbers above `view.last_change`; return study file and
     form state. An invalid change is skipped and reported in the state's notice."""
-    view = replace(view, notice_html="")
+    state = replace(state, notice_html="")
     for entry in entries:
-        if int(entry.get("n", 0)) <= view.last_change:
+        if int(entry.get("n", 0)) <= state.last_change:
             continue
-        view = replace(view, last_change=int(entry["n"]))
+        state = replace(state, last_change=int(entry["n"]))
         sheet = read_lenient_study(text, folder)
         if sheet.parse_error:
             told = f"study.yaml: {sheet.parse_error}. Correct it below; then the form works again."
             return text, replace(
-                view, notice_html=notice_html("bad", "The form cannot change the study file.", told)
+                state,
+                notice_html=notice_html("bad", "The form cannot change the study file.", told),
             )
         try:
-            text, view = _apply_change(sheet, view, entry)
+            text, state = _apply_change(sheet, state, entry)
         except (ValueError, EvenhandError) as error:
-            view = replace(view, notice_html=notice_html("bad", "Not changed.", str(error)))
-    return text, view
+            state = replace(state, notice_html=notice_html("bad", "Not changed.", str(error)))
+    return text, state
 
 
-def _apply_change(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
+def _apply_change(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     if "set" in entry:
-        return _set_field(sheet, view, str(entry["set"]), entry.get("to"))
-    if (changed := _change_state(view, entry)) is not None:
-        return sheet.text, changed
+        return _set_field(study, state, str(entry["set"]), entry.get("to"))
+    if (changed := _change_state(state, entry)) is not None:
+        return study.text, changed
     act = _ACTIONS.get(str(entry.get("do")))
     if act is None:
         raise ValueError(f"unknown action {entry.get('do')!r}; reload the page")
-    return act(sheet, view, entry)
+    return act(study, state, entry)
 
 
 # ------------------------------------------------------------------------------ one field
 
 
-def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> Changed:
+def _set_field(study: LenientStudy, state: FormState, field: str, raw: Any) -> Changed:
     words = str(raw).strip()
     head, _, rest = field.partition(".")
     if field in ("mode", "prompt", "other", "describer", "describing"):
         changed: dict[str, Any] = {field: str(raw)}
-        return sheet.text, replace(view, **changed)
+        return study.text, replace(state, **changed)
     if field == "profile":
-        return sheet.text, replace(view, whole=raw == "all")
+        return study.text, replace(state, whole=raw == "all")
     if field == "kind" and raw != BUILTIN:
-        return sheet.text, replace(view, kind=str(raw))
+        return study.text, replace(state, kind=str(raw))
     if field in ("kind", "hub", str(DATA.source)):
         hub = words.removeprefix("hub:")
         source = {"kind": "probe", "hub": f"hub:{hub}" if hub else ""}.get(field, words)
-        return _set_source(sheet, view, source)
+        return _set_source(study, state, source)
     if field == SAMPLE_FIELD:
-        return _set_several(sheet, view, {"values": sample_values(str(raw))})
+        return _set_several(study, state, {"values": sample_values(str(raw))})
     if head == "judge":
-        return _set_judge_field(sheet, rest, raw), view
+        return _set_judge_field(study, rest, raw), state
     if head == STUDY.extraction.name:
-        made = _edit_extraction(sheet, rest, raw)
-        return put_value(sheet.text, STUDY.extraction.path, made), view
+        made = _edit_extraction(study, rest, raw)
+        return put_value(study.text, STUDY.extraction.path, made), state
     if head == "role":
-        return _set_role(sheet, rest, str(raw)), view
+        return _set_role(study, rest, str(raw)), state
     if head in _MAPPING_PATHS:
-        return _set_mapping_entry(sheet, _MAPPING_PATHS[head], rest, words), view
+        return _set_mapping_entry(study, _MAPPING_PATHS[head], rest, words), state
     if field in _FIELD_PARSERS:
         path, parse = _FIELD_PARSERS[field]
-        return _put_unless_default(sheet, path, parse(sheet, str(raw))), view
-    return _put_unless_default(sheet, tuple(field.split(".")), _parse_field(field, raw)), view
+        return _put_unless_default(study, path, parse(study, str(raw))), state
+    return _put_unless_default(study, tuple(field.split(".")), _parse_field(field, raw)), state
 
 
-def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
+def _put_unless_default(study: LenientStudy, path: tuple[str, ...], value: Any) -> str:
     """Return the study file with `value` at `path`; without the key if the value is empty, or is
     what applies without the key (the preset's value, else the default)."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
-    if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):
+    if value is not None and normalise_value(value) == normalise_value(study.default_value(*path)):
         value = None
-    if value == {} and not sheet.default_value(*path):
+    if value == {} and not study.default_value(*path):
         value = None
-    return put_value(sheet.text, path, value)
+    return put_value(study.text, path, value)
 
 
-def _set_source(sheet: LenientStudy, view: FormState, source: str) -> Changed:
+def _set_source(study: LenientStudy, state: FormState, source: str) -> Changed:
     """Set another data source and use all its models (see yaml_edit.change_source)."""
     if not source:
-        return sheet.text, view
-    text = sheet.text if source == sheet.source else change_source(sheet.text, source)
-    return text, replace(view, kind=HUB if source.startswith("hub:") else "", item=0)
+        return study.text, state
+    text = study.text if source == study.source else change_source(study.text, source)
+    return text, replace(state, kind=HUB if source.startswith("hub:") else "", item=0)
 
 
 _MAPPING_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -123,25 +124,25 @@ _MAPPING_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, words: str) -> str:
-    values = sheet.raw(*path)
+def _set_mapping_entry(study: LenientStudy, path: tuple[str, ...], key: str, words: str) -> str:
+    values = study.raw(*path)
     made = dict(values) if isinstance(values, Mapping) else {}
     if path == DATA.mapping.path and not made:
-        made = dict(guessed_mapping(sheet))  # keep the other guessed columns
+        made = dict(guessed_mapping(study))  # keep the other guessed columns
     made.pop(key, None)
-    return put_value(sheet.text, path, made | ({key: words} if words else {}) or None)
+    return put_value(study.text, path, made | ({key: words} if words else {}) or None)
 
 
-def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
+def _set_role(study: LenientStudy, role: str, column: str) -> str:
     """Return the study file with `column` mapped to the field `role`, such as "instruction", "gold"
     or "human". For a role such as "answer.2" (answers of the second model), the field is
     "responses." with the column's name."""
-    saved = sheet.raw(*DATA.mapping)
-    made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(sheet))
+    saved = study.raw(*DATA.mapping)
+    made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(study))
     made = {name: field for name, field in made.items() if field != role and name != column}
     if column:
         made[column] = f"responses.{column}" if role.startswith("answer.") else role
-    return put_value(sheet.text, DATA.mapping.path, made or None)
+    return put_value(study.text, DATA.mapping.path, made or None)
 
 
 def _parse_field(field: str, raw: Any) -> Any:
@@ -204,15 +205,15 @@ _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy
 }
 
 
-def _set_judge_field(sheet: LenientStudy, rest: str, raw: Any) -> str:
+def _set_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
     place, _, key = rest.partition(".")
-    judges = sheet.editable_judges()
+    judges = study.editable_judges()
     judges[int(place)] = judge_entries.edit_judge(judges[int(place)], key, raw)
-    return put_value(sheet.text, STUDY.judges.path, judges)
+    return put_value(study.text, STUDY.judges.path, judges)
 
 
-def _edit_extraction(sheet: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
-    entry = sheet.raw(*EXTRACTION.judge)
+def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
+    entry = study.raw(*EXTRACTION.judge)
     own = EXTRACTION.judge.name
     if key != own:
         return (
@@ -221,95 +222,95 @@ def _edit_extraction(sheet: LenientStudy, key: str, raw: Any) -> dict[str, Any] 
             else None
         )
     if raw == "@own":
-        return {own: judge_entries.new_judge("endpoint", sheet.judges, "extractor")}
+        return {own: judge_entries.new_judge("endpoint", study.judges, "extractor")}
     return {own: str(raw)} if raw else None
 
 
 # ------------------------------------------------------------------------------- one action
 
 
-def _change_state(view: FormState, entry: FormChange) -> FormState | None:
+def _change_state(state: FormState, entry: FormChange) -> FormState | None:
     """The form state after an action that leaves the study file as it is; None for another one."""
     match entry.get("do"):
         case "open judge":
-            return replace(view, judge=str(entry.get("judge", "")), panel="judge")
+            return replace(state, judge=str(entry.get("judge", "")), panel="judge")
         case "close":
-            return replace(view, panel="", judge="")
+            return replace(state, panel="", judge="")
         case "show prompt":
             prompt, mode = str(entry["prompt"]), str(entry["mode"])
-            return replace(view, prompt=prompt, mode=mode, panel="prompts")
+            return replace(state, prompt=prompt, mode=mode, panel="prompts")
         case "new prompt":
-            return replace(view, prompt="@new", mode="editor", panel="prompts")
+            return replace(state, prompt="@new", mode="editor", panel="prompts")
         case "mode":
-            return replace(view, mode=str(entry["mode"]), panel="prompts")
+            return replace(state, mode=str(entry["mode"]), panel="prompts")
         case "item":
-            return replace(view, item=max(0, int(entry["to"])))
+            return replace(state, item=max(0, int(entry["to"])))
     return None
 
 
-def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
+def _apply_preset(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     """Choose a preset and remove the protocol's settings from the study file, so that the preset's
     apply; an empty name removes the preset."""
     name = str(entry.get("preset", ""))
     if name and name not in PRESETS:
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")
-    text = put_value(sheet.text, STUDY.preset.path, name or None)
+    text = put_value(study.text, STUDY.preset.path, name or None)
     if not name:  # removing the preset would remove its prompts
-        return put_value(text, STUDY.prompts.path, sheet.prompts or ["brief-letters"]), view
-    sets = PRESETS[name].values_for(sheet.source).get(STUDY.data.name, {})
+        return put_value(text, STUDY.prompts.path, study.prompts or ["brief-letters"]), state
+    sets = PRESETS[name].values_for(study.source).get(STUDY.data.name, {})
     removed = [*PROTOCOL_KEYS, *(DATA[each] for each in sets)]
     if DATA.options.name in sets:  # N answers at once: two of them would be another protocol
         removed.append(STUDY.contestants)
     for key in removed:
         text = put_value(text, key.path, None)
-    return text, replace(view, prompt="")
+    return text, replace(state, prompt="")
 
 
-def _add_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
-    judges = sheet.editable_judges()
+def _add_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
+    judges = study.editable_judges()
     made = [*judges, judge_entries.new_judge("endpoint", judges)]
-    opened = replace(view, judge=str(len(judges)), panel="judge")
-    return put_value(sheet.text, STUDY.judges.path, made), opened
+    opened = replace(state, judge=str(len(judges)), panel="judge")
+    return put_value(study.text, STUDY.judges.path, made), opened
 
 
-def _use_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
+def _use_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     """Replace a judge by a judge of a provider, the embedded judge, or a simulated judge."""
-    judges, place = sheet.editable_judges(), int(entry["judge"])
+    judges, place = study.editable_judges(), int(entry["judge"])
     if place < len(judges):
         others = [one for at, one in enumerate(judges) if at != place]
         judges[place] = judge_entries.judge_from_template(str(entry["template"]), others)
         if model := entry.get("model"):
             named = {JUDGE.name.name: judge_entries.unique_name(str(model), others)}
             judges[place] = judge_entries.edit_judge(judges[place], JUDGE.model.name, model) | named
-    return put_value(sheet.text, STUDY.judges.path, judges), view
+    return put_value(study.text, STUDY.judges.path, judges), state
 
 
-def _remove_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
-    judges = sheet.editable_judges()
+def _remove_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
+    judges = study.editable_judges()
     judges.pop(int(entry["judge"]))
-    made = put_value(sheet.text, STUDY.judges.path, judges or None)
-    return made, replace(view, judge="", panel="")
+    made = put_value(study.text, STUDY.judges.path, judges or None)
+    return made, replace(state, judge="", panel="")
 
 
-def _toggle_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
+def _toggle_prompt(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     name = str(entry["prompt"])
-    others = [one for one in sheet.prompts if one != name]
+    others = [one for one in study.prompts if one != name]
     made = _put_unless_default(
-        sheet, STUDY.prompts.path, [*others, *[name] * bool(entry.get("on"))]
+        study, STUDY.prompts.path, [*others, *[name] * bool(entry.get("on"))]
     )
-    return made, replace(view, prompt=name, panel="" if entry.get("close") else view.panel)
+    return made, replace(state, prompt=name, panel="" if entry.get("close") else state.panel)
 
 
-def _apply_mapping(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
-    return put_value(sheet.text, DATA.mapping.path, dict(entry["mapping"])), view
+def _apply_mapping(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
+    return put_value(study.text, DATA.mapping.path, dict(entry["mapping"])), state
 
 
-def _set_several(sheet: LenientStudy, view: FormState, entry: FormChange) -> Changed:
+def _set_several(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     """Apply one change that sets several fields, in the given order."""
     for field, value in dict(entry["values"]).items():
-        text, view = _set_field(sheet, view, str(field), value)
-        sheet = read_lenient_study(text, sheet.folder)
-    return sheet.text, view
+        text, state = _set_field(study, state, str(field), value)
+        study = read_lenient_study(text, study.folder)
+    return study.text, state
 
 
 _ACTIONS: Final[Mapping[str, Callable[[LenientStudy, FormState, FormChange], Changed]]] = {

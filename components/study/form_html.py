@@ -22,97 +22,103 @@ from studies.texts.slice_statistics import profile_slice
 
 
 def render_form(
-    bench: StudyPreview,
-    view: FormState,
+    preview: StudyPreview,
+    state: FormState,
     tested: Mapping[str, JudgeCheck],
     draft: str = "",
     numbers: ForecastByJudge | None = None,
 ) -> list[str]:
     """HTML of all parts of the form; `draft` is the text in the prompt editor."""
     return [
-        render_title(bench),
-        render_notices(bench, view),
-        render_source(bench, view),
-        render_records(bench, view),
-        render_judges(bench, view, tested),
-        more_settings.more_settings(bench, view),
-        judges.judge_drawer(bench.lenient_study, view, tested, numbers),
-        render_prompt_title(bench, view),
-        render_prompt_body(bench, view, draft),
+        render_title(preview),
+        render_notices(preview, state),
+        render_source(preview, state),
+        render_records(preview, state),
+        render_judges(preview, state, tested),
+        more_settings.more_settings(preview, state),
+        judges.judge_drawer(preview.lenient_study, state, tested, numbers),
+        render_prompt_title(preview, state),
+        render_prompt_body(preview, state, draft),
     ]
 
 
-def render_title(bench: StudyPreview) -> Markup:
-    question = more_settings.study_question(bench.lenient_study)
+def render_title(preview: StudyPreview) -> Markup:
+    question = more_settings.study_question(preview.lenient_study)
     return finding_html(question, "Three steps. No call is made before you press Run.")
 
 
-def render_notices(bench: StudyPreview, view: FormState) -> str:
+def render_notices(preview: StudyPreview, state: FormState) -> str:
     """HTML of the notice on the last change, and of requests for consent to send keys."""
-    notice = view.notice_html if view.panel != "prompts" else ""
-    if bench.plan is None:
+    notice = state.notice_html if state.panel != "prompts" else ""
+    if preview.plan is None:
         return notice
-    return notice + more_settings.consent_notices(bench.plan.study)
+    return notice + more_settings.consent_notices(preview.plan.study)
 
 
-def render_source(bench: StudyPreview, view: FormState) -> Markup:
-    head = controls.step_heading(1, "Data", slice_form.sample_switch(bench))
-    card = data_source.source_card(bench, view)
-    return controls.form_part(head + card + table_columns.roles_html(bench), seen=view.last_change)
+def render_source(preview: StudyPreview, state: FormState) -> Markup:
+    head = controls.step_heading(1, "Data", slice_form.sample_switch(preview))
+    card = data_source.source_card(preview, state)
+    return controls.form_part(
+        head + card + table_columns.roles_html(preview), seen=state.last_change
+    )
 
 
-def render_records(bench: StudyPreview, view: FormState) -> Markup:
-    missing = table_columns.missing_roles(bench)
+def render_records(preview: StudyPreview, state: FormState) -> Markup:
+    missing = table_columns.missing_roles(preview)
     why = f"Choose the column of {missing[0]}." if missing else ""
-    shown = records_report.comparisons_html(bench, view, why)
-    return controls.form_part(shown + records_report.records_html(bench, view), view.last_change)
+    shown = records_report.comparisons_html(preview, state, why)
+    return controls.form_part(
+        shown + records_report.records_html(preview, state), state.last_change
+    )
 
 
-def render_judges(bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
-    study, head = bench.lenient_study, controls.step_heading(2, "Judge and prompt")
+def render_judges(
+    preview: StudyPreview, state: FormState, tested: Mapping[str, JudgeCheck]
+) -> Markup:
+    study, head = preview.lenient_study, controls.step_heading(2, "Judge and prompt")
     cards = judges.judge_cards(study, tested) + prompts.prompt_cards(study)
-    return controls.form_part(head + cards, seen=view.last_change)
+    return controls.form_part(head + cards, seen=state.last_change)
 
 
-def render_prompt_title(bench: StudyPreview, view: FormState) -> Markup:
-    shown = prompts.current_prompt(bench.lenient_study, view)
-    heading = prompts.prompt_heading(bench, view, shown.prompt if shown else None)
-    return controls.form_part(heading, seen=view.last_change)
+def render_prompt_title(preview: StudyPreview, state: FormState) -> Markup:
+    shown = prompts.current_prompt(preview.lenient_study, state)
+    heading = prompts.prompt_heading(preview, state, shown.prompt if shown else None)
+    return controls.form_part(heading, seen=state.last_change)
 
 
-def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") -> Markup:
+def render_prompt_body(preview: StudyPreview, state: FormState, draft: str = "") -> Markup:
     body = Markup()
-    if view.panel != "prompts":
+    if state.panel != "prompts":
         pass
-    elif view.mode == "library":
-        body = prompts.prompt_library(bench.lenient_study)
-    elif view.mode == "editor":
-        body = prompts.editor_preview(bench, view, draft or prompts.NEW_PROMPT_YAML)
-    elif view.mode == "compare":
-        body = prompts.compare_prompts(bench, view)
+    elif state.mode == "library":
+        body = prompts.prompt_library(preview.lenient_study)
+    elif state.mode == "editor":
+        body = prompts.editor_preview(preview, state, draft or prompts.NEW_PROMPT_YAML)
+    elif state.mode == "compare":
+        body = prompts.compare_prompts(preview, state)
     else:
-        shown = prompts.current_prompt(bench.lenient_study, view)
-        body = prompts.template_and_preview(bench, view, shown)
-    return controls.form_part(body, seen=view.last_change)
+        shown = prompts.current_prompt(preview.lenient_study, state)
+        body = prompts.template_and_preview(preview, state, shown)
+    return controls.form_part(body, seen=state.last_change)
 
 
-def initial_draft(bench: StudyPreview, view: FormState) -> str:
+def initial_draft(preview: StudyPreview, state: FormState) -> str:
     """Initial text of the prompt editor: the prompt shown, or the starting text of a new prompt."""
-    shown = prompts.current_prompt(bench.lenient_study, view) if view.prompt != "@new" else None
+    shown = prompts.current_prompt(preview.lenient_study, state) if state.prompt != "@new" else None
     return shown.prompt.yaml if shown else prompts.NEW_PROMPT_YAML
 
 
-def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
-    if bench.records is None or not bench.items:
+def render_slice_profile(preview: StudyPreview, state: FormState) -> Markup:
+    if preview.records is None or not preview.items:
         return controls.form_part()
-    items = tuple(bench.records.items) if view.whole else bench.items
-    named = bench.lenient_study.raw(*STUDY.contestants)
+    items = tuple(preview.records.items) if state.whole else preview.items
+    named = preview.lenient_study.raw(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()
     key = ("profile", _ItemsByIdentity(items), players)
     found = RECORDS.compute_once(key, None, lambda: profile_slice(items, players))
-    total = len(bench.records.items)
-    html = profile_html(found, whole=view.whole, slice_size=len(bench.items), total=total)
-    return controls.form_part(html, seen=view.last_change)
+    total = len(preview.records.items)
+    html = profile_html(found, whole=state.whole, slice_size=len(preview.items), total=total)
+    return controls.form_part(html, seen=state.last_change)
 
 
 class _ItemsByIdentity:

@@ -41,7 +41,7 @@ def form_outputs(tab: StudyTab) -> list[Any]:
 
 def form_updates(
     text: str,
-    view: FormState,
+    state: FormState,
     tested: Any,
     draft: str,
     store: Store,
@@ -51,18 +51,18 @@ def form_updates(
     replaced only if the editor was closed or had another prompt before (form state `before`)."""
     look, numbers = planned_preview(text, store)
     was = before or FormState()
-    editing = view.panel == "prompts" and view.mode == "editor"
+    editing = state.panel == "prompts" and state.mode == "editor"
     was_editing = was.panel == "prompts" and was.mode == "editor"
-    opened = editing and (was_editing, was.prompt) != (True, view.prompt)
-    words = form_html.initial_draft(look, view) if opened or not draft else draft
+    opened = editing and (was_editing, was.prompt) != (True, state.prompt)
+    words = form_html.initial_draft(look, state) if opened or not draft else draft
     return [
         text,
-        replace(view, shown=text),
-        *form_html.render_form(look, view, tested, words, numbers),
-        gr.Column(visible=view.panel == "prompts"),
+        replace(state, shown=text),
+        *form_html.render_form(look, state, tested, words, numbers),
+        gr.Column(visible=state.panel == "prompts"),
         gr.Column(visible=editing),
         gr.Code(words) if opened else gr.skip(),
-        *plan_updates(look, view, store, numbers),
+        *plan_updates(look, state, store, numbers),
     ]
 
 
@@ -79,41 +79,41 @@ def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJu
 
 
 def plan_updates(
-    look: StudyPreview, view: FormState, store: Store, numbers: ForecastByJudge | None
+    preview: StudyPreview, state: FormState, store: Store, numbers: ForecastByJudge | None
 ) -> list[Any]:
     """Outputs that depend on the plan of the study file: steps, run strip, buttons, precision,
     slice profile and download."""
-    saved = _write_download(look.lenient_study.text)
-    profile = form_html.render_slice_profile(look, view)
-    found = blockers.find_blockers(look)
-    steps = run_strip.steps_html(look, numbers, found)
-    if look.plan is None or numbers is None or found:
+    saved = _write_download(preview.lenient_study.text)
+    profile = form_html.render_slice_profile(preview, state)
+    found = blockers.find_blockers(preview)
+    steps = run_strip.steps_html(preview, numbers, found)
+    if preview.plan is None or numbers is None or found:
         hidden = [gr.Button(visible=False), gr.Button(visible=False)]
-        reasons = [*found, *blockers.key_blockers(look.lenient_study)]
+        reasons = [*found, *blockers.key_blockers(preview.lenient_study)]
         reasons.sort(key=lambda reason: reason.step)
-        strip = run_strip.blocked_strip(reasons, blockers.met_conditions(look))
+        strip = run_strip.blocked_strip(reasons, blockers.met_conditions(preview))
         return [steps, strip, *hidden, EMPTY, profile, saved, EMPTY]
-    once_plan = assign_owner(cost_preview.one_item_plan(look.plan), store)
+    once_plan = assign_owner(cost_preview.one_item_plan(preview.plan), store)
     once = forecast_by_judge(once_plan, store)
     words = cost_preview.run_button_text(numbers)
     trial = f"or try one question: {count(once.new, 'call')}, {dollars(once.dollars)}"
-    planned = planned_study(look, look.plan, numbers, store, view.study)
+    planned = planned_study(preview, preview.plan, numbers, store, state.study)
     return [
         steps,
-        run_strip.cost_strip(look, look.plan, numbers, _copy_name(look, view)),
+        run_strip.cost_strip(preview, preview.plan, numbers, _copy_name(preview, state)),
         gr.Button(words, visible=True, interactive=True),
         gr.Button(trial, visible=True, interactive=True),
         macros("study/form_layout.html").run_bar(words),
         profile,
         saved,
-        power_panel.power_html(planned, look.lenient_study, view),
+        power_panel.power_html(planned, preview.lenient_study, state),
     ]
 
 
-def _copy_name(look: StudyPreview, view: FormState) -> str:
+def _copy_name(preview: StudyPreview, state: FormState) -> str:
     """Name of the new study that Run would start; "" if Run starts the study in the header."""
-    name = str(look.lenient_study.raw(*STUDY.name) or "")
-    return name if view.study and name != view.study else ""
+    name = str(preview.lenient_study.raw(*STUDY.name) or "")
+    return name if state.study and name != state.study else ""
 
 
 def _write_download(text: str) -> str:

@@ -71,24 +71,24 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     inputs = [tab.edits, tab.yaml, tab.view, tab.tested, tab.draft]
     outputs = [*form_outputs(tab), header.study]
 
-    def change(edits: str, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
-        made, seen = apply_changes(text, view, json.loads(edits or "[]"), store.folder)
+    def change(edits: str, text: str, state: FormState, tested: Any, draft: str) -> list[Any]:
+        made, seen = apply_changes(text, state, json.loads(edits or "[]"), store.folder)
         made, seen, named = save_form(store, engine, made, seen)
-        return [*form_updates(made, seen, tested, draft, store, before=view), named]
+        return [*form_updates(made, seen, tested, draft, store, before=state), named]
 
     tab.edits.select(change, inputs, outputs, **LATEST_ONLY)
 
     # Drawers and state stay as they are: a change of the form may be on its way meanwhile.
     redrawn = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
 
-    def replan(text: str, view: FormState, tested: Any) -> list[Any]:
+    def replan(text: str, state: FormState, tested: Any) -> list[Any]:
         # The form already shows its own changes; drawing them late would undo typing.
-        if view.shown.strip() == text.strip():
+        if state.shown.strip() == text.strip():
             return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
-        keep_changes(store, view.study, text)
+        keep_changes(store, state.study, text)
         look, numbers = planned_preview(text, store)
-        form = form_html.render_form(look, view, tested)[: len(redrawn)]
-        return [*form, *plan_updates(look, view, store, numbers)]
+        form = form_html.render_form(look, state, tested)[: len(redrawn)]
+        return [*form, *plan_updates(look, state, store, numbers)]
 
     tab.yaml.change(
         replan, [tab.yaml, tab.view, tab.tested], [*redrawn, *tab.plan_components], **LATEST_ONLY
@@ -96,32 +96,32 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
 
 def save_form(
-    store: Store, engine: Engine, text: str, view: FormState
+    store: Store, engine: Engine, text: str, state: FormState
 ) -> tuple[str, FormState, Any]:
     """Save a changed form in its study; return study file, form state and an update of the study
     menu. A new form is saved as a new study. Another name in the form renames the study or, if that
     is impossible, is the name of the copy that Run will save."""
-    if not view.study and text.strip() == view.opened.strip():
-        return text, view, gr.skip()
-    if not view.study:
+    if not state.study and text.strip() == state.opened.strip():
+        return text, state, gr.skip()
+    if not state.study:
         name, text = draft_studies.save_new_study(text, store)
-        return text, replace(view, study=name, opened=text), study_menu(store, name)
+        return text, replace(state, study=name, opened=text), study_menu(store, name)
     wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
     if (
-        wanted == view.study
+        wanted == state.study
         or not wanted
-        or not draft_studies.is_renamable(store, engine, view.study)
+        or not draft_studies.is_renamable(store, engine, state.study)
     ):
-        keep_changes(store, view.study, text)
-        return text, view, gr.skip()
+        keep_changes(store, state.study, text)
+        return text, state, gr.skip()
     try:
-        name = draft_studies.rename_from_form(store, view.study, wanted)
+        name = draft_studies.rename_from_form(store, state.study, wanted)
     except REPORTED_ERRORS as error:
         said = notice_html("bad", "Not renamed.", str(error))
-        text = put_value(text, STUDY.name.path, view.study)
-        return text, replace(view, notice_html=said), gr.skip()
+        text = put_value(text, STUDY.name.path, state.study)
+        return text, replace(state, notice_html=said), gr.skip()
     keep_changes(store, name, text)
-    return text, replace(view, study=name), study_menu(store, name)
+    return text, replace(state, study=name), study_menu(store, name)
 
 
 def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
@@ -129,27 +129,27 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
     the Study tab becomes visible."""
     outputs = form_outputs(tab)
 
-    def follow(name: str | None, text: str, view: FormState, tested: Any) -> list[Any]:
+    def follow(name: str | None, text: str, state: FormState, tested: Any) -> list[Any]:
         if not name:
             return [gr.skip()] * len(outputs)
-        if name == view.study:  # calls may have been stored since the plan was drawn
+        if name == state.study:  # calls may have been stored since the plan was drawn
             look, numbers = planned_preview(text, store)
-            plan = plan_updates(look, view, store, numbers)
+            plan = plan_updates(look, state, store, numbers)
             fresh = dict(zip(tab.plan_components, plan, strict=True))
             return [fresh.get(part, gr.skip()) for part in outputs]
-        return open_study(store, name, text, view, tested)
+        return open_study(store, name, text, state, tested)
 
     tab.follow.click(
         follow, [header.study, tab.yaml, tab.view, tab.tested], outputs, **LATEST_ONLY
     ).then(None, header.study, None, js="(study) => evenhand.followed(study)")
 
 
-def open_study(store: Store, name: str, text: str, view: FormState, tested: Any) -> list[Any]:
+def open_study(store: Store, name: str, text: str, state: FormState, tested: Any) -> list[Any]:
     """Values for `form_outputs` that show a stored study, with its unsaved changes if there are
     any. Unsaved changes `text` of the study shown until now are kept in the form state."""
-    unsaved = dict(view.unsaved)
-    if view.study and text.strip() != view.opened.strip():
-        unsaved[view.study] = text
+    unsaved = dict(state.unsaved)
+    if state.study and text.strip() != state.opened.strip():
+        unsaved[state.study] = text
     notice = ""
     try:
         stored = jobs.stored_study_yaml(store, name)
@@ -157,7 +157,11 @@ def open_study(store: Store, name: str, text: str, view: FormState, tested: Any)
         stored = START_YAML
         notice = notice_html("bad", "This study cannot be edited.", str(error))
     fresh = FormState(
-        study=name, opened=stored, unsaved=unsaved, last_change=view.last_change, notice_html=notice
+        study=name,
+        opened=stored,
+        unsaved=unsaved,
+        last_change=state.last_change,
+        notice_html=notice,
     )
     return form_updates(unsaved.pop(name, stored), fresh, tested, "", store)
 
@@ -171,7 +175,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         return [names, gr.Tabs(selected="results")]
 
     def run(
-        errand: str, keys: str, text: str, view: FormState, tested: Mapping[str, Any]
+        errand: str, keys: str, text: str, state: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
         """Run a slow job; no field is redrawn, so that text typed meanwhile is kept."""
         asked, typed = json.loads(errand or "{}"), read_typed(keys)
@@ -194,7 +198,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         elif do == "allow key":
             pair = Pair(str(asked.get("variable")), str(asked.get("origin")))
             refused = allow_key(consents, pair)
-            made[2] = refused + form_html.render_notices(build_preview(text, folder), view)
+            made[2] = refused + form_html.render_notices(build_preview(text, folder), state)
         elif do == "open study" and str(asked["study"]) in study_names(store):
             made[3:] = results(str(asked["study"]))
         elif do == "recorded":
@@ -204,10 +208,10 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
                 made[2] = notice_html("bad", "These verdicts cannot be opened.", str(error))
         return made
 
-    def redraw(text: str, view: FormState, tested: Any) -> list[Markup]:
+    def redraw(text: str, state: FormState, tested: Any) -> list[Markup]:
         look = build_preview(text, store.folder)
-        drawer = judge_drawer(look.lenient_study, view, tested)
-        return [form_html.render_judges(look, view, tested), drawer]
+        drawer = judge_drawer(look.lenient_study, state, tested)
+        return [form_html.render_judges(look, state, tested), drawer]
 
     tab.errand.select(
         run, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
@@ -217,26 +221,26 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
 def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> None:
     outputs = [tab.view, header.study]
 
-    def begin(text: str, keys: str, view: FormState, one_item: bool) -> list[Any]:
+    def begin(text: str, keys: str, state: FormState, one_item: bool) -> list[Any]:
         """Start the run; a study that has no calls yet is first renamed to the name in the file."""
         wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
         if (
-            wanted != view.study
-            and draft_studies.is_without_calls(store, view.study)
+            wanted != state.study
+            and draft_studies.is_without_calls(store, state.study)
             and not one_item
         ):
             with contextlib.suppress(EvenhandError):
-                draft_studies.rename_from_form(store, view.study, wanted)
+                draft_studies.rename_from_form(store, state.study, wanted)
         name = start_study(store, engine, text, read_typed(keys), one_item=one_item)
         if one_item:  # the form stays that of the whole study
             return [gr.skip(), study_menu(store, name)]
-        return [replace(view, study=name, opened=text), study_menu(store, name)]
+        return [replace(state, study=name, opened=text), study_menu(store, name)]
 
-    def run(text: str, keys: str, view: FormState) -> list[Any]:
-        return begin(text, keys, view, one_item=False)
+    def run(text: str, keys: str, state: FormState) -> list[Any]:
+        return begin(text, keys, state, one_item=False)
 
-    def attempt(text: str, keys: str, view: FormState) -> list[Any]:
-        return begin(text, keys, view, one_item=True)
+    def attempt(text: str, keys: str, state: FormState) -> list[Any]:
+        return begin(text, keys, state, one_item=True)
 
     for button, start in ((tab.run, run), (tab.attempt, attempt)):
         button.click(None, None, None, js=MARK_STARTING)

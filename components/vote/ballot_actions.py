@@ -22,7 +22,7 @@ from components.vote import ballot_html as ballots
 from components.vote.ballot_form import (
     MODES,
     BallotForm,
-    BallotView,
+    BallotState,
     build_voter_view,
     load_ballot_form,
 )
@@ -329,7 +329,7 @@ def _show_ballot(
             "press Next."
         )
     return ballots.ballot_html(
-        BallotView(
+        BallotState(
             name,
             ballot,
             voter_view,

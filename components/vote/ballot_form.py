@@ -90,7 +90,7 @@ class BallotForm:
 
 
 @dataclass(frozen=True, slots=True)
-class VoterView:
+class VoterState:
     """An item as shown to a voter, without model names or verdicts."""
 
     instruction: str
@@ -108,12 +108,12 @@ class VoterView:
 
 
 @dataclass(frozen=True, slots=True)
-class BallotView:
+class BallotState:
     """A ballot, with everything that its screen shows to one voter."""
 
     name: str
     ballot: Ballot
-    voter_view: VoterView
+    voter_view: VoterState
     standing: VoterProgress
     earlier_vote: Mapping[str, Any] | None = None
     """The voter's stored vote on this ballot, in the form in which the vote button sends it."""
@@ -204,7 +204,7 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
 
 def build_voter_view(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
-) -> VoterView:
+) -> VoterState:
     """The content of a ballot as the voter sees it; with the reference answer if `form.reference`
     is set, unless the ballot is a verification or shows that answer anyway."""
     images = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
@@ -212,7 +212,7 @@ def build_voter_view(
     if ballot.mode in ("pass", "score"):
         criteria = form.criteria
     hidden = ballot.mode == "verify" or REFERENCE in ballot.shown or not form.reference
-    return VoterView(
+    return VoterState(
         item.instruction,
         item.meta.get("task", "") or item.category,
         tuple(item.answer(name) for name in ballot.shown),

@@ -18,7 +18,7 @@ from components.html.panel import empty_state, notice_html, wrap
 from components.html.templates import macros
 from components.inspect.html_parts import text_html
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_PATH, LOGOUT_PATH
-from components.vote.ballot_form import MODES, BallotView
+from components.vote.ballot_form import MODES, BallotState
 from components.vote.vote_controls import vote_buttons
 from judges.verdicts.point_readers import option_values
 from studies.people.next_ballot import VoterProgress
@@ -28,10 +28,10 @@ html: Final = macros("vote/ballot.html")
 ANSWER_LETTERS: Final = "AB"
 
 
-def ballot_html(view: BallotView) -> Markup:
+def ballot_html(ballot: BallotState) -> Markup:
     """HTML of a ballot: progress, question with its context, answers, and buttons to vote."""
-    shown, mode = view.voter_view, view.ballot.mode
-    _, _, total = view.standing
+    shown, mode = ballot.voter_view, ballot.ballot.mode
+    _, _, total = ballot.standing
     # The context is closed at first if the item has an image.
     drawers = [
         ("Image description" if shown.images else "Context", shown.context,
@@ -39,22 +39,26 @@ def ballot_html(view: BallotView) -> Markup:
         ("Criteria", shown.criteria, True),
         ("Reference answer", shown.reference, False),
     ]  # fmt: skip
-    notice = notice_html("warn" if view.is_warning else "calm", "", view.notice_text)
+    notice = notice_html("warn" if ballot.is_warning else "calm", "", ballot.notice_text)
     return html.ballot(
-        view,
-        state={"position": view.ballot.position, "stamp": view.ballot.done, "voter": view.name},
+        ballot,
+        state={
+            "position": ballot.ballot.position,
+            "stamp": ballot.ballot.done,
+            "voter": ballot.name,
+        },
         noun=count(total, MODES[mode].noun).split(" ", 1)[1],
-        voter=voter_html(view.name, view.name_fixed),
-        notice=notice if view.notice_text else None,
+        voter=voter_html(ballot.name, ballot.name_fixed),
+        notice=notice if ballot.notice_text else None,
         question=MODES[mode].question,
         instruction=text_html(shown.instruction),
         drawers=[(title, text_html(text), open) for title, text, open in drawers if text.strip()],
         answers=list(
             zip(answer_labels(mode, len(shown.texts)), map(text_html, shown.texts), strict=True)
         ),
-        buttons=vote_buttons(mode, len(view.ballot.shown), shown.scale),
+        buttons=vote_buttons(mode, len(ballot.ballot.shown), shown.scale),
         levels=option_values(tuple(shown.scale)) if mode == "rubric" else {},
-        given=list((view.earlier_vote or {}).get("levels", ())),
+        given=list((ballot.earlier_vote or {}).get("levels", ())),
         compares=mode not in SINGLE_MODES,
     )
 

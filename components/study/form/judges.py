@@ -141,16 +141,16 @@ def extraction_settings(study: LenientStudy) -> Markup:
 
 def judge_drawer(
     study: LenientStudy,
-    view: FormState,
+    state: FormState,
     tested: Mapping[str, Any],
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
     """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
     holds three kinds of results: of a judge's test call (under its name), the models at an address
     (under `models_key(address)`), and this machine's model servers (under LOCAL_SERVERS)."""
-    place = int(view.judge) if view.judge.isdigit() else -1
-    if view.panel != "judge" or not 0 <= place < len(study.judges):
-        return controls.form_part(seen=view.last_change)
+    place = int(state.judge) if state.judge.isdigit() else -1
+    if state.panel != "judge" or not 0 <= place < len(study.judges):
+        return controls.form_part(seen=state.last_change)
     judge = study.judges[place]
     name, check = judge_name(judge), tested.get(judge_name(judge))
     body = html.drawer(
@@ -167,7 +167,7 @@ def judge_drawer(
         result=test_result(check) if check else None,
         forecast=numbers.by_judge.get(name) if numbers else None,
     )
-    return controls.form_part(body, seen=view.last_change)
+    return controls.form_part(body, seen=state.last_change)
 
 
 def models_key(address: str) -> str:

@@ -78,7 +78,7 @@ def allow_key(consents: Consents, pair: Pair) -> Markup:
 # ---------------------------------------------------------------------- image descriptions
 
 
-def describe_form(preview: StudyPreview, view: FormState) -> Markup:
+def describe_form(preview: StudyPreview, state: FormState) -> Markup:
     """HTML form for having images described for judges without vision, with the estimated price on
     its button; empty if no item of the slice has an image."""
     with_images = [item for item in preview.items if item.images]
@@ -87,8 +87,8 @@ def describe_form(preview: StudyPreview, view: FormState) -> Markup:
     without = sum(not any(item.context) for item in with_images)
     planned = preview.plan.study.judges if preview.plan else ()
     judges = [judge for judge in planned if judge.vision and judge.kind == "endpoint"]
-    judge = next((one for one in judges if one.name == view.describer), next(iter(judges), None))
-    prompt = view.describing or DESCRIBE_PROMPTS[0][0]
+    judge = next((one for one in judges if one.name == state.describer), next(iter(judges), None))
+    prompt = state.describing or DESCRIBE_PROMPTS[0][0]
     return html.describe(
         len(with_images),
         without,
@@ -120,7 +120,7 @@ def _describe_price(preview: StudyPreview, judge: JudgeSpec, prompt: str) -> str
 # -------------------------------------------------------------------------- more settings
 
 
-def more_settings(preview: StudyPreview, view: FormState) -> Markup:
+def more_settings(preview: StudyPreview, state: FormState) -> Markup:
     """HTML of the optional settings in three columns: name and sample; protocol; unclear replies
     and images."""
     study = preview.lenient_study
@@ -129,12 +129,12 @@ def more_settings(preview: StudyPreview, view: FormState) -> Markup:
     body = html.more_settings(
         settings_text(study),
         study.raw(*STUDY.name) or "",
-        slice_form.slice_form(preview, view),
+        slice_form.slice_form(preview, state),
         form_rows.preset_status_text(study),
         form_rows.protocol_form(study, protocols, preview.contestants, sees),
-        extraction_settings(study) + describe_form(preview, view),
+        extraction_settings(study) + describe_form(preview, state),
     )
-    return controls.form_part(body, seen=view.last_change)
+    return controls.form_part(body, seen=state.last_change)
 
 
 def settings_text(study: LenientStudy) -> str:

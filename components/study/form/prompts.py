@@ -142,10 +142,10 @@ class PromptPreview:
     fault: str = ""
 
 
-def current_prompt(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
+def current_prompt(study: LenientStudy, state: FormState) -> LibraryPrompt | None:
     """The prompt shown in the drawer: the selected one, else the first of the study that is in the
     library, else the first file that can be loaded."""
-    offered, names = available_prompts(study.folder), (view.prompt, *study.prompts)
+    offered, names = available_prompts(study.folder), (state.prompt, *study.prompts)
     for name in names:
         if one := find_prompt(name, offered, study.folder):
             return one
@@ -157,22 +157,22 @@ def current_prompt(study: LenientStudy, view: FormState) -> LibraryPrompt | None
     return None
 
 
-def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None) -> Markup:
+def prompt_heading(preview: StudyPreview, state: FormState, prompt: Prompt | None) -> Markup:
     """HTML heading of the drawer: prompt, item, navigation and view switch."""
     study, n = preview.lenient_study, len(preview.items)
-    at = min(view.item, max(0, n - 1))
+    at = min(state.item, max(0, n - 1))
     name = prompt.name if prompt else "No prompt"
     title = f"{name}, on item {at + 1} of {count(n)}" if n else name
     item = preview.items[at] if n else None
     titles = {"compare": "Two prompts side by side", "library": "Choose prompts"}
-    if view.mode in titles:
-        title, item = titles[view.mode], None
+    if state.mode in titles:
+        title, item = titles[state.mode], None
     sent = preview_messages(preview, prompt, item)
     summary = _item_summary(item, sent, prompt) if item and prompt else ""
     navigation = controls.previous_next(at, n) if n > 1 and item is not None else ""
-    names = [(name, name) for name in _by_name(study)] if view.mode == "compare" else None
-    first = view.prompt or (study.prompts or [""])[0]
-    return html.heading(title, summary, PANEL_MODES.items(), view, navigation, names, first)
+    names = [(name, name) for name in _by_name(study)] if state.mode == "compare" else None
+    first = state.prompt or (study.prompts or [""])[0]
+    return html.heading(title, summary, PANEL_MODES.items(), state, navigation, names, first)
 
 
 def _item_summary(item: Item, sent: PromptPreview, prompt: Prompt) -> str:
@@ -218,7 +218,7 @@ def _item_contestants(preview: StudyPreview, item: Item) -> list[str]:
 
 
 def template_and_preview(
-    preview: StudyPreview, view: FormState, shown: LibraryPrompt | None
+    preview: StudyPreview, state: FormState, shown: LibraryPrompt | None
 ) -> Markup:
     """HTML of a prompt's template, with its variables highlighted, beside its messages as sent."""
     if shown is None:
@@ -229,18 +229,18 @@ def template_and_preview(
     templates = [(role, split_template(text)) for role, text in prompt.messages]
     checked = check_prompt(prompt.yaml, prompt.name)
     return html.side_by_side(
-        templates, preview_html(preview, view, prompt), check_result_html(checked, shown.built_in)
+        templates, preview_html(preview, state, prompt), check_result_html(checked, shown.built_in)
     )
 
 
-def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Markup:
+def preview_html(preview: StudyPreview, state: FormState, prompt: Prompt) -> Markup:
     """HTML of the messages as sent to a judge: text of the template in grey, text inserted from the
     item in black."""
     if not preview.items:
         return notice_html(
             "warn", "No item for a preview.", preview.data_error or "The slice is empty."
         )
-    item = preview.items[min(view.item, len(preview.items) - 1)]
+    item = preview.items[min(state.item, len(preview.items) - 1)]
     if not item.responses and prompt.protocol != "describe":
         return html.hint("This item has no answers, so the prompt cannot be previewed.")
     sent = preview_messages(preview, prompt, item)
@@ -296,18 +296,18 @@ def check_result_html(checked: PromptCheck, ours: bool = False) -> Markup:
     return html.check_result(prompt, ending, status_badge("ok"), problems)
 
 
-def editor_preview(preview: StudyPreview, view: FormState, text: str) -> Markup:
+def editor_preview(preview: StudyPreview, state: FormState, text: str) -> Markup:
     """HTML of the edited prompt's problems, and of its messages as they would be sent."""
     checked = check_prompt(text)
-    box = preview_html(preview, view, checked.prompt) if checked.prompt else Markup()
+    box = preview_html(preview, state, checked.prompt) if checked.prompt else Markup()
     return check_result_html(checked) + (html.well(box) if box else "")
 
 
-def compare_prompts(preview: StudyPreview, view: FormState) -> Markup:
+def compare_prompts(preview: StudyPreview, state: FormState) -> Markup:
     """HTML of two prompts message by message, with differing words marked."""
     folder = preview.lenient_study.folder
-    first = current_prompt(preview.lenient_study, view)
-    second = find_prompt(view.other, available_prompts(folder), folder)
+    first = current_prompt(preview.lenient_study, state)
+    second = find_prompt(state.other, available_prompts(folder), folder)
     if first is None or second is None:
         return notice_html(
             "calm",

@@ -70,10 +70,10 @@ def build_preview(text: str, folder: Path) -> StudyPreview:
         return StudyPreview(sheet, records, items, None, str(error), data_fault)
 
 
-def read_data_spec(sheet: LenientStudy) -> DataSpec:
+def read_data_spec(study: LenientStudy) -> DataSpec:
     """The data settings of a study file whose other parts may be invalid."""
-    kept = {key: sheet.values[key] for key in (*STUDY.preset, *STUDY.data) if key in sheet.values}
-    return study_from_mapping({STUDY.name.name: "data", **kept}, "study.yaml", sheet.folder).data
+    kept = {key: study.values[key] for key in (*STUDY.preset, *STUDY.data) if key in study.values}
+    return study_from_mapping({STUDY.name.name: "data", **kept}, "study.yaml", study.folder).data
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:

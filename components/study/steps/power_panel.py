@@ -50,7 +50,7 @@ def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
     return f"{share} known to ± {number(100 * width)} points"
 
 
-def power_html(planned: PlannedStudy, study: LenientStudy, view: FormState) -> Markup:
+def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> Markup:
     """HTML of the expandable part "What can this study tell?": key figures, the curve, and what to
     add next."""
     flips = precision_text(planned.plan, planned.numbers)
@@ -65,7 +65,7 @@ def power_html(planned: PlannedStudy, study: LenientStudy, view: FormState) -> M
         curve_html(planned),
         purchases_html(planned, study),
     )
-    return controls.form_part(body, seen=view.last_change)
+    return controls.form_part(body, seen=state.last_change)
 
 
 def _basis(planned: PlannedStudy) -> str:

@@ -47,11 +47,11 @@ def test_a_new_study_is_in_the_store_before_its_first_call(store):
 
 
 def test_the_first_change_of_an_unsaved_form_saves_it(store, engine):
-    view = FormState(opened=START_YAML)
-    assert save_form(store, engine, START_YAML, view)[1].study == ""  # a drawer was opened
-    text, view, menu = save_form(store, engine, put_value(START_YAML, ("repeats",), 2), view)
-    assert view.study == menu.value == "My study"
-    text, view, menu = save_form(store, engine, put_value(text, ("repeats",), 3), view)
+    state = FormState(opened=START_YAML)
+    assert save_form(store, engine, START_YAML, state)[1].study == ""  # a drawer was opened
+    text, state, menu = save_form(store, engine, put_value(START_YAML, ("repeats",), 2), state)
+    assert state.study == menu.value == "My study"
+    text, state, menu = save_form(store, engine, put_value(text, ("repeats",), 3), state)
     assert read_mapping(stored_study_yaml(store, "My study"))["repeats"] == 3
     assert isinstance(menu, dict) and "value" not in menu  # the menu stays as it is
 
@@ -59,12 +59,12 @@ def test_the_first_change_of_an_unsaved_form_saves_it(store, engine):
 def test_a_new_name_renames_the_study_and_a_taken_one_is_refused(store, engine):
     first, _ = save_new_study(TEXT, store, "Mine")
     second, text = save_new_study(TEXT, store, "Other")
-    view = FormState(study=second, opened=text)
-    made, view, menu = save_form(store, engine, put_value(text, ("name",), "Burst"), view)
-    assert view.study == menu.value == "Burst"
+    state = FormState(study=second, opened=text)
+    made, state, menu = save_form(store, engine, put_value(text, ("name",), "Burst"), state)
+    assert state.study == menu.value == "Burst"
     assert {line.name for line in store.studies()} == {"Mine", "Burst"}
-    made, view, _ = save_form(store, engine, put_value(made, ("name",), first), view)
-    assert view.study == "Burst" and "Not renamed." in view.notice_html
+    made, state, _ = save_form(store, engine, put_value(made, ("name",), first), state)
+    assert state.study == "Burst" and "Not renamed." in state.notice_html
     assert read_mapping(made)["name"] == "Burst"
 
 

@@ -213,8 +213,8 @@ ADDRESS = {"set": "judge.0.base_url", "to": "http://10.0.0.7:9/v1"}
 
 
 def drawer_of(text: str) -> str:
-    view = FormState(panel="judge", judge="0")
-    return judge_drawer(build_preview(text, HERE).lenient_study, view, {})
+    state = FormState(panel="judge", judge="0")
+    return judge_drawer(build_preview(text, HERE).lenient_study, state, {})
 
 
 def framed_tile(html: str) -> str:

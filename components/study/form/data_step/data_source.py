@@ -39,15 +39,15 @@ def source_kind(source: str) -> str:
     return UPLOAD if source.startswith(f"{UPLOADS_FOLDER}/") else FILE
 
 
-def current_source_kind(study: LenientStudy, view: FormState) -> str:
-    return view.kind or source_kind(study.source)
+def current_source_kind(study: LenientStudy, state: FormState) -> str:
+    return state.kind or source_kind(study.source)
 
 
-def source_card(preview: StudyPreview, view: FormState) -> Markup:
+def source_card(preview: StudyPreview, state: FormState) -> Markup:
     """HTML of the data source with its size and a button to choose a file; in an expandable part,
     the controls to choose another kind of source."""
     study = preview.lenient_study
-    kind, own = current_source_kind(study, view), source_kind(study.source)
+    kind, own = current_source_kind(study, state), source_kind(study.source)
     hub = study.source.removeprefix("hub:")
     title = "Probe set" if study.source == "probe" else original_name(study.source)
     source = study.source if own == kind else ""

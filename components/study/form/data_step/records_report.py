@@ -36,14 +36,14 @@ _MAX_TEXT: Final = 320
 _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknown")
 
 
-def records_html(preview: StudyPreview, view: FormState) -> Markup:
+def records_html(preview: StudyPreview, state: FormState) -> Markup:
     """HTML report: errors, detected format, columns, missing answers and one item."""
     parts = [_error_notice(preview), mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
         parts.append(_join_report(found) if found else _coverage(preview))
         parts.append(_skipped_notice(preview))
-        item = item_html(preview, view)
+        item = item_html(preview, state)
         parts.append(html.one_item(item) if item else EMPTY)
     return join(parts)
 
@@ -140,13 +140,13 @@ def _skipped_notice(preview: StudyPreview) -> Markup:
 # ----------------------------------------------------------------------- comparisons, one item
 
 
-def comparisons_html(preview: StudyPreview, view: FormState, why_none: str = "") -> Markup:
+def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = "") -> Markup:
     """HTML of three comparisons: question, and answers in the order of the first call. `why_none`:
     text on what is missing, shown if there is no comparison."""
     items = preview.items
     if not items:
         return html.no_preview(why_none) if why_none else EMPTY
-    first = min(view.item, len(items) - 1) // PAGE_SIZE * PAGE_SIZE
+    first = min(state.item, len(items) - 1) // PAGE_SIZE * PAGE_SIZE
     shown = [
         (
             item.instruction,
@@ -195,12 +195,12 @@ def _answer(item: Item, name: str) -> str:
     return item.reference if name == REFERENCE else item.responses.get(name, "")
 
 
-def item_html(preview: StudyPreview, view: FormState) -> Markup:
+def item_html(preview: StudyPreview, state: FormState) -> Markup:
     """HTML of the selected item in full; empty without items."""
     n = len(preview.items)
     if not n:
         return EMPTY
-    at = min(view.item, n - 1)
+    at = min(state.item, n - 1)
     item = preview.items[at]
     return html.item(item, at, n, *_images(preview, item))
 

@@ -30,7 +30,7 @@ _COMMON_FILTERS: Final = {
 }
 
 
-def slice_form(preview: StudyPreview, view: FormState) -> Markup:
+def slice_form(preview: StudyPreview, state: FormState) -> Markup:
     """HTML controls of the slice: filters, models, then a seeded sample of items."""
     study, items = preview.lenient_study, preview.records.items if preview.records else ()
     categories = Counter(item.category for item in items if item.category)
@@ -63,7 +63,7 @@ def slice_form(preview: StudyPreview, view: FormState) -> Markup:
             (DATA.format.default, "detect automatically"),
             *((f.name, f.description) for f in SOURCE_FORMATS.values()),
         ],
-        is_hub=current_source_kind(study, view) == HUB,
+        is_hub=current_source_kind(study, state) == HUB,
         fields=["category", *metas[:12]],
         strata=strata,
         files=files if isinstance(files, Mapping) else {},

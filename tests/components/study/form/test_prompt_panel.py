@@ -149,9 +149,9 @@ def test_prompts_of_mt_bench_are_imported_and_unsupported_ones_reported(tmp_path
 
 def test_two_prompts_stand_side_by_side_with_their_own_words_marked():
     look = build_preview(START_YAML, HERE)
-    view = FormState(mode="compare", prompt="brief-letters", other="brief-warning")
-    html = compare_prompts(look, view)
+    state = FormState(mode="compare", prompt="brief-letters", other="brief-warning")
+    html = compare_prompts(look, state)
     assert (
         "<mark>" in html and "brief-letters, version" in html and "brief-warning, version" in html
     )
-    assert "messages are identical" in compare_prompts(look, replace(view, other="brief-letters"))
+    assert "messages are identical" in compare_prompts(look, replace(state, other="brief-letters"))
