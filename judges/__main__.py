@@ -19,20 +19,17 @@ from judges.engine.engine import Engine
 from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.operations.check_judge import check_judge
+from judges.operations.check_judge import check_judge, reread
 from judges.operations.image_descriptions import write_descriptions
-from judges.operations.list_providers import add_providers_command
-from judges.operations.model_commands import add_model_commands
-from judges.operations.reread_replies import reread
+from judges.operations.list_models import add_model_commands, add_providers_command
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
-from judges.planning.eligibility import count_skipped
 from judges.planning.forecast import make_forecast
 from judges.planning.plan import Plan, load_stored_plan, make_plan, save_plan
+from judges.planning.plan_checks import count_skipped
 from judges.rendering.mt_bench_prompts import import_judge_prompts
 from judges.rendering.prompt_library import prompt_path, save_prompt
-from judges.security import redaction
-from judges.security.consent_commands import add_allow_command, add_allow_option, confirm
-from judges.security.key_consents import user_consents
+from judges.security import key_store
+from judges.security.key_consents import add_allow_command, add_allow_option, confirm, user_consents
 from studies.domain import RETRYABLE_STATUSES, Verdict
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import attempt_totals
@@ -43,7 +40,7 @@ from studies.terminal import run_command
 def main(arguments: list[str] | None = None) -> int:
     options = _build_parser().parse_args(arguments)
     # Masks keys in all output, including warnings of libraries and tracebacks.
-    restore = redaction.install_redaction()
+    restore = key_store.install_redaction()
     try:
         with _sigterm_as_interrupt():
             return run_command(

@@ -50,8 +50,7 @@ from judges.planning.plan import (
     free_name,
     save_plan,
 )
-from judges.security.key_consents import Consents
-from judges.security.key_origins import TypedKeys, key_at, keys_for
+from judges.security.key_consents import Consents, TypedKeys, key_at, keys_for
 from judges.security.key_store import redact_keys, register_keys
 from studies.domain import HUMAN_PREFIX
 from studies.errors import EvenhandError, SourceError, StudyError

@@ -52,8 +52,7 @@ from components.study.prompts_tab import bind_prompts
 from components.study.steps.judge_drawer import LOCAL_SERVERS, judge_drawer, models_key
 from judges.engine.engine import Engine
 from judges.operations.list_models import find_local_servers
-from judges.security.key_consents import Pair
-from judges.security.key_origins import TypedKeys, read_typed
+from judges.security.key_consents import Pair, TypedKeys, read_typed
 from studies.errors import EvenhandError
 from studies.spec.keys import STUDY
 from studies.store.store import Store

@@ -27,9 +27,14 @@ from judges.models.failures import classify_error
 from judges.money.costs import check_budget
 from judges.planning.forecast import make_forecast
 from judges.planning.plan import Plan, make_plan, save_plan
-from judges.security.consent_commands import add_allow_option, confirm
 from judges.security.endpoint_rules import check_url
-from judges.security.key_consents import Consents, origin_of, user_consents
+from judges.security.key_consents import (
+    Consents,
+    add_allow_option,
+    confirm,
+    origin_of,
+    user_consents,
+)
 from judges.security.key_store import SecretKey
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import study_spending

@@ -23,10 +23,9 @@ import httpx2
 from judges.engine.outcome import read_outcome as read_verdict
 from judges.engine.run_record import record_run
 from judges.judge_errors import PlanError
-from judges.models.adapted_call import drop_parameter, known_refusals
 from judges.models.chat_completion import build_status_error, parse_completion
 from judges.models.failures import BadReply, CallFailure, classify_error
-from judges.models.interface import JudgeCall
+from judges.models.interface import JudgeCall, drop_parameter, known_refusals
 from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, render_call
 from studies.domain import Ask, Item, Judgement, Usage

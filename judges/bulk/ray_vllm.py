@@ -18,8 +18,14 @@ from typing import Any, Final
 import httpx2
 import pyarrow as pa
 
-from judges.bulk.ray_asks import AskRow, RayJob, build_call, parse_ask_row
-from judges.bulk.ray_worker import ShardWriter, find_answered_keys
+from judges.bulk.ray_worker import (
+    AskRow,
+    RayJob,
+    ShardWriter,
+    build_call,
+    find_answered_keys,
+    parse_ask_row,
+)
 from judges.engine.outcome import read_outcome
 from judges.judge_errors import PlanError
 from judges.models.chat_completion import build_status_error

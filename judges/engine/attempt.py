@@ -18,9 +18,8 @@ from judges.engine.run_state import JudgeState as JudgeState
 from judges.engine.run_state import PendingRetry
 from judges.engine.run_state import RunSettings as RunSettings
 from judges.engine.run_state import RunState as RunState
-from judges.models.adapted_call import drop_parameter, missing_parameters
 from judges.models.failures import CallFailure, classify_error
-from judges.models.interface import JudgeCall, JudgeReply
+from judges.models.interface import JudgeCall, JudgeReply, drop_parameter, missing_parameters
 from judges.money.costs import CAP_PARAMETERS, reply_token_cap
 from judges.money.host_key import CallReservation
 from studies.domain import NO_USAGE, Ask, Judgement, Usage

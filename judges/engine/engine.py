@@ -21,10 +21,9 @@ from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
 from judges.engine.run_record import record_run
 from judges.engine.run_state import JudgeState, RunSettings
-from judges.models.adapted_call import known_refusals
 from judges.models.endpoint import EndpointModel
 from judges.models.factory import build_model, find_api_key
-from judges.models.interface import JudgeModel
+from judges.models.interface import JudgeModel, known_refusals
 from judges.money.costs import check_budget, price_of
 from judges.planning.plan import Plan
 from judges.security.endpoint_rules import check_url

@@ -17,8 +17,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
 from judges.engine.extraction import Extractor
-from judges.engine.pending_asks import count_statuses, pending_by_judge
-from judges.engine.run_queues import QueueBuilder
+from judges.engine.pending_asks import QueueBuilder, count_statuses, pending_by_judge
 from judges.engine.run_record import record_run
 from judges.engine.run_state import JudgeState, RunSettings, RunState
 from judges.engine.shared_budget import SiblingRuns

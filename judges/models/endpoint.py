@@ -21,14 +21,19 @@ import aiohttp
 import httpx2
 
 from judges.models.chat_completion import (
+    CompletionStream,
     build_status_error,
     build_stream_reply,
     parse_completion,
 )
 from judges.models.failures import BadReply, StreamSilent
-from judges.models.interface import JudgeCall, JudgeReply
-from judges.models.rate_headers import RATE_HEADERS, parse_request_quota, rate_headers_of
-from judges.models.reply_stream import CompletionStream
+from judges.models.interface import (
+    RATE_HEADERS,
+    JudgeCall,
+    JudgeReply,
+    parse_request_quota,
+    rate_headers_of,
+)
 from judges.security.endpoint_rules import (
     EndpointRules,
     PinnedResolver,

@@ -18,8 +18,12 @@ import httpx2
 
 from judges.judge_errors import EndpointRefused, KeyExpired
 from judges.models.embedded import EmbeddedUnavailable
-from judges.models.interface import STREAM_PARAMETERS
-from judges.models.rate_headers import RequestQuota, parse_request_quota, rate_headers_of
+from judges.models.interface import (
+    STREAM_PARAMETERS,
+    RequestQuota,
+    parse_request_quota,
+    rate_headers_of,
+)
 from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
 from studies.domain import Status
 from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS

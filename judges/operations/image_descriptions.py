@@ -19,7 +19,7 @@ from judges.engine.run import Run
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, assign_owner, save_plan
-from judges.rendering.image_urls import image_url
+from judges.rendering.messages import image_url
 from judges.rendering.prompt import Prompt, load_prompt
 from studies.domain import Item, JudgeSpec
 from studies.files.items import dump_item

@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import judges.verdicts.recorded_replies  # noqa: F401  registers the readers of replies
-from judges.models.gguf_source import locate_weights
 from judges.models.interface import JudgeCall
-from judges.models.weights import sha256_of
-from judges.planning.eligibility import why_skipped
-from judges.planning.plan_checks import check_plan, showings_for
-from judges.rendering.image_urls import image_url as image_url
-from judges.rendering.image_urls import replace_images_by_hash
-from judges.rendering.messages import PromptInputs, render_prompt, slot_labels
-from judges.rendering.point_arrangements import point_arrangements, rubric_criteria
+from judges.models.weights import locate_weights, sha256_of
+from judges.planning.plan_checks import check_plan, showings_for, why_skipped
+from judges.rendering.messages import (
+    PromptInputs,
+    point_arrangements,
+    render_prompt,
+    replace_images_by_hash,
+    rubric_criteria,
+    slot_labels,
+)
+from judges.rendering.messages import image_url as image_url
 from judges.rendering.prompt import Prompt, canonical_json, load_prompt, name_versions, parse_prompt
 from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec
 from studies.exchange.recorded_studies import recorded_beside_asks

@@ -1,7 +1,7 @@
 """Parsing of a verdict from the text of a reply, or from the probabilities of its labels.
 
 Parsing never raises an error because of a reply and takes linear time. Replies are cleaned first
-(reply_cleaning.py), then read by one function per format (readers.py, option_readers.py).
+(reply_cleaning.py), then read by one function per format (readers.py, point_readers.py).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+import judges.verdicts.readers  # noqa: F401  registers the readers
 from judges.verdicts.asides import CONTRADICTED, settle_asides
-from judges.verdicts.markers import MarkerMatch
+from judges.verdicts.markers import READERS, MarkerMatch
 from judges.verdicts.point_readers import level_spans, read_point_verdict
-from judges.verdicts.readers import reader_for
 from judges.verdicts.reply_cleaning import CleanedReply, clean_reply, original_span
 from judges.verdicts.verdict_formats import POINT_FORMATS, RUBRIC_FORMAT, find_format
 from studies.domain import Verdict
@@ -25,7 +25,6 @@ READING_RULES: Final = ("default", "last", "gradelab")
 MIN_LABEL_MASS: Final = 0.5
 """Minimum total probability of the labels; with less, the judge was about to write something else,
 and no verdict is read."""
-
 
 _TOKEN_MARGIN: Final = " \t\r\n\u2581\u0120"
 """Characters that may surround a label in a token; tokenizers write a space as U+2581 or U+0120."""
@@ -42,6 +41,8 @@ class ParsedVerdict:
     reason: str = ""
     mass: float | None = None
     probabilities: tuple[float, ...] = ()
+    span: tuple[int, int] | None = field(default=None, compare=False)
+    """Span of the verdict in the cleaned reply."""
 
 
 def parse_verdict(
@@ -58,9 +59,34 @@ def parse_verdict(
     `scale` lists the options of a prompt that judges one answer, from the lowest to the highest.
     `labels` are the labels of the ask; without labels, the options are in the order of `scale`.
     """
-    found, truncated = _find_marker(format, reply, n_options, rule, scale, labels)
+    name = find_format(format).name
+    if rule not in READING_RULES:
+        raise ValueError(
+            f"No parsing rule named {rule!r}. Known rules: {', '.join(READING_RULES)}."
+        )
+    is_json = name == "json-winner"
+    text = clean_reply(reply, emphasis=not is_json)
+    if text.truncated or not text.text.strip():
+        reason = "the reasoning block is not closed" if text.truncated else "empty reply"
+        return ParsedVerdict(None, MarkerMatch().rule, text.truncated, reason)
+    is_point = name in POINT_FORMATS
+    arrangement = parse_arrangement(tuple(labels) or tuple(scale)) if is_point else None
+
+    def read(cleaned: CleanedReply) -> MarkerMatch:
+        if arrangement is not None:
+            return read_point_verdict(name, cleaned, scale, arrangement)
+        return (READERS.get((name, rule)) or READERS[name, "default"])(cleaned, n_options)
+
+    found = read(text)
+    if rule != "gradelab":  # that is the published rule, as it is
+        found = settle_asides(
+            reply,
+            found,
+            lambda part: read(clean_reply(part, emphasis=not is_json)),
+            is_json=is_json,
+        )
     reason = "" if found.verdict else found.reason
-    return ParsedVerdict(found.verdict, found.rule, truncated, reason)
+    return ParsedVerdict(found.verdict, found.rule, reason=reason, span=found.span)
 
 
 def marker_span(
@@ -72,10 +98,10 @@ def marker_span(
     labels: Sequence[str] = (),
 ) -> tuple[int, int] | None:
     """Return the span of the verdict in the raw reply, for highlighting on the page."""
-    found, _ = _find_marker(format, reply, n_options, rule, scale, labels)
-    if found.verdict is None or found.span is None:
+    read = parse_verdict(format, reply, n_options, rule, scale, labels)
+    if read.verdict is None or read.span is None:
         return None
-    return original_span(reply, found.span, emphasis=format != "json-winner")
+    return original_span(reply, read.span, emphasis=format != "json-winner")
 
 
 def read_probabilities(
@@ -179,39 +205,3 @@ def level_token_places(
             return None
         places.append(place)
     return places
-
-
-def _find_marker(
-    format: str,
-    reply: str,
-    n_options: int,
-    rule: str,
-    scale: Sequence[str],
-    labels: Sequence[str],
-) -> tuple[MarkerMatch, bool]:
-    name = find_format(format).name
-    if rule not in READING_RULES:
-        raise ValueError(
-            f"No parsing rule named {rule!r}. Known rules: {', '.join(READING_RULES)}."
-        )
-    is_json = name == "json-winner"
-    text = clean_reply(reply, emphasis=not is_json)
-    if text.truncated:
-        return MarkerMatch(reason="the reasoning block is not closed"), True
-    if not text.text.strip():
-        return MarkerMatch(reason="empty reply"), False
-    arrangement = (
-        parse_arrangement(tuple(labels) or tuple(scale)) if name in POINT_FORMATS else None
-    )
-
-    def read(cleaned: CleanedReply) -> MarkerMatch:
-        if arrangement is not None:
-            return read_point_verdict(name, cleaned, scale, arrangement)
-        return reader_for(name, rule)(cleaned, n_options)
-
-    found = read(text)
-    if rule == "gradelab":  # the published rule, as it is
-        return found, False
-    return settle_asides(
-        reply, found, lambda part: read(clean_reply(part, emphasis=not is_json)), is_json=is_json
-    ), False

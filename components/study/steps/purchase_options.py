@@ -13,7 +13,7 @@ from components.html.tables.table import Table, TableCell, TableRow
 from components.study.file.controls import form_button
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from components.study.steps.planned_study import PlannedStudy
-from judges.planning.eligibility import why_skipped
+from judges.planning.plan_checks import why_skipped
 from judges.rendering.prompt import Prompt
 from judges.rendering.prompt_library import LibraryPrompt
 from metrics.estimation.planning.variance_components import ITEM, REPEAT

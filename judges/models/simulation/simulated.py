@@ -23,19 +23,17 @@ from typing import Any, Final, Literal
 
 from judges.judge_errors import PromptError
 from judges.models.interface import JudgeCall, JudgeReply, ReplyToken
-from judges.models.simulation.simulated_grading import (
-    draw_logit,
-    is_graded,
-    is_strong,
-    label_logprobs,
-    true_winner,
-)
 from judges.models.simulation.simulated_scores import (
     SCORING_FORMATS,
+    draw_logit,
     draw_point_name,
     draw_slot,
     float_setting,
+    is_graded,
+    is_strong,
+    label_logprobs,
     point_names,
+    true_winner,
     write_grades,
     write_scores,
 )

@@ -280,7 +280,7 @@ def test_commands_print_no_key_and_leave_the_terminal_as_it_was(tmp_path, capsys
 PRINTS = """
 import logging, sys, threading, traceback, warnings
 from judges.security.key_store import SecretKey
-from judges.security.redaction import install_redaction
+from judges.security.key_store import install_redaction
 KEY = sys.stdin.read()
 install_redaction()
 kept = SecretKey(KEY)

@@ -28,7 +28,7 @@ from components.study.form.data_step.mapping_preview import (
     source_table,
 )
 from components.study.plan.study_preview import StudyPreview, read_data_spec
-from judges.planning.eligibility import count_skipped
+from judges.planning.plan_checks import count_skipped
 from judges.verdicts.recorded_replies import RecordedReplyReader
 from studies.domain import Item
 from studies.errors import EvenhandError

@@ -29,8 +29,14 @@ from components.study.plan.study_preview import build_preview
 from components.study.steps.judge_drawer import judge_drawer, models_key
 from components.study.steps.more_settings import more_settings
 from judges.engine.engine import Engine
-from judges.security.key_consents import NO_CONSENTS, Pair, origin_of, user_consents
-from judges.security.key_origins import TypedKey, read_typed
+from judges.security.key_consents import (
+    NO_CONSENTS,
+    Pair,
+    TypedKey,
+    origin_of,
+    read_typed,
+    user_consents,
+)
 from studies.errors import EvenhandError
 from studies.files.upload_names import hide_hashes, original_name
 from studies.spec.study import parse_study
