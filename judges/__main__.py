@@ -14,8 +14,8 @@ from typing import Any
 
 from judges.bulk.batch_commands import add_batch_commands
 from judges.bulk.ray_commands import add_cluster_options, parse_cluster_options, run_on_cluster
-from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
+from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing

@@ -23,15 +23,13 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from judges.bulk.ray_vllm import ProcessorFactory, build_vllm_stage, check_weights
 from judges.bulk.ray_worker import EndpointWorker, RayJob, make_shard_folder, write_asks
-from judges.engine.run_record import record_run
 from judges.engine.run_state import RunSettings
-from judges.engine.snapshot import RunStatus
 from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
 from judges.money.costs import Ledger, check_budget, price_of
@@ -43,7 +41,12 @@ from studies.exchange.export import write_export
 from studies.exchange.shard_import import ShardImport, import_shards
 from studies.files.shards import ITEMS_FILE, find_shards
 from studies.store.queries.run_costs import study_spending
-from studies.store.queries.run_queries import lease_free_asks, release_leases
+from studies.store.queries.run_queries import (
+    PastRun,
+    lease_free_asks,
+    put_run,
+    release_leases,
+)
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
 
@@ -143,19 +146,6 @@ class RayCluster:
     """Replacement for Ray's vLLM processor, for tests without a GPU."""
 
 
-@dataclass(slots=True)
-class RayRun:
-    """Record of a Ray run in the store."""
-
-    plan: Plan
-    owner: str
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
-    state: RunStatus = "running"
-    reason: str = ""
-    started: float = field(default_factory=time.time)
-    ended: float | None = None
-
-
 def run_on_ray(
     plan: Plan,
     store: Store,
@@ -173,27 +163,28 @@ def run_on_ray(
     make_shard_folder(root)
     write_export(store, plan.study.name, "items", root / ITEMS_FILE)
     owner = LeaseOwner(store.owners)
-    run = RayRun(plan, owner.id)
+    run = PastRun(
+        secrets.token_urlsafe(9), plan.study.name, "running", "", time.time(), None, owner.id
+    )
     totals = _import_leftover_shards(store, plan, root, owner.id)
     rounds = AskRounds(plan, store, owner.id)
     try:
-        record_run(store, run)
+        store.writer.run(lambda connection: put_run(connection, run))
         with _ray_session(ray, cluster):
             runner = _RoundRunner(
                 ray, plan, store, cluster, rounds, settings or RunSettings(), totals, on_progress
             )
             runner.run_rounds(root, most)
         left = store.counts(plan.study.name).get("pending", 0)
-        run.state = "stopped" if left else "done"
-        run.reason = "; ".join(rounds.stopped_judges.values())
+        state, reason = "stopped" if left else "done", "; ".join(rounds.stopped_judges.values())
     except BaseException as error:
-        run.state, run.reason = "failed", f"{type(error).__name__}: {error}"[:300]
+        state, reason = "failed", f"{type(error).__name__}: {error}"[:300]
         raise
     finally:
-        run.ended = time.time()
+        ended = replace(run, state=state, reason=reason, ended=time.time())
         totals.add(_import_leftover_shards(store, plan, root, owner.id))
         rounds.release()
-        record_run(store, run)
+        store.writer.run(lambda connection: put_run(connection, ended))
         owner.close()
     return totals, rounds.stopped_judges
 
@@ -235,19 +226,14 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
     A local Ray imports the code from PROJECT_FOLDER; to a running cluster the code is uploaded.
     """
     settings.set_value(settings.RAY_PROGRESS, settings.RAY_PROGRESS.read() or "1")
-    quiet = {"logging_level": "ERROR", "log_to_driver": False}
+    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if cluster.address:
         sent = [str(folder) for folder in SENT_FOLDERS]
         ray.init(address=cluster.address, runtime_env={"py_modules": sent}, **quiet)
     else:
         env = {"PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), settings.PYTHON_PATH.read()])}
-        ray.init(
-            address="local",
-            include_dashboard=False,
-            object_store_memory=OBJECT_STORE_BYTES,
-            runtime_env={"env_vars": env},
-            **quiet,
-        )
+        quiet |= {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+        ray.init(address="local", runtime_env={"env_vars": env}, **quiet)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
@@ -280,9 +266,9 @@ class _RoundRunner:
             workers, in_flight = self._split_concurrency(len(calls))
             job = self._build_job(folder, in_flight)
             for kind, group in self._group_by_weights(calls).items():
-                files = write_asks(
-                    group, folder / f"asks-{kind}", _batch_size(in_flight, len(group))
-                )
+                # enough asks to keep a worker busy, few enough that little is repeated if it fails
+                size = max(1, min(4096, max(32, 8 * in_flight), math.ceil(len(group) / 2)))
+                files = write_asks(group, folder / f"asks-{kind}", size)
                 data = self.ray.data.read_parquet([str(path) for path in files])
                 self._collect(self._build_stage(kind, data, job, workers), folder)
             self._import_shards(find_shards(folder))  # includes those of workers that died
@@ -349,12 +335,6 @@ class _RoundRunner:
         new = [path for path in paths if path not in self.imported_shards]
         self.totals.add(import_shards(self.store, new))
         self.imported_shards.update(new)
-
-
-def _batch_size(in_flight: int, asks: int) -> int:
-    """Return the number of asks per batch: enough to keep a worker busy, few enough that little is
-    repeated when a worker fails."""
-    return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
 def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> ShardImport:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from judges.engine.attempt import AskAttempts
-from judges.engine.extraction import Extractor, apply_extraction
+from judges.engine.outcome import Extractor, apply_extraction
 from judges.engine.run_state import JudgeState, RunSettings
 from judges.engine.snapshot import RunTally
 from judges.engine.worker_pool import JudgeQueue

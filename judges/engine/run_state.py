@@ -102,6 +102,10 @@ class JudgeState:
         tally.count += 1
         tally.example = fault.detail
 
+    def note_success(self) -> None:
+        self.successes += 1
+        self.failed_in_a_row = 0
+
     def stop_judge(self, reason: str = "") -> None:
         """Start no further call of this judge, and wake the tasks that wait to start a call."""
         self.stop_reason = self.stop_reason or reason

@@ -212,6 +212,11 @@ def _judge_wait(state: JudgeState) -> JudgeWait | None:
     return JudgeWait(name, "elsewhere", state.wait_reason) if state.wait_reason else None
 
 
+def stopped_judges(run_state: RunState | None) -> set[str]:
+    states = run_state.judges.values() if run_state is not None else ()
+    return {state.name for state in states if state.stop_reason or state.budget_reached}
+
+
 def list_missing_parameters(run_state: RunState | None) -> tuple[tuple[str, str], ...]:
     states = run_state.judges.values() if run_state is not None else ()
     return tuple(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judges.__main__ import main
-from judges.engine.attempt import RunSettings
+from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.operations.check_judge import _store_changes, reread
 from studies.domain import RETRYABLE_STATUSES

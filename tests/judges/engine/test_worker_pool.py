@@ -7,9 +7,9 @@ import sqlite3
 import pytest
 
 from judges.bulk.ray_worker import AttemptLog
-from judges.engine.attempt import AskAttempts, RunSettings
+from judges.engine.attempt import AskAttempts
 from judges.engine.limits.rate_limit import EndpointLimiter
-from judges.engine.run_state import JudgeState, RunState
+from judges.engine.run_state import JudgeState, RunSettings, RunState
 from judges.engine.worker_pool import JudgeQueue, WorkerPool
 from judges.models.endpoint import EndpointModel
 from judges.money.costs import Ledger

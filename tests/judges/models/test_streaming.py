@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from judges.engine.attempt import RunSettings
+from judges.engine.run_state import RunSettings
 from judges.models.chat_completion import CompletionStream, build_stream_reply
 from judges.models.failures import BadReply
 from studies.store.store import Store
