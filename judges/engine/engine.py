@@ -170,18 +170,17 @@ class Engine:
         """Raise PlanError if the run may not be started. This engine allows every run; PublicEngine
         overrides the method."""
 
+    def _check_before_start(self, run: Run, typed: Mapping[str, str]) -> None:
+        """Raise the error that would stop the run: unknown price with a budget, refused address, no
+        key."""
+        check_budget(run.plan.study.budget_usd, run.judges)
+        for judge in run.judges:
+            if judge.kind == "endpoint":
+                check_url(judge.endpoint)
+                find_api_key(judge, typed, self.consents(run.store))
+
     async def _close_models(self) -> None:
         for client in self._clients.values():
             await client.model.close()
         for limiter in self._limiters.values():
             limiter.close()
-
-
-def _check_before_start(run: Run, typed: Mapping[str, str], consents: Consents) -> None:
-    """Raise the error that would stop the run: unknown price with a budget, refused address, no
-    key."""
-    check_budget(run.plan.study.budget_usd, run.judges)
-    for judge in run.judges:
-        if judge.kind == "endpoint":
-            check_url(judge.endpoint)
-            find_api_key(judge, typed, consents)
