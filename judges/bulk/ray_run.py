@@ -40,13 +40,8 @@ from studies.domain import Ask, JudgeSpec
 from studies.exchange.export import write_export
 from studies.exchange.shard_import import ShardImport, import_shards
 from studies.files.shards import ITEMS_FILE, find_shards
+from studies.store.queries import run_queries
 from studies.store.queries.run_costs import study_spending
-from studies.store.queries.run_queries import (
-    PastRun,
-    lease_free_asks,
-    put_run,
-    release_leases,
-)
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
 
@@ -89,7 +84,7 @@ class AskRounds:
         return [row for row in found if row[1].key in leased]
 
     def release(self) -> None:
-        self.store.writer.run(lambda connection: release_leases(connection, self.owner))
+        self.store.writer.run(lambda connection: run_queries.release_leases(connection, self.owner))
 
     def _pending(self, judge: str) -> Iterator[tuple[int, Ask]]:
         after = -1
@@ -106,7 +101,7 @@ class AskRounds:
         """
 
         found: set[str] = self.store.writer.run(
-            lambda connection: lease_free_asks(
+            lambda connection: run_queries.lease_free_asks(
                 connection, self.store.owners, self.owner, keys, self.first_seq
             )
         )
@@ -163,13 +158,13 @@ def run_on_ray(
     make_shard_folder(root)
     write_export(store, plan.study.name, "items", root / ITEMS_FILE)
     owner = LeaseOwner(store.owners)
-    run = PastRun(
+    run = run_queries.PastRun(
         secrets.token_urlsafe(9), plan.study.name, "running", "", time.time(), None, owner.id
     )
     totals = _import_leftover_shards(store, plan, root, owner.id)
     rounds = AskRounds(plan, store, owner.id)
     try:
-        store.writer.run(lambda connection: put_run(connection, run))
+        store.writer.run(lambda connection: run_queries.put_run(connection, run))
         with _ray_session(ray, cluster):
             runner = _RoundRunner(
                 ray, plan, store, cluster, rounds, settings or RunSettings(), totals, on_progress
@@ -184,7 +179,7 @@ def run_on_ray(
         ended = replace(run, state=state, reason=reason, ended=time.time())
         totals.add(_import_leftover_shards(store, plan, root, owner.id))
         rounds.release()
-        store.writer.run(lambda connection: put_run(connection, ended))
+        store.writer.run(lambda connection: run_queries.put_run(connection, ended))
         owner.close()
     return totals, rounds.stopped_judges
 

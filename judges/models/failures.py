@@ -18,13 +18,8 @@ import aiohttp
 import httpx2
 
 from judges.judge_errors import EndpointRefused, KeyExpired
+from judges.models import interface
 from judges.models.embedded import EmbeddedUnavailable
-from judges.models.interface import (
-    STREAM_PARAMETERS,
-    RequestQuota,
-    parse_request_quota,
-    rate_headers_of,
-)
 from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
 from studies.domain import Status
 from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS
@@ -65,7 +60,7 @@ class CallFailure:
     wait: float | None = None
     """Seconds that the endpoint demands before the next call."""
     parameter: str = ""
-    quota: RequestQuota | None = None
+    quota: interface.RequestQuota | None = None
     """The requests left, if the endpoint reports them."""
 
 
@@ -79,7 +74,9 @@ def classify_error(error: BaseException, endpoint: str, secret: str = "") -> Cal
     API key in use; it is masked in the error text, because providers may repeat it."""
     fault, quota = _classify(error, endpoint), None
     if _is_status_error(error):
-        quota = parse_request_quota(error.response.headers, rate_headers_of(endpoint))
+        quota = interface.parse_request_quota(
+            error.response.headers, interface.rate_headers_of(endpoint)
+        )
     detail = redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH]
     return replace(fault, detail=detail, quota=quota)
 
@@ -189,7 +186,7 @@ _UNKNOWN_PARAMETER: Final = re.compile(
     re.IGNORECASE,
 )
 _LOGPROBS_ERROR: Final = re.compile(r"logprobs|log probabilit", re.IGNORECASE)
-DROPPABLE_PARAMETERS: Final = (*STREAM_PARAMETERS, "max_tokens", *REFUSABLE_PARAMETERS)
+DROPPABLE_PARAMETERS: Final = (*interface.STREAM_PARAMETERS, "max_tokens", *REFUSABLE_PARAMETERS)
 _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 
 

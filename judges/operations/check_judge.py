@@ -13,16 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from judges.engine.outcome import ReplyOutcome, read_label_probabilities, read_outcome, read_reply
+from judges.models import interface
 from judges.models.factory import build_model, find_api_key
 from judges.models.failures import classify_error
-from judges.models.interface import (
-    JudgeModel,
-    JudgeReply,
-    drop_parameter,
-    known_refusals,
-    parse_level_logprobs,
-    parse_logprobs,
-)
 from judges.planning.plan import Plan, asks_of
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.security.key_consents import NO_CONSENTS, Consents
@@ -58,11 +51,11 @@ async def _check_judge(
     plan: Plan, judge: JudgeSpec, keys: Mapping[str, str], consents: Consents
 ) -> JudgeCheck:
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
-    for parameter in known_refusals(judge):
-        call = drop_parameter(call, parameter) or call
+    for parameter in interface.known_refusals(judge):
+        call = interface.drop_parameter(call, parameter) or call
     key = find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
     started = time.monotonic()
-    model: JudgeModel | None = None
+    model: interface.JudgeModel | None = None
     try:
         model = build_model(judge, key, plan.study.families)
         async with asyncio.timeout(judge.timeout_s):
@@ -108,9 +101,9 @@ class StoredRequest(NamedTuple):
     by_probabilities: bool
 
     def read(self, judgement: Judgement, rule: str) -> ReplyOutcome:
-        top = parse_logprobs(judgement.top_logprobs)
-        levels = parse_level_logprobs(judgement.top_logprobs)
-        answer = JudgeReply(
+        top = interface.parse_logprobs(judgement.top_logprobs)
+        levels = interface.parse_level_logprobs(judgement.top_logprobs)
+        answer = interface.JudgeReply(
             judgement.reply, finish=judgement.finish, top_logprobs=top, level_logprobs=levels
         )
         labels = judgement.ask.labels

@@ -13,14 +13,8 @@ from judges.models.simulation.simulated_scores import SCORING_FORMATS
 from judges.rendering.messages import point_arrangements
 from judges.rendering.prompt import Prompt
 from studies.domain import Item, JudgeSpec
+from studies.spec import presentations
 from studies.spec.keys import STUDY
-from studies.spec.presentations import (
-    Presentation,
-    is_reference_judged,
-    option_presentations,
-    pair_presentations,
-    single_presentations,
-)
 from studies.spec.provider_presets import preset_for_url
 from studies.spec.study import Study, preset_differences
 
@@ -73,22 +67,26 @@ def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[Ski
 
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 
-ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
+ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[presentations.Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
     """Return the function that lists what a prompt shows, according to its task (`protocol`): pairs
     of answers, all answers, single answers, or no answer (image descriptions)."""
     if prompt.protocol in _PAIR_PROTOCOLS:
-        return pair_presentations
+        return presentations.pair_presentations
     if prompt.protocol == "describe":
         return _describe_showings
-    return option_presentations if prompt.protocol == "choice" else single_presentations
+    return (
+        presentations.option_presentations
+        if prompt.protocol == "choice"
+        else presentations.single_presentations
+    )
 
 
-def _describe_showings(_: Study, items: Sequence[Item]) -> Iterator[Presentation]:
+def _describe_showings(_: Study, items: Sequence[Item]) -> Iterator[presentations.Presentation]:
     for item in items:
-        yield Presentation(item, (), False, 0, False, 1)
+        yield presentations.Presentation(item, (), False, 0, False, 1)
 
 
 def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
@@ -130,7 +128,7 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
             "labels: crossed needs $first, $second, $label_first and $label_second; prompt "
             f"{prompt.name!r} does not use all of them; use labels: plain or another prompt"
         )
-    if "reference" in prompt.variables and is_reference_judged(study):
+    if "reference" in prompt.variables and presentations.is_reference_judged(study):
         raise PlanError(
             f"prompt {prompt.name!r} shows the judge the reference, but @reference is one of the "
             "compared models; remove @reference, or choose a prompt without $reference"
@@ -144,7 +142,7 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
     for prompt in prompts:
         shows = showings_for(prompt)
         if eligible[prompt.name] and next(shows(study, items), None) is None:
-            wanted = "one of" if shows is single_presentations else "at least two of"
+            wanted = "one of" if shows is presentations.single_presentations else "at least two of"
             raise PlanError(
                 f"prompt {prompt.name!r} has nothing to judge: no item of this slice has answers "
                 f"by {wanted} the study's models; change the slice or 'contestants'"
