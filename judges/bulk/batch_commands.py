@@ -21,8 +21,7 @@ from judges.models.failures import classify_error
 from judges.money.costs import check_budget
 from judges.planning.forecast import make_forecast
 from judges.planning.plan import Plan, make_plan, save_plan
-from judges.security import key_consents
-from judges.security.endpoint_rules import check_url
+from judges.security import endpoint_rules, key_consents
 from judges.security.key_store import SecretKey
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import study_spending
@@ -168,7 +167,7 @@ def _judge_client(
             f"the files are for the judge {name!r}, which this study no longer has; use the study "
             "file they were exported from"
         )
-    check_url(judge.endpoint)
+    endpoint_rules.check_url(judge.endpoint)
     secret = find_api_key(judge, {}, consents)  # masked in output as long as this object exists
     key = secret.use() or "none"
     client = openai.OpenAI(

@@ -29,6 +29,7 @@ from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, render_call
 from studies.domain import Ask, Item, Judgement, Usage
 from studies.errors import SourceError
+from studies.files.partial_files import write_beside
 from studies.store.queries.judgement_queries import is_answered
 from studies.store.queries.run_costs import put_settled_attempt
 from studies.store.queries.run_queries import PastRun, put_run
@@ -84,10 +85,8 @@ def export_batch(
             path = folder / f"{name}-{number:04d}.jsonl"
             if path.exists():
                 raise PlanError(f"{path} already exists; name a new folder")
-            partial = path.with_name(path.name + ".part")
-            with partial.open("wb") as out:
-                out.writelines(part)
-            partial.replace(path)
+            with write_beside(path) as partial:
+                partial.write_bytes(b"".join(part))
             size = sum(len(line) for line in part)
             written.append(BatchFile(path, judge.name, len(part), size))
     manifest = {"study": plan.study.name, "files": {f.path.name: f.judge for f in written}}

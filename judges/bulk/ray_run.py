@@ -40,8 +40,7 @@ from studies.domain import Ask, JudgeSpec
 from studies.exchange.export import write_export
 from studies.exchange.shard_import import ShardImport, import_shards
 from studies.files.shards import ITEMS_FILE, find_shards
-from studies.store.queries import run_queries
-from studies.store.queries.run_costs import study_spending
+from studies.store.queries import run_costs, run_queries
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
 
@@ -70,7 +69,7 @@ class AskRounds:
         the plan and its rendered call. The list is empty if no ask fits the budget or other runs
         have leased all remaining asks."""
         study = self.plan.study
-        ledger = Ledger(study.budget_usd, study_spending(self.store, study.name))
+        ledger = Ledger(study.budget_usd, run_costs.study_spending(self.store, study.name))
         found: list[tuple[int, Ask, JudgeCall]] = []
         changed = self.store.plan_sha(study.name) != self._sha
         for position, ask in heapq.merge(*(self._pending(judge.name) for judge in self.judges())):

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from judges.engine.outcome import ReplyOutcome, read_label_probabilities, read_outcome, read_reply
-from judges.models import interface
-from judges.models.factory import build_model, find_api_key
-from judges.models.failures import classify_error
+from judges.models import factory, failures, interface
 from judges.planning.plan import Plan, asks_of
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.security.key_consents import NO_CONSENTS, Consents
@@ -53,15 +51,15 @@ async def _check_judge(
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
     for parameter in interface.known_refusals(judge):
         call = interface.drop_parameter(call, parameter) or call
-    key = find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
+    key = factory.find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
     started = time.monotonic()
     model: interface.JudgeModel | None = None
     try:
-        model = build_model(judge, key, plan.study.families)
+        model = factory.build_model(judge, key, plan.study.families)
         async with asyncio.timeout(judge.timeout_s):
             answer = await model.complete(call)
     except Exception as error:
-        fault = classify_error(error, judge.endpoint or judge.name)
+        fault = failures.classify_error(error, judge.endpoint or judge.name)
         read = ReplyOutcome(fault.status, None, fault.reason, fault.detail)
         return JudgeCheck(judge.name, "", read, time.monotonic() - started, "")
     finally:
@@ -132,8 +130,10 @@ def reread(store: Store, study: str, rule: str | None = None) -> RereadResult:
             continue
         result.read += 1
         now = _read_again(store, judgement, request, rule, find_request)
-        if (difference := _difference(judgement, now)) is not None:
-            result.changed[difference] += 1
+        if (judgement.status, judgement.verdict) != (now.status, now.verdict):
+            same = f"{now.status}, another verdict"
+            moved = f"{judgement.status} -> {now.status}"
+            result.changed[same if judgement.status == now.status else moved] += 1
             changed.append((judgement, now))
     for start in range(0, len(changed), WRITE_BATCH_SIZE):
         _store_changes(store, changed[start : start + WRITE_BATCH_SIZE])
@@ -167,14 +167,6 @@ def _apply_outcome(judgement: Judgement, read: ReplyOutcome) -> Judgement:
     return replace(
         judgement, status=read.status, verdict=read.verdict, rule=read.rule, detail=detail
     )
-
-
-def _difference(before: Judgement, now: Judgement) -> str | None:
-    if before.status != now.status:
-        return f"{before.status} -> {now.status}"
-    if before.verdict != now.verdict:
-        return f"{now.status}, another verdict"
-    return None
 
 
 def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:

@@ -15,9 +15,8 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from judges.judge_errors import PlanError
+from judges.models import factory, failures
 from judges.models.endpoint import EndpointModel
-from judges.models.factory import find_api_key
-from judges.models.failures import classify_error
 from judges.models.weights import (
     HubWeights,
     cached_hub_weights,
@@ -77,7 +76,7 @@ async def _list_models(
     except ValueError as error:
         return ModelList(address, error=str(error))
     except Exception as error:
-        return ModelList(address, error=classify_error(error, address).detail)
+        return ModelList(address, error=failures.classify_error(error, address).detail)
     finally:
         if model is not None:
             await model.close()
@@ -194,7 +193,7 @@ def print_models(options: argparse.Namespace) -> int:
     if judge.api_key_env:
         consents = user_consents()
         confirm_judges([judge], consents, allowed=options.allow_keys)
-        key = find_api_key(judge, {}, consents)
+        key = factory.find_api_key(judge, {}, consents)
     found = list_models(judge.endpoint, key)
     if found.error:
         print(f"{judge.endpoint}: {found.error}", file=sys.stderr)

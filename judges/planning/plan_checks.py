@@ -13,8 +13,7 @@ from judges.models.simulation.simulated_scores import SCORING_FORMATS
 from judges.rendering.messages import point_arrangements
 from judges.rendering.prompt import Prompt
 from studies.domain import Item, JudgeSpec
-from studies.spec import presentations
-from studies.spec.keys import STUDY
+from studies.spec import keys, presentations
 from studies.spec.provider_presets import preset_for_url
 from studies.spec.study import Study, preset_differences
 
@@ -165,7 +164,7 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
     """
     if study.judge_sees != "images":
         return
-    by_preset = study.preset and str(STUDY.judge_sees) not in {
+    by_preset = study.preset and str(keys.STUDY.judge_sees) not in {
         d.key for d in preset_differences(study)
     }
     local = all(judge.kind != "endpoint" for judge in study.judges)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from judges.judge_errors import PlanError, PromptError
 from judges.rendering.prompt import IMAGE_VARIABLES, Prompt, hash_json
-from judges.rendering.template import VARIABLES, fill_template, split_template
+from judges.rendering.template import VARIABLES, fill_template, variables_in
 from judges.verdicts.verdict_formats import POINT_FORMATS, find_format
 from studies.domain import Item
 from studies.errors import SourceError
@@ -42,10 +42,9 @@ def query_text(item: Item) -> str:
     if background:
         lines.append(background)
     if requirements:
-        lines.append(
-            f"Please follow the requirements below to {_lower_first_letter(item.instruction)}"
-        )
-        lines.append(requirements)
+        task = item.instruction  # inside a sentence: "Write" becomes "write", "NATO" stays
+        task = task[:1].lower() + task[1:] if task[1:2].islower() else task
+        lines += [f"Please follow the requirements below to {task}", requirements]
     else:
         lines.append(item.instruction)
     return "\n".join(lines)
@@ -55,9 +54,9 @@ def creation_query(item: Item, description: str, *, sees: bool) -> str:
     """Return the query; for a judge without vision (`sees` is false), with a note and the image
     description."""
     text = query_text(item)
-    return (
-        text if sees or not description.strip() else f"{text}\n\n{DESCRIPTION_NOTE}\n{description}"
-    )
+    if sees or not description.strip():
+        return text
+    return f"{text}\n\n{DESCRIPTION_NOTE}\n{description}"
 
 
 def context_text(item: Item) -> str:
@@ -65,12 +64,6 @@ def context_text(item: Item) -> str:
     if isinstance(item.context, str):
         return item.context
     return "\n".join(f"Image {k}: {text}" for k, text in enumerate(item.context, 1))
-
-
-def _lower_first_letter(instruction: str) -> str:
-    """Return an instruction with its first letter in lower case, for use inside a sentence ("Write"
-    becomes "write"); "NATO" and "I" stay unchanged."""
-    return instruction[:1].lower() + instruction[1:] if instruction[1:2].islower() else instruction
 
 
 MAX_CACHED_IMAGES: Final = 8
@@ -150,11 +143,8 @@ def _option_arrangements(options: tuple[str, ...], order: str) -> list[Arrangeme
     """
     if order == "crossed":
         letters = tuple(string.ascii_uppercase[: len(options)])
-        return [
-            Arrangement(one, named)
-            for one in rotations(options)
-            for named in (letters, letters[::-1])
-        ]
+        both = (letters, letters[::-1])
+        return [Arrangement(one, named) for one in rotations(options) for named in both]
     if order == "rotations":
         return [Arrangement(one) for one in rotations(options)]
     return [Arrangement(options[::-1] if order == "descending" else options)]
@@ -271,15 +261,11 @@ def task_text(item: Item, images: tuple[str, ...]) -> str:
 def _render_message(
     role: str, text: str, values: Mapping[str, str], images: tuple[str, ...]
 ) -> dict[str, Any]:
-    if images and not IMAGE_VARIABLES.isdisjoint(
-        name for name, is_variable in split_template(text) if is_variable
-    ):
-        parts: list[dict[str, Any]] = [
-            {"type": "image_url", "image_url": {"url": url}} for url in images
-        ]
-        parts.append({"type": "text", "text": fill_template(text, values)})
-        return {"role": role, "content": parts}
-    return {"role": role, "content": fill_template(text, values)}
+    filled = fill_template(text, values)
+    if not images or IMAGE_VARIABLES.isdisjoint(variables_in((text,))):
+        return {"role": role, "content": filled}
+    parts = [{"type": "image_url", "image_url": {"url": url}} for url in images]
+    return {"role": role, "content": [*parts, {"type": "text", "text": filled}]}
 
 
 def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -310,9 +296,8 @@ def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
 def verdict_instruction(prompt: Prompt, labels: tuple[str, ...]) -> str:
     """Return the instruction on the form of the verdict, for a call with these labels; "" if the
     prompt asks for no verdict."""
-    return _closing_text(
-        prompt.verdict, labels if prompt.options else _sort_labels(labels), prefilled=False
-    )
+    labels = labels if prompt.options else _sort_labels(labels)
+    return _closing_text(prompt.verdict, labels, prefilled=False)
 
 
 @lru_cache(maxsize=1024)
@@ -333,17 +318,12 @@ def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str
 
 def _criteria_lines(prompt: Prompt, inputs: PromptInputs) -> str:
     """Return the criteria as text. For a rubric: in the order of the labels. Otherwise: those of
-    the study, else those of the item."""
+    the study, else those of the item, else a general criterion."""
     if not prompt.rubric:
-        return inputs.criteria or _criteria_text(inputs.item)
+        return inputs.criteria or "\n".join(inputs.item.criteria.values()) or GENERAL_CRITERIA
     order = parse_arrangement(inputs.labels).criteria
     texts = dict(inputs.rubric or prompt.rubric)
     return "\n".join(f"- {name}: {texts[name]}" for name in order)
-
-
-def _criteria_text(item: Item) -> str:
-    """Return the item's criteria as text; for an item without any, a general criterion."""
-    return "\n".join(item.criteria.values()) or GENERAL_CRITERIA
 
 
 def _join_labels(labels: Sequence[str]) -> str:

@@ -24,12 +24,10 @@ import httpx2
 import yaml
 
 from judges.judge_errors import ConsentNeeded, KeyRefused, PlanError
-from judges.security.endpoint_rules import PROVIDERS_FILE
-from judges.security.key_store import checked_key
-from studies import settings
+from judges.security import endpoint_rules, key_store
+from studies import settings, terminal
 from studies.domain import JudgeSpec
 from studies.spec.study import Study
-from studies.terminal import escape_control
 
 FILE: Final = "key-consents.json"
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -57,7 +55,7 @@ def origin_of(url: str) -> str:
 
 
 @cache
-def listed_pairs(path: Path = PROVIDERS_FILE) -> frozenset[Pair]:
+def listed_pairs(path: Path = endpoint_rules.PROVIDERS_FILE) -> frozenset[Pair]:
     """Read the pairs of known providers: API-key variable, and the provider's own https origin."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     named = values.get("variables") if isinstance(values, dict) else None
@@ -181,7 +179,7 @@ def key_at(key: TypedKey, origin: str, name: str) -> str:
             f"{name}: the key was typed for {key.origin or 'no valid address'}, not for "
             f"{origin or 'this address'}. Nothing was sent. Type the key for the new address"
         )
-    return checked_key(key.value)
+    return key_store.checked_key(key.value)
 
 
 OPTION: Final = "--allow-keys"
@@ -234,5 +232,5 @@ def _ask(pair: Pair) -> bool:
     if not sys.stdin.isatty():
         return False
     words = f"This study wants to send ${pair.variable} to {pair.origin}. Send it? [y/N] "
-    print(escape_control(words), end="", file=sys.stderr, flush=True)
+    print(terminal.escape_control(words), end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

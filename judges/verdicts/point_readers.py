@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from judges.verdicts import markers
-from judges.verdicts.asides import blank_spans, find_asides
+from judges.verdicts import asides, markers
 from judges.verdicts.reply_cleaning import CleanedReply, lower_ascii
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, RUBRIC_FORMAT
 from studies.domain import PASS_FAIL_OPTIONS, Verdict
@@ -97,9 +96,9 @@ _GRADE_OF: Final = re.compile(
 def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
     """Read the grades from 0 to 5 after `Grading:`, one for each option, which some prompts request
     before the choice; empty unless every option has one, and if quoted grades contradict them."""
-    spans = [span for span in find_asides(text) if _GRADE_OF.search(text, *span)]
+    spans = [span for span in asides.find_asides(text) if _GRADE_OF.search(text, *span)]
     grades = _last_grades(text, n_options)
-    own = _last_grades(blank_spans(text, spans), n_options) if grades and spans else ()
+    own = _last_grades(asides.blank_spans(text, spans), n_options) if grades and spans else ()
     return grades if not own or own == grades else ()
 
 

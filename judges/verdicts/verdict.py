@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import judges.verdicts.readers  # noqa: F401  registers the readers
-from judges.verdicts.asides import CONTRADICTED, settle_asides
+from judges.verdicts import asides, point_readers
 from judges.verdicts.markers import READERS, MarkerMatch
-from judges.verdicts.point_readers import level_spans, read_point_verdict
 from judges.verdicts.reply_cleaning import CleanedReply, clean_reply, original_span
 from judges.verdicts.verdict_formats import POINT_FORMATS, RUBRIC_FORMAT, find_format
 from studies.domain import Verdict
@@ -74,12 +73,12 @@ def parse_verdict(
 
     def read(cleaned: CleanedReply) -> MarkerMatch:
         if arrangement is not None:
-            return read_point_verdict(name, cleaned, scale, arrangement)
+            return point_readers.read_point_verdict(name, cleaned, scale, arrangement)
         return (READERS.get((name, rule)) or READERS[name, "default"])(cleaned, n_options)
 
     found = read(text)
     if rule != "gradelab":  # that is the published rule, as it is
-        found = settle_asides(
+        found = asides.settle_asides(
             reply,
             found,
             lambda part: read(clean_reply(part, emphasis=not is_json)),
@@ -190,9 +189,9 @@ def level_token_places(
     a level is missing or shares its token with other text."""
     reply = "".join(tokens)
     cleaned = clean_reply(reply)
-    spans = None if cleaned.truncated else level_spans(cleaned, options, arrangement)
+    spans = None if cleaned.truncated else point_readers.level_spans(cleaned, options, arrangement)
     read = parse_verdict(RUBRIC_FORMAT, reply, scale=options, labels=arrangement.labels)
-    if not spans or read.reason == CONTRADICTED:
+    if not spans or read.reason == asides.CONTRADICTED:
         return None
     starts = [0]
     for token in tokens:
