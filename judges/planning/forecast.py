@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from judges.models.interface import JudgeCall
 from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, PlannedAsk, asks_of, identity_of
-from studies.domain import Ask, JudgeSpec, Price, Usage
+from studies.domain import Ask, JudgeSpec, Usage
 from studies.spec.provider_presets import preset_for_url
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -60,7 +60,7 @@ class CacheForecast:
         same judge and prompt; 0 if fewer than `minimum`, or if `minimum` is None (no discount)."""
         if minimum is None:
             return 0
-        text = "\x00".join(_texts(call.messages))
+        text = "\x00".join(str(part.get("text", "")) for part in call.message_parts())
         name = (call.judge.name, call.prompt.name)
         shared = common_start(text, self._last_texts.get(name, ""))
         self._last_texts[name] = text
@@ -78,13 +78,6 @@ def common_start(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _texts(messages: Iterable[dict[str, Any]]) -> Iterable[str]:
-    for message in messages:
-        content = message["content"]
-        parts = [{"text": content}] if isinstance(content, str) else content
-        yield from (str(part.get("text", "")) for part in parts)
 
 
 CHARACTERS_PER_TOKEN: Final = 4.2
@@ -142,7 +135,8 @@ def forecast_asks(
         cached += tokens_cached
         asks, noise = asks + 1, noise + planned.ask.noise
         sent, received = sent + tokens_in, received + tokens_out
-        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out, tokens_cached)
+        cost = cost_of(Usage(tokens_in, tokens_out, tokens_cached), prices[judge.name])
+        dollars = None if dollars is None or cost is None else dollars + cost
         seconds[judge.name] += _estimate_seconds(
             judge, tokens_in, study.concurrency, rates[judge.name]
         )
@@ -164,21 +158,11 @@ def run_seconds(seconds: Mapping[str, float], simulated: Collection[str]) -> flo
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
     """Estimate prompt and reply tokens without a tokenizer. Prompt: characters / 4.2, plus
     IMAGE_TOKENS for each image. Reply: 250, or the token limit if that is lower."""
-    texts, images = 0, 0
-    for message in call.messages:
-        content = message["content"]
-        parts = [{"text": content}] if isinstance(content, str) else content
-        texts += sum(len(part.get("text", "")) for part in parts)
-        images += sum("image_url" in part for part in parts)
+    parts = call.message_parts()
+    texts = sum(len(part.get("text", "")) for part in parts)
+    images = sum("image_url" in part for part in parts)
     out = min(REPLY_TOKENS, call.parameters.get("max_tokens", call.judge.max_tokens))
     return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
-
-
-def _add_cost(
-    dollars: float | None, price: Price | None, sent: int, received: int, cached: int
-) -> float | None:
-    cost = cost_of(Usage(sent, received, cached), price)
-    return None if dollars is None or cost is None else dollars + cost
 
 
 def _estimate_seconds(

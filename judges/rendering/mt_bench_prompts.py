@@ -22,7 +22,7 @@ _VERDICT_FORMATS: Final = {
 }
 """Output format of FastChat -> verdict format of Evenhand."""
 
-_PROTOCOLS: Final = {"pairwise": "pairwise", "single": "single"}
+_PROTOCOLS: Final = ("pairwise", "single")
 _TURN_VARIABLE: Final = re.compile(r"(question|answer|answer_a|answer_b)_[12]|ref_answer_2")
 
 
@@ -86,13 +86,13 @@ def _build_prompt(values: dict[str, Any], file: str) -> Prompt:
     if output not in _VERDICT_FORMATS:
         raise PromptError(f"output_format {output!r} is not one of {', '.join(_VERDICT_FORMATS)}")
     system = _text_field(values, "system_prompt")
-    messages = [{"system": _translate_template(system)}] if system else []
+    messages = [{"system": system}] if system else []
     written = {
         "name": re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-."),
         "version": 1,
         "source": f"{file}: {name}",
-        "protocol": _PROTOCOLS[kind],
-        "messages": [*messages, {"user": _translate_template(template, placeholders=True)}],
+        "protocol": kind,
+        "messages": [*messages, {"user": _translate_template(template)}],
         "verdict": _VERDICT_FORMATS[output],
     }
     return parse_prompt(_dump_prompt(written), name)
@@ -105,10 +105,8 @@ def _text_field(values: dict[str, Any], field: str) -> str:
     return value or ""
 
 
-def _translate_template(text: str, *, placeholders: bool = False) -> str:
-    """Convert a template for Python's str.format to one of Evenhand, if it has `placeholders`."""
-    if not placeholders:
-        return text
+def _translate_template(text: str) -> str:
+    """Convert a template for Python's str.format to one of Evenhand."""
     try:
         parts = list(string.Formatter().parse(text))
     except ValueError as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -27,6 +26,7 @@ from judges.judge_errors import ConsentNeeded, KeyRefused, PlanError
 from judges.security import endpoint_rules, key_store
 from studies import settings, terminal
 from studies.domain import JudgeSpec
+from studies.files.partial_files import write_beside
 from studies.spec.study import Study
 
 FILE: Final = "key-consents.json"
@@ -83,10 +83,8 @@ class Consents:
                 f"{pair.variable[:60]!r} {pair.origin[:120]!r}: expected a variable and an origin, "
                 "for example OPENAI_API_KEY https://host"
             )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        partial.write_text(json.dumps(sorted({*self._stored(), pair}), indent=1), "utf-8")
-        partial.replace(self.path)
+        with write_beside(self.path) as partial:
+            partial.write_text(json.dumps(sorted({*self._stored(), pair}), indent=1), "utf-8")
 
     def allows(self, pair: Pair) -> bool:
         return pair in self.given or pair in self._stored()
