@@ -24,8 +24,7 @@ from judges.operations.list_models import add_model_commands, add_providers_comm
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
 from judges.planning import forecast, plan_checks
 from judges.planning.plan import Plan, load_stored_plan, make_plan, save_plan
-from judges.rendering.mt_bench_prompts import import_judge_prompts
-from judges.rendering.prompt_library import prompt_path, save_prompt
+from judges.rendering.prompt_library import import_judge_prompts, prompt_path, save_prompt
 from judges.security import key_consents, key_store
 from studies.domain import RETRYABLE_STATUSES, Verdict
 from studies.spec.study import load_study

@@ -37,8 +37,8 @@ from components.study.plan.study_preview import (
 )
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome
+from judges.models.clients import find_api_key
 from judges.models.embedded import EmbeddedUnavailable
-from judges.models.factory import find_api_key
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import JudgeCheck, check_judge
 from judges.operations.image_descriptions import write_descriptions

@@ -26,8 +26,7 @@ from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import REPORTED_ERRORS
 from components.study.plan.draft_studies import keep_changes
 from components.study.plan.study_preview import build_preview
-from judges.rendering.mt_bench_prompts import import_judge_prompts
-from judges.rendering.prompt_library import save_prompt
+from judges.rendering.prompt_library import import_judge_prompts, save_prompt
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}

@@ -15,8 +15,7 @@ import httpx2
 from judges.bulk import batch_files
 from judges.bulk.batch_api import SubmittedBatch, collect_batches, submit_batches
 from judges.judge_errors import PlanError
-from judges.models.endpoint import tls_context
-from judges.models.factory import find_api_key
+from judges.models.clients import find_api_key, tls_context
 from judges.models.failures import classify_error
 from judges.money.costs import check_budget
 from judges.planning.forecast import make_forecast

@@ -34,7 +34,7 @@ from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run_state import JudgeState, RunSettings, RunState
 from judges.engine.worker_pool import JudgeQueue, WorkerPool
 from judges.judge_errors import JudgeStopped, PlanError
-from judges.models.factory import build_model, find_api_key
+from judges.models.clients import build_model, find_api_key
 from judges.models.interface import JudgeCall, known_refusals
 from judges.money.costs import Ledger, price_of
 from judges.planning.plan import parameters_of

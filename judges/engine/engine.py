@@ -20,8 +20,7 @@ from judges.engine.limits.pace_file import open_pace_slot
 from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
 from judges.engine.run_state import JudgeState, RunSettings
-from judges.models.endpoint import EndpointModel
-from judges.models.factory import build_model, find_api_key
+from judges.models.clients import EndpointModel, build_model, find_api_key
 from judges.models.interface import JudgeModel, known_refusals
 from judges.money.costs import check_budget, price_of
 from judges.planning.plan import Plan

@@ -89,7 +89,13 @@ def read_reply(
         cut = answer.finish == "length"
         return ReplyOutcome("truncated" if cut else "ok", None, "none", "cut off" if cut else "")
     read = parse_verdict(prompt.verdict, answer.text, len(labels), rule, prompt.options, labels)
-    return _outcome_of_text(read, () if prompt.options else labels, answer)
+    if read.verdict is not None:
+        shown = labels_to_slots(read.verdict, () if prompt.options else labels)
+        return ReplyOutcome("ok", shown, read.rule)
+    if read.truncated or answer.finish == "length":
+        detail = "cut off before a verdict could be read"
+        return ReplyOutcome("truncated", None, read.rule, detail)
+    return ReplyOutcome("unreadable", None, read.rule, read.reason)
 
 
 def _refusal_outcome(answer: JudgeReply) -> ReplyOutcome | None:
@@ -98,18 +104,6 @@ def _refusal_outcome(answer: JudgeReply) -> ReplyOutcome | None:
     if answer.finish == "content_filter":
         return ReplyOutcome("filtered", None, "content_filter", "the provider filtered the reply")
     return None
-
-
-def _outcome_of_text(
-    reading: ParsedVerdict, labels: Sequence[str], answer: JudgeReply
-) -> ReplyOutcome:
-    if reading.verdict is not None:
-        return ReplyOutcome("ok", labels_to_slots(reading.verdict, labels), reading.rule)
-    if reading.truncated or answer.finish == "length":
-        return ReplyOutcome(
-            "truncated", None, reading.rule, "cut off before a verdict could be read"
-        )
-    return ReplyOutcome("unreadable", None, reading.rule, reading.reason)
 
 
 def read_label_probabilities(
@@ -126,23 +120,23 @@ def read_label_probabilities(
     if prompt.rubric:
         return _outcome_of_levels(prompt, labels, answer)
     if prompt.options:
-        return _outcome_of_options(prompt, labels, answer)
+        values, offered = option_values(prompt.options), parse_arrangement(tuple(labels))
+        read = read_option_probabilities(values, offered, answer.token_probabilities)
+        return _outcome_of_probabilities(read)
     order = sorted(labels, key=lambda label: (len(label), label))
-    reading = read_probabilities(order, answer.token_probabilities, prompt.format.ties)
-    if reading.verdict is None:
-        shares = Verdict(label_mass=reading.mass)
-        detail = reading.reason or "the labels have too little probability"
-        return ReplyOutcome("unreadable", shares, reading.rule, detail)
-    return ReplyOutcome("ok", labels_to_slots(reading.verdict, labels), reading.rule)
+    read = read_probabilities(order, answer.token_probabilities, prompt.format.ties)
+    if read.verdict is not None:
+        read = replace(read, verdict=labels_to_slots(read.verdict, labels))
+    return _outcome_of_probabilities(read)
 
 
-def _outcome_of_options(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
-    values = option_values(prompt.options)
-    offered = parse_arrangement(tuple(labels))
-    read = read_option_probabilities(values, offered, answer.token_probabilities)
-    if read.verdict is None:
-        return ReplyOutcome("unreadable", Verdict(label_mass=read.mass), read.rule, read.reason)
-    return ReplyOutcome("ok", read.verdict, read.rule)
+def _outcome_of_probabilities(
+    read: ParsedVerdict, levels: tuple[TokenCandidates, ...] = ()
+) -> ReplyOutcome:
+    if read.verdict is not None:
+        return ReplyOutcome("ok", read.verdict, read.rule, level_logprobs=levels)
+    shares = Verdict(label_mass=read.mass)
+    return ReplyOutcome("unreadable", shares, read.rule, read.reason, levels)
 
 
 def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
@@ -163,10 +157,7 @@ def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply
         levels = tuple(answer.tokens[place].candidates for place in places)
     found = [candidate_probabilities(one) for one in levels]
     read = read_level_probabilities(option_values(prompt.options), offered, found)
-    if read.verdict is None:
-        shares = Verdict(label_mass=read.mass)
-        return ReplyOutcome("unreadable", shares, read.rule, read.reason, levels)
-    return ReplyOutcome("ok", read.verdict, read.rule, level_logprobs=levels)
+    return _outcome_of_probabilities(read, levels)
 
 
 def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:

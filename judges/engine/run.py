@@ -19,8 +19,7 @@ from typing import Any, Final, Protocol
 from judges.engine import snapshot
 from judges.engine.outcome import Extractor
 from judges.engine.pending_asks import QueueBuilder, count_statuses, pending_by_judge
-from judges.engine.run_state import JudgeState, RunSettings, RunState
-from judges.engine.shared_budget import SiblingRuns
+from judges.engine.run_state import JudgeState, RunSettings, RunState, SiblingRuns
 from judges.engine.snapshot import RunSnapshot, RunStatus
 from judges.engine.worker_pool import WorkerPool
 from judges.models.failures import redact_message

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from judges.engine.outcome import ReplyOutcome, read_label_probabilities, read_outcome, read_reply
-from judges.models import factory, failures, interface
+from judges.models import clients, failures, interface
 from judges.planning.plan import Plan, asks_of
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.security.key_consents import NO_CONSENTS, Consents
@@ -51,11 +51,11 @@ async def _check_judge(
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
     for parameter in interface.known_refusals(judge):
         call = interface.drop_parameter(call, parameter) or call
-    key = factory.find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
+    key = clients.find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
     started = time.monotonic()
     model: interface.JudgeModel | None = None
     try:
-        model = factory.build_model(judge, key, plan.study.families)
+        model = clients.build_model(judge, key, plan.study.families)
         async with asyncio.timeout(judge.timeout_s):
             answer = await model.complete(call)
     except Exception as error:

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from judges.judge_errors import PlanError
-from judges.models import factory, failures
-from judges.models.endpoint import EndpointModel
+from judges.models import clients, failures
+from judges.models.clients import EndpointModel
 from judges.models.weights import (
     HubWeights,
     cached_hub_weights,
@@ -193,7 +193,7 @@ def print_models(options: argparse.Namespace) -> int:
     if judge.api_key_env:
         consents = user_consents()
         confirm_judges([judge], consents, allowed=options.allow_keys)
-        key = factory.find_api_key(judge, {}, consents)
+        key = clients.find_api_key(judge, {}, consents)
     found = list_models(judge.endpoint, key)
     if found.error:
         print(f"{judge.endpoint}: {found.error}", file=sys.stderr)

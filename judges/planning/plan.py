@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import judges.verdicts.recorded_replies  # noqa: F401  registers the readers of replies
+import judges.verdicts.verdict  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
 from judges.models.weights import locate_weights, sha256_of
 from judges.planning.plan_checks import check_plan, showings_for, why_skipped

@@ -1,4 +1,5 @@
-"""Parsing of a verdict from the text of a reply, or from the probabilities of its labels.
+"""Parsing of a verdict from the text of a reply, or from the probabilities of its labels; and the
+reader of imported replies, which registers itself with studies/sources.
 
 Parsing never raises an error because of a reply and takes linear time. Replies are cleaned first
 (reply_cleaning.py), then read by one function per format (readers.py, point_readers.py).
@@ -16,9 +17,10 @@ import judges.verdicts.readers  # noqa: F401  registers the readers
 from judges.verdicts import asides, point_readers
 from judges.verdicts.markers import READERS, MarkerMatch
 from judges.verdicts.reply_cleaning import CleanedReply, clean_reply, original_span
-from judges.verdicts.verdict_formats import POINT_FORMATS, RUBRIC_FORMAT, find_format
+from judges.verdicts.verdict_formats import FORMATS, POINT_FORMATS, RUBRIC_FORMAT, find_format
 from studies.domain import Verdict
 from studies.frames.arrangement import Arrangement, parse_arrangement
+from studies.sources.reply_reading import RecordedReading, register_reader
 
 READING_RULES: Final = ("default", "last", "gradelab")
 MIN_LABEL_MASS: Final = 0.5
@@ -204,3 +206,51 @@ def level_token_places(
             return None
         places.append(place)
     return places
+
+
+MARKED_FORMATS: Final = (
+    "five-level",
+    "arena-hard",
+    "mt-bench",
+    "rating-pair",
+    "rating",
+    "factuality",
+    "selection-option",
+    "overall-response",
+    "final-answer",
+    "json-winner",
+    "result-n",
+    "grade-letter",
+)
+"""Formats that can be detected from replies, because each states a verdict in its own way, such as
+`[[A]]`; if two read equally many replies, the first is chosen. `label` is left out: any reply may
+contain a label."""
+MIN_DETECTED_SHARE: Final = 0.8
+"""Minimum share of replies that a format must read to be detected; otherwise none is detected."""
+
+
+class RecordedReplyReader:
+    """The reader that data sources use for imported replies; it reads all verdict formats."""
+
+    formats: Final = tuple(name for name in FORMATS if name != "none")
+
+    def read(self, format: str, reply: str, options: int) -> RecordedReading:
+        found = parse_verdict(format, reply, options)
+        return RecordedReading(found.verdict, found.rule or format, found.reason)
+
+    def detect(self, replies: Sequence[tuple[str, int]]) -> str:
+        shares = {name: _readable_share(name, replies) for name in MARKED_FORMATS}
+        best = max(shares, key=lambda name: shares[name])  # if equal, the strictest
+        return best if shares[best] >= MIN_DETECTED_SHARE else ""
+
+
+def _readable_share(format: str, replies: Sequence[tuple[str, int]]) -> float:
+    read = [parse_verdict(format, reply, options).verdict for reply, options in replies]
+    usable = [
+        verdict is not None and (verdict.pick is not None or len(verdict.scores) == options)
+        for verdict, (_, options) in zip(read, replies, strict=True)
+    ]
+    return sum(usable) / max(len(usable), 1)
+
+
+register_reader(RecordedReplyReader())

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from judges.__main__ import main
 from judges.judge_errors import KeyExpired, KeyRefused, PlanError
-from judges.models.factory import find_api_key
+from judges.models.clients import find_api_key
 from judges.operations.check_judge import check_judge
 from judges.planning.plan import save_plan
 from judges.security.key_consents import Consents, Pair

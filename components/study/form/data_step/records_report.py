@@ -29,7 +29,7 @@ from components.study.form.data_step.mapping_preview import (
 )
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.plan_checks import count_skipped
-from judges.verdicts.recorded_replies import RecordedReplyReader
+from judges.verdicts.verdict import RecordedReplyReader
 from studies.domain import Item
 from studies.errors import EvenhandError
 from studies.files.table_formats.nested_columns import expand_columns
