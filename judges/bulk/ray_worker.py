@@ -21,9 +21,8 @@ import json
 import secrets
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,9 +85,10 @@ class AskRow:
 def write_asks(calls: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: int) -> list[Path]:
     """Write requests, each with its index in the plan, to files of at most `size` rows. Each
     file is one batch; the batch's name is the file's name without its suffix."""
-    paths = []
-    for number, part in enumerate(_split_into_batches(calls, size)):
-        path = folder / f"{number:05d}.parquet"
+    paths: list[Path] = []
+    remaining = iter(calls)
+    while part := list(itertools.islice(remaining, size)):
+        path = folder / f"{len(paths):05d}.parquet"
         rows = [
             {
                 "key": ask.key, "batch": path.stem, "position": position,
@@ -127,14 +127,6 @@ def make_shard_folder(folder: Path) -> None:
             f"cannot create the shard folder {folder}: {error.strerror}; name another one with "
             "--shards"
         ) from None
-
-
-def _split_into_batches(
-    calls: Iterable[tuple[int, Ask, JudgeCall]], size: int
-) -> Iterator[Sequence[tuple[int, Ask, JudgeCall]]]:
-    remaining = iter(calls)
-    while part := list(islice(remaining, size)):
-        yield part
 
 
 FLUSH_ROWS: Final = 500

@@ -151,7 +151,8 @@ class Run:
         return self.finished.wait(timeout)
 
     def snapshot(self) -> RunSnapshot:
-        run_state, tally, ledger = self._run_state, self._tally, self._ledger
+        tally, ledger = self._tally, self._ledger
+        states = list(self._run_state.judges.values()) if self._run_state is not None else []
         running = self.state == "running"
         return RunSnapshot(
             id=self.id,
@@ -160,9 +161,9 @@ class Run:
             reason=self.reason,
             counts=dict(tally.counts),
             rate=tally.rate() if running else 0.0,
-            eta=tally.eta(snapshot.stopped_judges(run_state)) if running else None,
+            eta=tally.eta(snapshot.stopped_judges(states)) if running else None,
             in_flight=len(self._journal.attempts_in_flight),
-            waits=snapshot.judge_waits(run_state) if self.ended is None else (),
+            waits=snapshot.judge_waits(states) if self.ended is None else (),
             spent=ledger.total,
             unpriced=sum(ledger.unpriced.values()),
             budget=self.plan.study.budget_usd,
@@ -172,8 +173,8 @@ class Run:
             unknown_usage=sum(ledger.unknown_usage.values()),
             expected_dollars=tally.expected_dollars(),
             extractions=tally.extractions,
-            failures=snapshot.summarise_failures(run_state),
-            missing_parameters=snapshot.list_missing_parameters(run_state),
+            failures=snapshot.summarise_failures(states),
+            missing_parameters=snapshot.list_missing_parameters(states),
             judges=tuple(judge.name for judge in self.judges),
             possibly_paid_twice=self._maybe_paid_twice,
             longest_pause=self._settings.longest_pause,

@@ -115,14 +115,7 @@ STATUS_BY_ERROR_CODE: Final = {
 }
 """HTTP status by error code, for errors sent without their status."""
 
-_SHAPE_ERRORS: Final = (
-    ValueError,
-    KeyError,
-    IndexError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-)
+_SHAPE_ERRORS: Final = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
 def build_status_error(

@@ -244,7 +244,7 @@ def _mask_pieces(text: str, pieces: list[str]) -> str:
 
 _KEY_PATTERN: Final = re.compile(
     r"\b(sk|hf|gsk|key|pk|rk|xai|nvapi|csk|pplx|fw|AIza)[-_][A-Za-z0-9_\-*.]{6,}"
-    r"|\bAIza[A-Za-z0-9_\-*.]{12,}|Bearer\s+\S+",
+    r"|\bAIza[A-Za-z0-9_\-*.]{12,}|Bearer\s+\S+"
 )
 
 

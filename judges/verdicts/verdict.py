@@ -134,9 +134,7 @@ def read_probabilities(
 
 
 def read_option_probabilities(
-    options: Mapping[str, float],
-    arrangement: Arrangement,
-    token_probabilities: Mapping[str, float],
+    options: Mapping[str, float], arrangement: Arrangement, token_probabilities: Mapping[str, float]
 ) -> ParsedVerdict:
     """Take the most probable option as the score of one answer; no score if two are equally
     probable.

@@ -216,9 +216,5 @@ _VERDICT_SENTENCES: Final = {
     "label": "{}",
 }
 _FIVE_LEVEL_FORMATS: Final = ("five-level", "arena-hard")
-SIMULATED_FORMATS: Final = (
-    *_FIVE_LEVEL_FORMATS,
-    *_VERDICT_SENTENCES,
-    *scores.SCORING_FORMATS,
-)
+SIMULATED_FORMATS: Final = (*_FIVE_LEVEL_FORMATS, *_VERDICT_SENTENCES, *scores.SCORING_FORMATS)
 """The verdict formats that a simulated judge can write."""
