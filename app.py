@@ -47,7 +47,7 @@ from components.study.plan import demo_studies
 from judges.engine.engine import Engine
 from judges.engine.public_engine import PublicEngine
 from judges.money.host_key import load_host_key
-from judges.security import redaction
+from judges.security import key_store
 from studies.errors import EvenhandError, StoreUnusable
 from studies.settings import PORT, check_settings, is_space
 from studies.sharing import hub_backup
@@ -168,7 +168,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     chosen, access = parse_options(arguments), current_access()
     limit_heap_retention()
-    redaction.install_redaction()
+    key_store.install_redaction()
     if not port_is_free(chosen.host, chosen.port):
         print(
             f"error: port {chosen.port} on {chosen.host} is in use, perhaps by another Evenhand: "

@@ -12,27 +12,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from judges.bulk.batch_commands import add_batch_commands
-from judges.bulk.ray_commands import add_cluster_options, parse_cluster_options, run_on_cluster
-from judges.engine.attempt import RunSettings
+from judges.bulk import batch_commands, ray_commands
 from judges.engine.engine import Engine
+from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.operations.check_judge import check_judge
+from judges.operations.check_judge import check_judge, reread
 from judges.operations.image_descriptions import write_descriptions
-from judges.operations.list_providers import add_providers_command
-from judges.operations.model_commands import add_model_commands
-from judges.operations.reread_replies import reread
+from judges.operations.list_models import add_model_commands, add_providers_command
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
-from judges.planning.eligibility import count_skipped
-from judges.planning.forecast import make_forecast
+from judges.planning import forecast, plan_checks
 from judges.planning.plan import Plan, load_stored_plan, make_plan, save_plan
-from judges.rendering.mt_bench_prompts import import_judge_prompts
-from judges.rendering.prompt_library import prompt_path, save_prompt
-from judges.security import redaction
-from judges.security.consent_commands import add_allow_command, add_allow_option, confirm
-from judges.security.key_consents import user_consents
+from judges.rendering.prompt_library import import_judge_prompts, prompt_path, save_prompt
+from judges.security import key_consents, key_store
 from studies.domain import RETRYABLE_STATUSES, Verdict
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import attempt_totals
@@ -43,7 +36,7 @@ from studies.terminal import run_command
 def main(arguments: list[str] | None = None) -> int:
     options = _build_parser().parse_args(arguments)
     # Masks keys in all output, including warnings of libraries and tracebacks.
-    restore = redaction.install_redaction()
+    restore = key_store.install_redaction()
     try:
         with _sigterm_as_interrupt():
             return run_command(
@@ -90,17 +83,17 @@ def _build_parser() -> argparse.ArgumentParser:
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
         if name == "run":
-            add_cluster_options(sub)
+            ray_commands.add_cluster_options(sub)
         if name in ("run", "check", "retry"):
-            add_allow_option(sub)
+            key_consents.add_allow_option(sub)
     summary = "write the prompts of MT-Bench's judge_prompts.jsonl into a folder of prompt files"
     sub = commands.add_parser("import-prompts", help=summary, description=summary)
     sub.add_argument("file", type=Path, help="judge_prompts.jsonl")
     sub.add_argument("folder", type=Path, help="folder for the .yaml files; no file is overwritten")
     sub.set_defaults(command=import_prompts)
     _add_describe_command(commands)
-    add_batch_commands(commands)
-    add_allow_command(commands)
+    batch_commands.add_batch_commands(commands)
+    key_consents.add_allow_command(commands)
     add_providers_command(commands)
     add_model_commands(commands)
     return parser
@@ -126,20 +119,20 @@ def _add_describe_command(commands: Any) -> None:
         "file",
     )
     sub.add_argument("--retry", action="store_true", help="repeat calls that failed before")
-    add_allow_option(sub)
+    key_consents.add_allow_option(sub)
     sub.set_defaults(command=describe_images)
 
 
 def run_study(options: argparse.Namespace) -> int:
     """Run a study; return exit code 0 only if no call is pending and none has the status
     `error`."""
-    cluster = parse_cluster_options(options)
+    cluster = ray_commands.parse_cluster_options(options)
     made = _load_plan(options.study)
     store = Store(options.store)
-    confirm(made.study, options)
+    key_consents.confirm(made.study, options)
     _print_plan_change(save_plan(made, store))
     if cluster is not None:
-        return run_on_cluster(made, store, cluster)
+        return ray_commands.run_on_cluster(made, store, cluster)
     return _run_to_end(made, store, RunSettings())
 
 
@@ -148,12 +141,12 @@ def retry_failed(options: argparse.Namespace) -> int:
     only by a new reply, never by a failure."""
     if options.study is not None:
         made, store = _load_plan(options.study), Store(options.store)
-        confirm(made.study, options)
+        key_consents.confirm(made.study, options)
         _print_plan_change(save_plan(made, store))
     else:
         name, store = _study_name(options), open_existing_store(options.store)
         made = load_stored_plan(store, name)
-        confirm(made.study, options)
+        key_consents.confirm(made.study, options)
     return _run_to_end(made, store, RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES)))
 
 
@@ -196,7 +189,7 @@ def _study_name(options: argparse.Namespace) -> str:
 
 def print_plan(options: argparse.Namespace) -> int:
     made = _load_plan(options.study)
-    whole = make_forecast(made, store=Store(options.store))
+    whole = forecast.make_forecast(made, store=Store(options.store))
     print(
         f"{made.study.name}: {len(made.items)} items, {len(made.study.judges)} judges, "
         f"{len(made.prompts)} prompts"
@@ -204,7 +197,7 @@ def print_plan(options: argparse.Namespace) -> int:
     print(f"  calls    {whole.asks:,}, of which {whole.noise:,} for the noise floor")
     cached = f" ({whole.cached_tokens:,} cached)" if whole.cached_tokens else ""
     print(f"  tokens   about {whole.prompt_tokens:,} in{cached}, {whole.completion_tokens:,} out")
-    for left in count_skipped(made.prompts, made.items):
+    for left in plan_checks.count_skipped(made.prompts, made.items):
         print(f"  skipped  {left.items:,} items with {left.prompt}: {left.why}")
     print(f"  dollars  {_format_dollars(whole.dollars)}")
     print(f"  time     about {format_duration(whole.seconds or 0)}")
@@ -214,8 +207,8 @@ def print_plan(options: argparse.Namespace) -> int:
 def check_judges(options: argparse.Namespace) -> int:
     made = make_plan(load_study(options.study))
     store = Store(options.store)
-    confirm(made.study, options)
-    consents = user_consents()
+    key_consents.confirm(made.study, options)
+    consents = key_consents.user_consents()
     store.close()
     results = [check_judge(made, judge, consents=consents) for judge in made.study.judges]
     for result in results:
@@ -258,7 +251,7 @@ def describe_images(options: argparse.Namespace) -> int:
     """Describe the images of a study; return exit code 0 only if no description failed."""
     study = load_study(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
-    confirm(study, options)
+    key_consents.confirm(study, options)
     again = frozenset(RETRYABLE_STATUSES) if options.retry else RunSettings().retry_statuses
     done = write_descriptions(
         study,

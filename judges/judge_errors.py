@@ -1,15 +1,4 @@
-"""Errors raised while planning a study or calling judges.
-
-EvenhandError (studies.errors)
-├── PromptError         a prompt file that cannot be used, such as an unknown name or variable
-│   └── UnknownFormat   a verdict format that does not exist
-├── PlanError           a study that cannot be run as it is; raised before money is spent
-│   ├── EndpointRefused a base URL that must not be called from here
-│   ├── KeyRefused      a typed key that is malformed, or was typed for another host
-│   └── ConsentNeeded   a variable the user has not yet allowed for an endpoint
-├── KeyExpired          a typed key that was deleted after a period without use
-└── JudgeStopped        a judge that cannot continue: wrong key, no such model, no quota
-"""
+"""Errors raised while planning a study or calling judges."""
 
 from __future__ import annotations
 
@@ -17,32 +6,32 @@ from studies.errors import EvenhandError
 
 
 class PromptError(EvenhandError):
-    pass
+    """A prompt file that cannot be used, for example because of an unknown name or variable."""
 
 
 class UnknownFormat(PromptError):
-    pass
+    """A verdict format that does not exist."""
 
 
 class PlanError(EvenhandError):
-    pass
+    """A study that cannot be run as it is; raised before money is spent."""
 
 
 class EndpointRefused(PlanError):
-    pass
+    """A base URL that must not be called from here."""
 
 
 class KeyRefused(PlanError):
-    pass
+    """A typed key that is malformed, or was typed for another host."""
 
 
 class ConsentNeeded(PlanError):
-    pass
+    """A variable that the user has not yet allowed for an endpoint."""
 
 
 class KeyExpired(EvenhandError):
-    pass
+    """A typed key that was deleted after a period without use."""
 
 
 class JudgeStopped(EvenhandError):
-    pass
+    """A judge that cannot continue: wrong key, no such model, no quota."""

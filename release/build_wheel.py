@@ -29,7 +29,7 @@ DATA_FILES: Final = (
 )  # fmt: skip
 LEFT_OUT: Final = ("assets/screenshots/", "assets/demo/record.sh")
 """Files that are left out of the wheel, because no code reads them at run time."""
-CODE_SUFFIXES: Final = (".py", ".html", ".yaml", ".json", ".sql", ".typed")
+CODE_SUFFIXES: Final = (".py", ".html", ".md", ".yaml", ".json", ".sql", ".typed")
 
 CORE: Final = ("numpy>=2.0", "pandas>=3.0", "scipy>=1.14")
 RUN: Final = (

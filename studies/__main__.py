@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from judges.verdicts.recorded_replies import RecordedReplyReader
+from judges.verdicts.verdict import RecordedReplyReader
 from studies.errors import SourceError, StudyError
 from studies.exchange.export import EXPORT_FORMATS as OUT
 from studies.exchange.export import write_export, write_json_lines

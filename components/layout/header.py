@@ -10,7 +10,7 @@ from components.html.format import count, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import brand_html, run_pill, wrap
 from components.layout.widgets import ClickableHTML
-from judges.engine.run import RunSnapshot
+from judges.engine.snapshot import RunSnapshot
 from studies.store.queries.plan_queries import count_parts
 from studies.store.store import Store
 

@@ -41,8 +41,7 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import check_judge
 from judges.planning.plan import load_stored_plan
-from judges.security.key_consents import Pair
-from judges.security.key_origins import TypedKey, TypedKeys, keys_for
+from judges.security.key_consents import Pair, TypedKey, TypedKeys, keys_for
 from studies.errors import EvenhandError
 from studies.store.store import Store
 

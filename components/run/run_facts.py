@@ -8,7 +8,8 @@ from typing import Final
 
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import CostQuote, quote_or_count, retry_statuses
-from judges.engine.run import Run, RunSnapshot
+from judges.engine.run import Run
+from judges.engine.snapshot import RunSnapshot
 from judges.security.key_consents import Pair, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
 from studies import settings

@@ -20,7 +20,7 @@ from components.html.pieces import share_kpi
 from components.run.live_figures import MAX_FOLLOWED_ASKS, LiveFigures
 from components.run.run_facts import RunFacts
 from judges.engine.pending_asks import CostQuote
-from judges.engine.run import RunSnapshot
+from judges.engine.snapshot import RunSnapshot
 from studies.domain import STATUSES, USABLE_STATUSES
 from studies.store.store import Store
 

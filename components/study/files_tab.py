@@ -25,8 +25,7 @@ from components.study.jobs import REPORTED_ERRORS, open_recorded_verdicts, use_u
 from components.study.plan.draft_studies import keep_changes, save_new_study
 from components.study.plan.example_files import example_text
 from components.study.plan.study_preview import build_preview
-from judges.rendering.mt_bench_prompts import import_judge_prompts
-from judges.rendering.prompt_library import save_prompt
+from judges.rendering.prompt_library import import_judge_prompts, save_prompt
 from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 

@@ -31,16 +31,15 @@ from components.study.plan.study_preview import (
 )
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome
+from judges.models.clients import find_api_key
 from judges.models.embedded import EmbeddedUnavailable
-from judges.models.factory import find_api_key
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import JudgeCheck, check_judge
 from judges.operations.image_descriptions import write_descriptions
 from judges.operations.list_models import ModelList, list_models
 from judges.planning import plan as planning
 from judges.planning.plan import Plan
-from judges.security.key_consents import Consents
-from judges.security.key_origins import TypedKeys, key_at, keys_for
+from judges.security.key_consents import Consents, TypedKeys, key_at, keys_for
 from judges.security.key_store import redact_keys, register_keys
 from studies.domain import HUMAN_PREFIX
 from studies.errors import EvenhandError, SourceError, StudyError

@@ -43,8 +43,7 @@ from components.study.plan.draft_studies import keep_changes
 from components.study.plan.study_preview import build_preview
 from judges.engine.engine import Engine
 from judges.operations.list_models import find_local_servers
-from judges.security.key_consents import Pair
-from judges.security.key_origins import TypedKeys, read_typed
+from judges.security.key_consents import Pair, TypedKeys, read_typed
 from studies.errors import EvenhandError
 from studies.spec.keys import STUDY
 from studies.store.store import Store

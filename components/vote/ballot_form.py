@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from components.inspect.load_comparison import ItemImage, item_images
-from judges.rendering.point_arrangements import rubric_criteria
+from judges.rendering.messages import rubric_criteria
 from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, RUBRIC_FORMAT
 from studies.domain import REFERENCE, Item

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from judges.bulk.batch_files import COMPLETIONS_PATH
 from judges.judge_errors import PlanError
+from studies.files.partial_files import write_beside
 
 if TYPE_CHECKING:
     import openai
@@ -158,12 +159,9 @@ def _download_if_final(
     for kind, file_id in (("output", batch.output_file_id), ("error", batch.error_file_id)):
         if file_id:
             path = folder / f"{stem}.{kind}.jsonl"
-            partial = path.with_name(path.name + ".part")
-            content = client.files.content(file_id).read()
-            partial.write_bytes(
-                b"".join(_mask_line(line, mask) for line in content.splitlines(True))
-            )
-            partial.replace(path)
+            lines = client.files.content(file_id).read().splitlines(True)
+            with write_beside(path) as partial:
+                partial.write_bytes(b"".join(_mask_line(line, mask) for line in lines))
             submitted.files.append(path.name)
 
 
@@ -178,6 +176,6 @@ def _mask_line(line: bytes, mask: Callable[[str], str]) -> bytes:
 
 
 def _write_submitted_batches(folder: Path, batches: dict[str, SubmittedBatch]) -> None:
-    partial = folder / f"{BATCHES_FILE}.part"
-    partial.write_text(json.dumps({name: asdict(one) for name, one in batches.items()}, indent=1))
-    partial.replace(folder / BATCHES_FILE)
+    rows = {name: asdict(one) for name, one in batches.items()}
+    with write_beside(folder / BATCHES_FILE) as partial:
+        partial.write_text(json.dumps(rows, indent=1))

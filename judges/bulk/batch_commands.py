@@ -12,24 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
+from judges.bulk import batch_files
 from judges.bulk.batch_api import SubmittedBatch, collect_batches, submit_batches
-from judges.bulk.batch_files import (
-    BATCH_PRICE_FACTOR,
-    BatchImport,
-    batch_files_by_judge,
-    export_batch,
-    import_batch,
-)
 from judges.judge_errors import PlanError
-from judges.models.endpoint import tls_context
-from judges.models.factory import find_api_key
+from judges.models.clients import find_api_key, tls_context
 from judges.models.failures import classify_error
 from judges.money.costs import check_budget
 from judges.planning.forecast import make_forecast
 from judges.planning.plan import Plan, make_plan, save_plan
-from judges.security.consent_commands import add_allow_option, confirm
-from judges.security.endpoint_rules import check_url
-from judges.security.key_consents import Consents, origin_of, user_consents
+from judges.security import endpoint_rules, key_consents
 from judges.security.key_store import SecretKey
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import study_spending
@@ -64,7 +55,7 @@ def add_batch_commands(commands: Any) -> None:
             sub.add_argument(
                 "--price-factor",
                 type=_parse_price_factor,
-                default=BATCH_PRICE_FACTOR,
+                default=batch_files.BATCH_PRICE_FACTOR,
                 help="price of batch calls as a share of the price of live calls; 0.5 is half",
             )
         if name == "collect-batch":
@@ -72,7 +63,7 @@ def add_batch_commands(commands: Any) -> None:
                 "--wait", type=float, default=0.0, help="minutes to wait for the batches to finish"
             )
         if name in ("submit-batch", "collect-batch"):
-            add_allow_option(sub)
+            key_consents.add_allow_option(sub)
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
 
@@ -88,7 +79,7 @@ def _parse_price_factor(text: str) -> float:
 
 def export_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
-    files = export_batch(plan, store, options.folder)
+    files = batch_files.export_batch(plan, store, options.folder)
     for file in files:
         print(f"{file.path}: {file.lines:,} calls of {file.judge}, {file.bytes / 1e6:.1f} MB")
     if not files:
@@ -100,9 +91,9 @@ def export_files(options: argparse.Namespace) -> int:
 def submit_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
     _check_budget(plan, store)
-    confirm(plan.study, options)
-    for judge, paths in batch_files_by_judge(options.folder).items():
-        with _judge_client(plan, judge, user_consents()) as (client, _):
+    key_consents.confirm(plan.study, options)
+    for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
+        with _judge_client(plan, judge, key_consents.user_consents()) as (client, _):
             _print_batches(submit_batches(client, options.folder, paths))
     store.close()
     return 0
@@ -121,7 +112,7 @@ def _check_budget(plan: Plan, store: Store) -> None:
         for judge in endpoints
         for _, ask in store.pending_asks(study.name, judge.name, -1, 10**9)
     }
-    forecast = BATCH_PRICE_FACTOR * (make_forecast(plan, pending).dollars or 0.0)
+    forecast = batch_files.BATCH_PRICE_FACTOR * (make_forecast(plan, pending).dollars or 0.0)
     left = study.budget_usd - study_spending(store, study.name)
     if forecast > left:
         raise PlanError(
@@ -133,11 +124,11 @@ def _check_budget(plan: Plan, store: Store) -> None:
 
 def collect_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
-    confirm(plan.study, options)
+    key_consents.confirm(plan.study, options)
     found: list[Path] = []
-    for judge, paths in batch_files_by_judge(options.folder).items():
+    for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
         names = {path.name for path in paths}
-        with _judge_client(plan, judge, user_consents()) as (client, key):
+        with _judge_client(plan, judge, key_consents.user_consents()) as (client, key):
             found += collect_batches(
                 client,
                 options.folder,
@@ -146,13 +137,13 @@ def collect_files(options: argparse.Namespace) -> int:
                 on_progress=_print_batches,
                 mask=key.mask_echo,
             )
-    done = import_batch(plan, store, found, price_factor=options.price_factor)
+    done = batch_files.import_batch(plan, store, found, price_factor=options.price_factor)
     return _print_import_and_close(done, plan, store)
 
 
 def import_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
-    done = import_batch(plan, store, options.files, price_factor=options.price_factor)
+    done = batch_files.import_batch(plan, store, options.files, price_factor=options.price_factor)
     return _print_import_and_close(done, plan, store)
 
 
@@ -164,7 +155,7 @@ def _open_plan_and_store(options: argparse.Namespace) -> tuple[Plan, Store]:
 
 @contextlib.contextmanager
 def _judge_client(
-    plan: Plan, name: str, consents: Consents
+    plan: Plan, name: str, consents: key_consents.Consents
 ) -> Iterator[tuple[openai.OpenAI, SecretKey]]:
     """Open a client of one judge's endpoint, with its key. API errors are raised as PlanError."""
     import openai  # takes a second to import
@@ -175,7 +166,7 @@ def _judge_client(
             f"the files are for the judge {name!r}, which this study no longer has; use the study "
             "file they were exported from"
         )
-    check_url(judge.endpoint)
+    endpoint_rules.check_url(judge.endpoint)
     secret = find_api_key(judge, {}, consents)  # masked in output as long as this object exists
     key = secret.use() or "none"
     client = openai.OpenAI(
@@ -204,7 +195,7 @@ def _header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
     The client would otherwise send the values of OPENAI_ORG_ID, OPENAI_PROJECT_ID and
     OPENAI_CUSTOM_HEADERS to every host.
     """
-    is_openai = origin_of(endpoint) == OPENAI
+    is_openai = key_consents.origin_of(endpoint) == OPENAI
 
     def reduce(request: httpx2.Request) -> None:
         if is_openai:
@@ -222,7 +213,7 @@ def _print_batches(batches: dict[str, SubmittedBatch]) -> None:
         print(f"{name}: {submitted.batch_id} {submitted.status} {counts}".rstrip())
 
 
-def _print_import_and_close(done: BatchImport, plan: Plan, store: Store) -> int:
+def _print_import_and_close(done: batch_files.BatchImport, plan: Plan, store: Store) -> int:
     """Print a summary of the import; return exit code 0 only if no call is pending."""
     left = store.counts(plan.study.name).get("pending", 0)
     dollars = "unknown" if done.dollars is None else f"${done.dollars:.4f}"

@@ -20,19 +20,19 @@ from typing import Any, Final
 
 import httpx2
 
-from judges.engine.outcome import read_outcome as read_verdict
-from judges.engine.run_record import record_run
+from judges.engine.outcome import read_outcome
 from judges.judge_errors import PlanError
-from judges.models.adapted_call import drop_parameter, known_refusals
 from judges.models.chat_completion import build_status_error, parse_completion
-from judges.models.failures import BadReply, CallFailure, classify_error
-from judges.models.interface import JudgeCall
+from judges.models.failures import BadReply, classify_error
+from judges.models.interface import JudgeCall, drop_parameter, known_refusals
 from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, render_call
 from studies.domain import Ask, Item, Judgement, Usage
 from studies.errors import SourceError
+from studies.files.partial_files import write_beside
 from studies.store.queries.judgement_queries import is_answered
 from studies.store.queries.run_costs import put_settled_attempt
+from studies.store.queries.run_queries import PastRun, put_run
 from studies.store.rows import put_judgement
 from studies.store.store import Store
 
@@ -78,23 +78,18 @@ def export_batch(
     items = {item.id: item for item in plan.items}
     written: list[BatchFile] = []
     for judge in judges:
-        lines = (
-            batch_line(render_call(plan, ask, items))
-            for ask in _iterate_pending(store, plan, judge.name)
-        )
+        asks = _iterate_pending(store, plan, judge.name)
+        lines = (batch_line(render_call(plan, ask, items)) for ask in asks)
         name = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
         for number, part in enumerate(_split_into_files(lines, most_lines, most_bytes), 1):
             path = folder / f"{name}-{number:04d}.jsonl"
             if path.exists():
                 raise PlanError(f"{path} already exists; name a new folder")
-            partial = path.with_name(path.name + ".part")
-            with partial.open("wb") as out:
-                out.writelines(part)
-            partial.replace(path)
+            with write_beside(path) as partial:
+                partial.write_bytes(b"".join(part))
             size = sum(len(line) for line in part)
             written.append(BatchFile(path, judge.name, len(part), size))
-    files = {file.path.name: file.judge for file in written}
-    manifest = {"study": plan.study.name, "files": files}
+    manifest = {"study": plan.study.name, "files": {f.path.name: f.judge for f in written}}
     (folder / MANIFEST_FILE).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     return written
 
@@ -186,25 +181,11 @@ def import_batch(
                 reader.flush()
     reader.flush()
     if reader.totals.stored:
-        record_run(store, _BatchRun(plan, batch_owner(plan), reader.began, time.time()))
+        # The run of all batch results of the study, whose budget counts the cost of its runs.
+        owner, study = batch_owner(plan), plan.study.name
+        row = PastRun(owner, study, "done", "by batch files", reader.began, time.time(), owner)
+        store.writer.run(lambda connection: put_run(connection, row))
     return reader.totals
-
-
-@dataclass(frozen=True, slots=True)
-class _BatchRun:
-    """The run under which the store records all batch results of a study: a study's budget counts
-    the cost of its runs."""
-
-    plan: Plan
-    owner: str
-    started: float
-    ended: float
-    state: str = "done"
-    reason: str = "by batch files"
-
-    @property
-    def id(self) -> str:
-        return self.owner
 
 
 def batch_owner(plan: Plan) -> str:
@@ -227,6 +208,10 @@ def _read_lines(path: Path) -> Iterator[tuple[str, bytes]]:
         raise SourceError(f"cannot read {path}: {error.strerror}") from None
 
 
+_Ready = tuple[Judgement, Usage, float | None]
+"""A judgement that can be stored, with token counts and dollars."""
+
+
 class _BatchImporter:
     def __init__(self, plan: Plan, store: Store, price_factor: float) -> None:
         self.plan, self.store, self.price_factor = plan, store, price_factor
@@ -235,7 +220,7 @@ class _BatchImporter:
         self.totals = BatchImport()
         self.began = time.time()
         self.owner = batch_owner(plan)
-        self.buffer: dict[str, tuple[Judgement, Usage, float | None]] = {}
+        self.buffer: dict[str, _Ready] = {}
 
     def import_line(self, where: str, text: bytes) -> None:
         try:
@@ -264,16 +249,14 @@ class _BatchImporter:
         try:
             if not isinstance(status, int) or status >= 300:
                 sent = httpx2.Request("POST", call.judge.endpoint)
-                raise build_status_error(
-                    httpx2.Response(int(status), content=content, request=sent)
-                )
+                failed = httpx2.Response(int(status), content=content, request=sent)
+                raise build_status_error(failed)
             answer = parse_completion(content)
-        except Exception as failed:
-            self._buffer_failure(ask, call, failed)
+        except Exception as fault:
+            self._buffer_failure(ask, call, fault)
             return
-        read = read_verdict(call, answer, self.plan.study.reading)
-        price = price_of(call.judge)
-        cost = cost_of(answer.usage, price)
+        read = read_outcome(call, answer, self.plan.study.reading)
+        cost = cost_of(answer.usage, price_of(call.judge))
         cost = None if cost is None else cost * self.price_factor
         judgement = replace(read.judgement(ask, answer), cost=cost, time=time.time())
         self.buffer[ask.key] = (judgement, answer.usage, cost)
@@ -281,18 +264,18 @@ class _BatchImporter:
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
         """Take an error that would occur again in a repeat (such as HTTP 400) as the outcome of the
         call; after any other failure, the call stays pending."""
-        fault: CallFailure = classify_error(error, call.judge.endpoint)
+        fault, now = classify_error(error, call.judge.endpoint), time.time()
         if fault.action == "settle" and not isinstance(error, BadReply):
-            judgement = Judgement(
-                ask, fault.status, rule=fault.reason, detail=fault.detail, time=time.time()
-            )
-            self.buffer[ask.key] = (judgement, Usage(), None)
+            settled = Judgement(ask, fault.status, rule=fault.reason, detail=fault.detail, time=now)
+            self.buffer[ask.key] = (settled, Usage(), None)
         else:
             self.totals.pending[fault.reason] += 1
 
     def flush(self) -> None:
         ready, self.buffer = list(self.buffer.values()), {}
-        stored = self.store.writer.run(lambda c: _insert_new(c, ready, self.owner))
+        stored: list[_Ready] = self.store.writer.run(
+            lambda connection: [one for one in ready if self._insert(connection, *one)]
+        )
         self.totals.stored += len(stored)
         self.totals.already_answered += len(ready) - len(stored)
         for judgement, _, cost in stored:
@@ -302,19 +285,13 @@ class _BatchImporter:
             known = self.totals.dollars is not None and cost is not None
             self.totals.dollars = (self.totals.dollars or 0.0) + (cost or 0.0) if known else None
 
-
-def _insert_new(
-    connection: sqlite3.Connection,
-    ready: list[tuple[Judgement, Usage, float | None]],
-    owner: str,
-) -> list[tuple[Judgement, Usage, float | None]]:
-    """Insert the judgements in `ready` (judgement, token counts, dollars) with their attempts;
-    return those inserted. A call with a stored judgement other than an error is skipped."""
-    stored = []
-    for judgement, usage, cost in ready:
+    def _insert(
+        self, connection: sqlite3.Connection, judgement: Judgement, usage: Usage, cost: float | None
+    ) -> bool:
+        """Insert a judgement with its attempt; return False if the call has a stored judgement
+        other than an error."""
         if is_answered(connection, judgement.ask.key):
-            continue
+            return False
         put_judgement(connection, judgement)
-        put_settled_attempt(connection, judgement, owner, usage, cost)
-        stored.append((judgement, usage, cost))
-    return stored
+        put_settled_attempt(connection, judgement, self.owner, usage, cost)
+        return True

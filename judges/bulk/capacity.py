@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
 from typing import Final
 
@@ -159,33 +160,41 @@ def simulate_hours(
 
 
 def capacity_page() -> str:
-    return "\n".join(_page_lines()) + "\n"
-
-
-def _page_lines() -> Iterator[str]:
+    """Return the page docs/capacity.md: the text of capacity.md beside this module, with the
+    numbers inserted."""
     reasoned = measure_ask_tokens("visit-reference-free", REPLY_TOKENS, "a verdict with reasons")
     letter = measure_ask_tokens("brief-letters", 1, "one letter, read by its probabilities")
-    yield "# Number of calls, time and cost"
-    yield ""
-    yield "Written by `python -m judges.bulk.capacity`; a test compares this page with its output."
-    yield "The numbers are computed from the assumptions below, not measured. To use your own, edit"
-    yield "the constants in that script."
-    yield ""
-    for load in (reasoned, letter):
-        yield from _table_lines(load)
-    yield from _explanation_lines(reasoned)
-    yield from _assumption_lines(reasoned, letter)
+    live, _, ray, weights = asking_methods(reasoned)
+    n, million, _ = ASK_COUNTS
+    everywhere = RAY_WORKERS * RAY_IN_FLIGHT
+    values = {
+        "tables": "\n".join(line for load in (reasoned, letter) for line in _table_lines(load)),
+        "n": n,
+        "million": million,
+        "drawn": _format_hours(simulate_hours(reasoned, n, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)),
+        "wide": _format_hours(simulate_hours(reasoned, n, everywhere, RAISED_ACCOUNT)),
+        "live_time": _format_hours(live.hours(n)),
+        "ray_time": _format_hours(ray.hours(n)),
+        "calls_per_core": 1 / CPU_PER_CALL,
+        "batch_files": math.ceil(million / MAX_FILE_LINES),
+        "thousand_calls": 1000 * weights.dollars,
+        "ratio": live.dollars / weights.dollars,
+        "own_reasoned": reasoned.sent - ITEM_TOKENS,
+        "own_letter": letter.sent - ITEM_TOKENS,
+        "price": listed_prices()[PRICED_MODEL],
+        "dated": yaml.safe_load(PRICES_FILE.read_text(encoding="utf-8"))["as_of"],
+        "cpu_ms": 1000 * CPU_PER_CALL,
+    }
+    page = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+    return page.format_map(globals() | values)
 
 
 def _table_lines(load: AskTokens) -> Iterator[str]:
     title = f"{load.description[0].upper()}{load.description[1:]}"
     yield f"## {title}: {load.sent:,} tokens in, {load.received:,} out"
     yield ""
-    yield (
-        "| way | calls/s | tokens/s | limited by | "
-        + " | ".join(map(_format_asks, ASK_COUNTS))
-        + " |"
-    )
+    counts = " | ".join(map(_format_asks, ASK_COUNTS))
+    yield f"| way | calls/s | tokens/s | limited by | {counts} |"
     yield "|---|---:|---:|---|" + "---:|" * len(ASK_COUNTS)
     for way in asking_methods(load):
         cells = [
@@ -194,107 +203,6 @@ def _table_lines(load: AskTokens) -> Iterator[str]:
         rates = f"{_format_rate(way.rate)} | {_format_rate(way.rate * load.tokens)}"
         yield f"| {way.name} | {rates} | {way.limiting_factor} | " + " | ".join(cells) + " |"
     yield ""
-
-
-def _explanation_lines(load: AskTokens) -> Iterator[str]:
-    live, _, ray, weights = asking_methods(load)
-    n = ASK_COUNTS[0]
-    drawn = simulate_hours(load, n, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)
-    wide = simulate_hours(load, n, RAY_WORKERS * RAY_IN_FLIGHT, RAISED_ACCOUNT)
-    yield "## How to read it"
-    yield ""
-    yield (
-        f"- **Simulated** call by call, with log-normal latencies: {n:,} calls take "
-        f"{_format_hours(drawn)} live and {_format_hours(wide)} by Ray with the raised account; "
-        f"the tables above give {_format_hours(live.hours(n))} and {_format_hours(ray.hours(n))}. "
-        "The difference is the wait for the last replies, so it does not grow with the number of "
-        "calls."
-    )
-    yield (
-        "- **The rate limit of the account applies to every way of calling an endpoint.** Ray is "
-        "faster in these tables only because its account has a higher limit. With the same "
-        f"account one live process is as fast, up to about {1 / CPU_PER_CALL:,.0f} calls/s, which "
-        "use one core fully."
-    )
-    yield (
-        f"- **Batch files** cost {BATCH_PRICE_FACTOR:g} times the live price. Their time is the "
-        f"worst case: every full queue takes the whole {BATCH_WINDOW_HOURS:.0f} h. "
-        f"{ASK_COUNTS[1]:,} calls are {math.ceil(ASK_COUNTS[1] / MAX_FILE_LINES)} files of "
-        f"{MAX_FILE_LINES:,} lines."
-    )
-    ratio = live.dollars / weights.dollars
-    yield (
-        "- **Ray + vLLM** runs a judge whose weights you have: you pay for GPUs, not for tokens. A "
-        f"thousand calls cost ${1000 * weights.dollars:.2f}, {ratio:.0f} times less than live, but "
-        "the judge is another model. Tested with a stand-in for vLLM; not yet run on a GPU."
-    )
-    yield (
-        "- Both orders, repeats and a noise floor multiply the number of calls: 1,000 items with "
-        f"5 models (10 pairs), both orders and 3 judges need {1000 * 20 * 3:,} calls."
-    )
-    yield ""
-
-
-def _assumption_lines(reasoned: AskTokens, letter: AskTokens) -> Iterator[str]:
-    price = listed_prices()[PRICED_MODEL]
-    dated = yaml.safe_load(PRICES_FILE.read_text(encoding="utf-8"))["as_of"]
-    own = reasoned.sent - ITEM_TOKENS
-    yield "## Assumptions"
-    yield ""
-    yield "| what | value | from |"
-    yield "|---|---|---|"
-    rows = [
-        (
-            "text of the prompt itself",
-            f"{own} tokens with reasons, {letter.sent - ITEM_TOKENS} for a letter",
-            "counted: visit-reference-free, brief-letters, "
-            f"{CHARACTERS_PER_TOKEN} characters per token",
-        ),
-        ("question and two answers", f"{ITEM_TOKENS} tokens", "assumed: 60 + 2 × 250"),
-        ("reply", f"{REPLY_TOKENS} tokens, or 1", "what `python -m judges plan` assumes"),
-        (
-            "price",
-            f"${price.input:g} in, ${price.output:g} out per million tokens ({PRICED_MODEL})",
-            f"judges/prices.yaml, {dated}; no discount for cached prefixes",
-        ),
-        (
-            "account",
-            f"{ORDINARY_ACCOUNT.requests:,.0f} requests, {ORDINARY_ACCOUNT.tokens:,.0f} tokens a "
-            f"minute; {BATCH_QUEUE_TOKENS:,} tokens queued in batches",
-            "tier 4 in OpenAI's cookbook; your limits are on your account's page",
-        ),
-        (
-            "raised account",
-            f"{RAISED_ACCOUNT.requests:,.0f} requests, {RAISED_ACCOUNT.tokens:,.0f} tokens a "
-            "minute",
-            "assumed: limits of the largest accounts",
-        ),
-        ("latency", f"{MEAN_LATENCY:g} s per call, log-normal with σ {LATENCY_SIGMA:g}", "assumed"),
-        (
-            "calls in flight",
-            f"{LIVE_IN_FLIGHT} live; {RAY_WORKERS} workers × {RAY_IN_FLIGHT} by Ray",
-            "`concurrency` of the study",
-        ),
-        (
-            "CPU time of Evenhand",
-            f"{1000 * CPU_PER_CALL:.2f} ms of one core per call",
-            "measured against a server on the same machine",
-        ),
-        (
-            "GPUs",
-            f"{GPU_COUNT} H100, {GPU_TOKENS_PER_SECOND:,.0f} tokens/s each (in and out), "
-            f"${GPU_DOLLARS_PER_HOUR:.2f} an hour each",
-            "a 70B judge in FP8: NVIDIA's NIM benchmarks report 920 reply tokens/s with 5,000 "
-            "tokens in and 500 out per call on two H100, which is 5,060 tokens/s per GPU. vLLM, "
-            "other lengths and prefix caching "
-            "differ; the price is assumed",
-        ),
-    ]
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
-    yield ""
-    yield "Not counted: retries (fewer than 1.2 attempts per reply at a rate limit), calls repeated"
-    yield "with twice the token limit after a cut-off reply, extraction calls, and images."
 
 
 def _format_asks(n: int) -> str:

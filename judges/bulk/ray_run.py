@@ -5,39 +5,107 @@ and the driver (the process that starts the run) imports these into the store. A
 of its ask, so an ask that is made twice is stored once. If a driver dies, the next run imports the
 shards that were not imported yet. The driver needs the store; workers need one folder that all of
 them can access.
+
+The pending asks are made in rounds of at most MAX_ROUND_ASKS, which limits the files on disk and
+the spending beyond a budget. A round leases its asks, so that no other run makes them. With a
+budget, it contains as many asks as fit into the rest at their maximum cost, and the next round
+starts when the actual cost is known.
 """
 
 from __future__ import annotations
 
 import contextlib
+import heapq
 import math
 import os
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from judges.bulk.ray_asks import RayJob, make_shard_folder, write_asks
-from judges.bulk.ray_rounds import MAX_ROUND_ASKS, AskRounds
 from judges.bulk.ray_vllm import ProcessorFactory, build_vllm_stage, check_weights
-from judges.bulk.ray_worker import EndpointWorker
-from judges.engine.run_record import record_run
+from judges.bulk.ray_worker import EndpointWorker, RayJob, make_shard_folder, write_asks
 from judges.engine.run_state import RunSettings
-from judges.engine.snapshot import RunStatus
 from judges.judge_errors import PlanError
-from judges.money.costs import check_budget
-from judges.planning.plan import Plan
+from judges.models.interface import JudgeCall
+from judges.money.costs import Ledger, check_budget, price_of
+from judges.planning.plan import Plan, plan_includes, render_call
 from judges.security.key_consents import Consents, pair_of, user_consents
 from studies import settings
+from studies.domain import Ask, JudgeSpec
 from studies.exchange.export import write_export
 from studies.exchange.shard_import import ShardImport, import_shards
 from studies.files.shards import ITEMS_FILE, find_shards
+from studies.store.queries import run_costs, run_queries
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
+
+MAX_ROUND_ASKS: Final = 200_000
+_PAGE_SIZE: Final = 500
+
+
+class AskRounds:
+    """The pending asks of the endpoint judges, divided into rounds; an ask that failed in this run
+    is not made again."""
+
+    def __init__(self, plan: Plan, store: Store, owner: str) -> None:
+        self.plan, self.store, self.owner = plan, store, owner
+        self.stopped_judges: dict[str, str] = {}
+        """Judge that was stopped -> reason."""
+        self.first_seq = store.last_seq()
+        self._items = {item.id: item for item in plan.items}
+        self._sha = store.plan_sha(plan.study.name)
+
+    def judges(self) -> list[JudgeSpec]:
+        endpoints = [judge for judge in self.plan.study.judges if judge.kind == "endpoint"]
+        return [judge for judge in endpoints if judge.name not in self.stopped_judges]
+
+    def lease_next(self, most: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
+        """Lease at most `most` asks that this run has not made yet; return each with its index in
+        the plan and its rendered call. The list is empty if no ask fits the budget or other runs
+        have leased all remaining asks."""
+        study = self.plan.study
+        ledger = Ledger(study.budget_usd, run_costs.study_spending(self.store, study.name))
+        found: list[tuple[int, Ask, JudgeCall]] = []
+        changed = self.store.plan_sha(study.name) != self._sha
+        for position, ask in heapq.merge(*(self._pending(judge.name) for judge in self.judges())):
+            if changed and not plan_includes(self.plan, ask, self._items):
+                continue
+            call = render_call(self.plan, ask, self._items)
+            if len(found) == most or ledger.reserve(call, price_of(call.judge)) is None:
+                break
+            found.append((position, ask, call))
+        leased = self._lease([ask.key for _, ask, _ in found])
+        return [row for row in found if row[1].key in leased]
+
+    def release(self) -> None:
+        self.store.writer.run(lambda connection: run_queries.release_leases(connection, self.owner))
+
+    def _pending(self, judge: str) -> Iterator[tuple[int, Ask]]:
+        after = -1
+        name = self.plan.study.name
+        while page := self.store.pending_asks(name, judge, after, _PAGE_SIZE, began=self.first_seq):
+            after = page[-1][0]
+            yield from page
+
+    def _lease(self, keys: Collection[str]) -> set[str]:
+        """Lease, of the given asks, those that are unanswered and not leased by another active run;
+        return the keys of the leased asks.
+
+        The check and the lease are one transaction, since another run may work on the same study.
+        """
+
+        found: set[str] = self.store.writer.run(
+            lambda connection: run_queries.lease_free_asks(
+                connection, self.store.owners, self.owner, keys, self.first_seq
+            )
+        )
+        return found
+
 
 PROJECT_FOLDER: Final = Path(__file__).resolve().parents[2]
 SENT_FOLDERS: Final = (
@@ -72,19 +140,6 @@ class RayCluster:
     """Replacement for Ray's vLLM processor, for tests without a GPU."""
 
 
-@dataclass(slots=True)
-class RayRun:
-    """Record of a Ray run in the store."""
-
-    plan: Plan
-    owner: str
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
-    state: RunStatus = "running"
-    reason: str = ""
-    started: float = field(default_factory=time.time)
-    ended: float | None = None
-
-
 def run_on_ray(
     plan: Plan,
     store: Store,
@@ -102,27 +157,28 @@ def run_on_ray(
     make_shard_folder(root)
     write_export(store, plan.study.name, "items", root / ITEMS_FILE)
     owner = LeaseOwner(store.owners)
-    run = RayRun(plan, owner.id)
+    run = run_queries.PastRun(
+        secrets.token_urlsafe(9), plan.study.name, "running", "", time.time(), None, owner.id
+    )
     totals = _import_leftover_shards(store, plan, root, owner.id)
     rounds = AskRounds(plan, store, owner.id)
     try:
-        record_run(store, run)
+        store.writer.run(lambda connection: run_queries.put_run(connection, run))
         with _ray_session(ray, cluster):
             runner = _RoundRunner(
                 ray, plan, store, cluster, rounds, settings or RunSettings(), totals, on_progress
             )
             runner.run_rounds(root, most)
         left = store.counts(plan.study.name).get("pending", 0)
-        run.state = "stopped" if left else "done"
-        run.reason = "; ".join(rounds.stopped_judges.values())
+        state, reason = "stopped" if left else "done", "; ".join(rounds.stopped_judges.values())
     except BaseException as error:
-        run.state, run.reason = "failed", f"{type(error).__name__}: {error}"[:300]
+        state, reason = "failed", f"{type(error).__name__}: {error}"[:300]
         raise
     finally:
-        run.ended = time.time()
+        ended = replace(run, state=state, reason=reason, ended=time.time())
         totals.add(_import_leftover_shards(store, plan, root, owner.id))
         rounds.release()
-        record_run(store, run)
+        store.writer.run(lambda connection: run_queries.put_run(connection, ended))
         owner.close()
     return totals, rounds.stopped_judges
 
@@ -164,19 +220,14 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
     A local Ray imports the code from PROJECT_FOLDER; to a running cluster the code is uploaded.
     """
     settings.set_value(settings.RAY_PROGRESS, settings.RAY_PROGRESS.read() or "1")
-    quiet = {"logging_level": "ERROR", "log_to_driver": False}
+    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if cluster.address:
         sent = [str(folder) for folder in SENT_FOLDERS]
         ray.init(address=cluster.address, runtime_env={"py_modules": sent}, **quiet)
     else:
         env = {"PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), settings.PYTHON_PATH.read()])}
-        ray.init(
-            address="local",
-            include_dashboard=False,
-            object_store_memory=OBJECT_STORE_BYTES,
-            runtime_env={"env_vars": env},
-            **quiet,
-        )
+        quiet |= {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+        ray.init(address="local", runtime_env={"env_vars": env}, **quiet)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
@@ -209,9 +260,9 @@ class _RoundRunner:
             workers, in_flight = self._split_concurrency(len(calls))
             job = self._build_job(folder, in_flight)
             for kind, group in self._group_by_weights(calls).items():
-                files = write_asks(
-                    group, folder / f"asks-{kind}", _batch_size(in_flight, len(group))
-                )
+                # enough asks to keep a worker busy, few enough that little is repeated if it fails
+                size = max(1, min(4096, max(32, 8 * in_flight), math.ceil(len(group) / 2)))
+                files = write_asks(group, folder / f"asks-{kind}", size)
                 data = self.ray.data.read_parquet([str(path) for path in files])
                 self._collect(self._build_stage(kind, data, job, workers), folder)
             self._import_shards(find_shards(folder))  # includes those of workers that died
@@ -278,12 +329,6 @@ class _RoundRunner:
         new = [path for path in paths if path not in self.imported_shards]
         self.totals.add(import_shards(self.store, new))
         self.imported_shards.update(new)
-
-
-def _batch_size(in_flight: int, asks: int) -> int:
-    """Return the number of asks per batch: enough to keep a worker busy, few enough that little is
-    repeated when a worker fails."""
-    return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
 def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> ShardImport:

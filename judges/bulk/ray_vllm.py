@@ -18,8 +18,7 @@ from typing import Any, Final
 import httpx2
 import pyarrow as pa
 
-from judges.bulk.ray_asks import AskRow, RayJob, build_call, parse_ask_row
-from judges.bulk.ray_worker import ShardWriter, find_answered_keys
+from judges.bulk import ray_worker
 from judges.engine.outcome import read_outcome
 from judges.judge_errors import PlanError
 from judges.models.chat_completion import build_status_error
@@ -57,7 +56,7 @@ def check_weights(plan: Plan, name: str, path: str) -> None:
 
 
 def build_vllm_stage(
-    processor: ProcessorFactory | None, path: str, data: Any, job: RayJob, workers: int
+    processor: ProcessorFactory | None, path: str, data: Any, job: ray_worker.RayJob, workers: int
 ) -> Any:
     """Build the Ray stage in which vLLM answers a dataset of asks and the verdicts are written to
     shards; its output has one row per written shard and judge (`ShardWriter.report`)."""
@@ -94,12 +93,12 @@ def vllm_processor(
     return made
 
 
-def make_preprocess(job: RayJob) -> Callable[[Row], Row]:
+def make_preprocess(job: ray_worker.RayJob) -> Callable[[Row], Row]:
     """Make the function that converts a row of the requests file to the processor's input."""
 
     def before(row: Row) -> Row:
-        parsed = parse_ask_row(row)
-        call = build_call(job, parsed)
+        parsed = ray_worker.parse_ask_row(row)
+        call = ray_worker.build_call(job, parsed)
         return {"messages": parsed.messages, "sampling_params": sampling_parameters(call)}
 
     return before
@@ -149,23 +148,25 @@ class VllmReplyReader:
     """A Ray worker that reads verdicts from vLLM's replies with the parser of judges/engine and
     writes shards."""
 
-    def __init__(self, job: RayJob) -> None:
+    def __init__(self, job: ray_worker.RayJob) -> None:
         self.job = job
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        rows = [(row, parse_ask_row({**row, "messages": "[]"})) for row in table.to_pylist()]
+        rows = [
+            (row, ray_worker.parse_ask_row({**row, "messages": "[]"})) for row in table.to_pylist()
+        ]
         folder = Path(self.job.shards)
-        answered = find_answered_keys(folder, [parsed for _, parsed in rows])
-        shards = ShardWriter(folder, rows[0][1].batch if rows else "none")
+        answered = ray_worker.find_answered_keys(folder, [parsed for _, parsed in rows])
+        shards = ray_worker.ShardWriter(folder, rows[0][1].batch if rows else "none")
         for row, parsed in rows:
             if parsed.ask.key not in answered:
                 shards.put(self._outcome(row, parsed))
         shards.flush()
         return shards.report({})
 
-    def _outcome(self, row: Row, parsed: AskRow) -> AskOutcome:
+    def _outcome(self, row: Row, parsed: ray_worker.AskRow) -> AskOutcome:
         call, now, seconds = (
-            build_call(self.job, parsed),
+            ray_worker.build_call(self.job, parsed),
             time.time(),
             float(row.get("seconds") or 0),
         )
@@ -194,7 +195,7 @@ def build_reply(row: Mapping[str, Any], call: JudgeCall) -> JudgeReply:
     )
 
 
-def _failed_judgement(call: JudgeCall, parsed: AskRow, message: str) -> Judgement:
+def _failed_judgement(call: JudgeCall, parsed: ray_worker.AskRow, message: str) -> Judgement:
     """Build the judgement of a row that failed in vLLM, classified like a response with HTTP status
     400 (prompt too long, unsupported parameter, …)."""
     content = json.dumps({"error": {"message": message}}).encode()

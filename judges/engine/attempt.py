@@ -13,14 +13,10 @@ from typing import Final
 
 from judges.engine.limits.slow_call import SlowCallWatch
 from judges.engine.outcome import read_outcome
-from judges.engine.retry_rules import count_failure, retry_delay, stop_if_hopeless
-from judges.engine.run_state import JudgeState as JudgeState
-from judges.engine.run_state import PendingRetry
-from judges.engine.run_state import RunSettings as RunSettings
-from judges.engine.run_state import RunState as RunState
-from judges.models.adapted_call import drop_parameter, missing_parameters
+from judges.engine.run_state import JudgeState, PendingRetry, RunState
+from judges.judge_errors import JudgeStopped
 from judges.models.failures import CallFailure, classify_error
-from judges.models.interface import JudgeCall, JudgeReply
+from judges.models.interface import JudgeCall, JudgeReply, drop_parameter, missing_parameters
 from judges.money.costs import CAP_PARAMETERS, reply_token_cap
 from judges.money.host_key import CallReservation
 from studies.domain import NO_USAGE, Ask, Judgement, Usage
@@ -28,6 +24,11 @@ from studies.store.run_journal import NotStarted
 
 STREAM_FACTOR: Final = 4
 """Maximum duration of a stream, as a multiple of the judge's setting `timeout_s`."""
+MAX_BACKOFF_SECONDS: Final = 30.0
+STOP_AFTER_FAILURES: Final = 5
+"""Number of failures after which a judge is stopped: the same permanent error while no call has
+succeeded, or consecutive asks that failed in every attempt. Its other asks stay pending."""
+_REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 HEDGED: Final = "hedged"
 """Outcome stored for an attempt that was not needed, because a simultaneous attempt at the same ask
 was answered first."""
@@ -89,11 +90,12 @@ class AskAttempts:
                     break
                 reason = self._retry_reason(outcome)
                 if not reason:
-                    return self._final_outcome(outcome)
+                    refused = isinstance(outcome, CallFailure) and outcome.action != "retry"
+                    cut = self.truncated_reply  # kept if its retry with twice the limit is refused
+                    return cut if refused and cut is not None else outcome
                 await self._record_end(reason)
                 if isinstance(outcome, CallFailure) and outcome.action == "retry":
-                    delay = retry_delay(outcome, self.run_state, self.state, self.attempts_made)
-                    await self.run_state.sleep(self.state, delay)
+                    await self.run_state.sleep(self.state, self._retry_delay(outcome))
         finally:
             self.state.retrying.pop(self.call.key, None)
         return None
@@ -102,22 +104,23 @@ class AskAttempts:
         """Make a second attempt while the first is slow. Returns None if it brings no complete
         reply, or if the first attempt is answered earlier."""
         outcome = await self._attempt_once()
-        if outcome is None:
-            return None
-        won = isinstance(outcome, JudgeReply) and not self.abandoned
-        if not isinstance(outcome, JudgeReply) or not won or self._is_truncated(outcome):
-            await self.record_loss()
-            return None
-        self.state.successes += 1
-        self.state.failed_in_a_row = 0
-        return outcome
+        if (
+            isinstance(outcome, JudgeReply)
+            and not self.abandoned
+            and not self._is_truncated(outcome)
+        ):
+            self.state.note_success()
+            return outcome
+        await self.record_loss()
+        return None
 
     def abandon(self) -> None:
         """Make no further attempt, because a simultaneous one at this ask was answered first."""
         self.abandoned = True
 
     async def record_loss(self) -> None:
-        """Store the cost of an attempt that is not used, with the outcome `hedged`."""
+        """Store the cost of an attempt that is not used, if one was made, with the outcome
+        `hedged`."""
         if self.attempt is not None:
             await self._record_end(HEDGED)
 
@@ -136,9 +139,8 @@ class AskAttempts:
         if isinstance(outcome, CallFailure):
             settled = Judgement(ask, outcome.status, rule=outcome.reason, detail=outcome.detail)
         else:
-            settled = read_outcome(self.call, outcome, self.run_state.reading).judgement(
-                ask, outcome
-            )
+            read = read_outcome(self.call, outcome, self.run_state.reading)
+            settled = read.judgement(ask, outcome)
         if self.without:
             note = f"asked without {', '.join(self.without)}"
             settled = replace(settled, detail=f"{settled.detail}; {note}".strip("; "))
@@ -231,14 +233,13 @@ class AskAttempts:
     async def _enter_limiter(self) -> tuple[float, float] | None:
         """Wait for the rate limiter and reserve the call's maximum cost; return the start time and
         the reserved dollars. None if the run was paused or stopped, or the budget is too small."""
-        run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
+        state, ledger = self.state, self.run_state.ledger
         started = await state.limiter.acquire(
-            lambda: run_state.is_blocked(state), run=id(run_state)
+            lambda: self.run_state.is_blocked(state), run=id(self.run_state)
         )
         if started is None:
             return None
-        reserved = ledger.reserve(self.call, state.price)
-        if reserved is not None:
+        if (reserved := ledger.reserve(self.call, state.price)) is not None:
             return started, reserved
         state.limiter.release(started, neutral=True)
         if ledger.has_no_open_calls:
@@ -308,15 +309,11 @@ class AskAttempts:
     def _record_cost(self, outcome: JudgeReply | CallFailure, reserved: float) -> None:
         """Record the cost of an attempt in the ledger (the dollars spent and reserved by the run).
         A failed attempt may have been billed too."""
-        answered = isinstance(outcome, JudgeReply)
-        self.usage = outcome.usage if isinstance(outcome, JudgeReply) else NO_USAGE
         ledger = self.run_state.ledger
+        self.usage = outcome.usage if isinstance(outcome, JudgeReply) else NO_USAGE
+        billed = isinstance(outcome, JudgeReply) or outcome.maybe_billed
         self.cost = ledger.settle(
-            self.state.name,
-            reserved,
-            self.usage,
-            self.state.price,
-            maybe_billed=answered or (isinstance(outcome, CallFailure) and outcome.maybe_billed),
+            self.state.name, reserved, self.usage, self.state.price, maybe_billed=billed
         )
         ledger.calibrate(self.call, self.usage)
         if self.cost is not None:
@@ -332,44 +329,65 @@ class AskAttempts:
         text if `outcome` is final."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
-        self.state.successes += 1
-        self.state.failed_in_a_row = 0
+        self.state.note_success()
         if self.truncated_reply is not None or not self._is_truncated(outcome):
             return ""
         self.truncated_reply = outcome
         name = next((cap for cap in CAP_PARAMETERS if cap in self.call.parameters), "max_tokens")
-        self._set_parameters({**self.call.parameters, name: 2 * reply_token_cap(self.call)})
+        doubled = {**self.call.parameters, name: 2 * reply_token_cap(self.call)}
+        self.call = replace(self.call, parameters=doubled)
         return "truncated"
-
-    def _final_outcome(self, outcome: JudgeReply | CallFailure) -> JudgeReply | CallFailure:
-        """Return the outcome to store. It is `outcome`, or, if the endpoint refused a retry with
-        twice the token limit, the truncated reply from before."""
-        refused = isinstance(outcome, CallFailure) and outcome.action in ("settle", "without")
-        return self.truncated_reply if self.truncated_reply is not None and refused else outcome
 
     def _is_truncated(self, answer: JudgeReply) -> bool:
         """Whether a reply ended at its token limit before a verdict, for example in long reasoning.
-
-        A call for label probabilities has a limit of one token by design and never counts as
-        truncated.
-        """
+        A call for label probabilities, with a limit of one token by design, never counts."""
         if answer.finish != "length" or reply_token_cap(self.call) <= 1:
             return False
         return read_outcome(self.call, answer, self.run_state.reading).status == "truncated"
 
     def _retry_reason_after(self, fault: CallFailure) -> str:
-        stop_if_hopeless(fault, self.state, self.attempts_made)
+        self._stop_if_hopeless(fault)
         if fault.action == "without" and self._drop_parameter(fault.parameter):
             self.state.dropped_parameters.add(fault.parameter)
             return fault.reason
         max_attempts = self.run_state.settings.attempts or self.call.judge.max_attempts
-        if fault.action != "retry" or self.attempts_made >= max_attempts:
-            count_failure(fault, self.state, self.attempts_made)
+        if fault.action != "retry":
             return ""
-        self.state.retrying[self.call.key] = PendingRetry(
-            self.attempts_made, max_attempts, fault.reason
-        )
+        if self.attempts_made >= max_attempts:
+            self.state.failed_in_a_row += 1
+            if self.state.failed_in_a_row >= STOP_AFTER_FAILURES:
+                raise JudgeStopped(
+                    f"{fault.reason}: {fault.detail} ({STOP_AFTER_FAILURES} calls in a row failed, "
+                    f"{self.attempts_made} attempts each)"
+                )
+            return ""
+        retry = PendingRetry(self.attempts_made, max_attempts, fault.reason)
+        self.state.retrying[self.call.key] = retry
         return fault.reason
+
+    def _stop_if_hopeless(self, fault: CallFailure) -> None:
+        """Raise JudgeStopped if further calls of the judge would fail in the same way. A server
+        that cannot be reached may be starting, so it gets three attempts."""
+        if fault.action == "stop":
+            raise JudgeStopped(fault.detail)
+        absent = fault.reason == "unreachable" and self.attempts_made >= 3
+        if self.state.successes == 0 and (absent or fault.reason in _REFUSAL_REASONS):
+            refusal = f"{fault.reason}: {fault.detail}"
+            self.state.refusals[refusal] += 1
+            if self.state.refusals[refusal] >= STOP_AFTER_FAILURES:
+                raise JudgeStopped(f"{fault.detail} ({STOP_AFTER_FAILURES} failures, no success)")
+
+    def _retry_delay(self, fault: CallFailure) -> float:
+        """Return the seconds before the next attempt: what the endpoint demands, else a wait that
+        doubles with each attempt and has a random part, so that workers do not retry at the same
+        moment. 0 if a rate limit makes all calls wait, because the limiter then delays this one."""
+        if fault.rate_limited and self.state.limiter.holds_refused_calls:
+            return 0.0
+        rng = self.run_state.rng
+        if fault.wait:
+            return fault.wait * (1 + rng.random() / 10)
+        doubled = self.run_state.settings.first_backoff * 2 ** (self.attempts_made - 1)
+        return float(min(MAX_BACKOFF_SECONDS, doubled) * (0.5 + rng.random() / 2))
 
     def _drop_parameter(self, parameter: str) -> bool:
         """Remove a parameter from the call; return False if the call does not have it."""
@@ -379,6 +397,3 @@ class AskAttempts:
         self.dropped_parameters.add(parameter)
         self.state.missing_parameters.update(self.without)
         return True
-
-    def _set_parameters(self, parameters: dict[str, object]) -> None:
-        self.call = replace(self.call, parameters=parameters)

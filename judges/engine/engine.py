@@ -19,12 +19,9 @@ from typing import Final
 from judges.engine.limits.pace_file import open_pace_slot
 from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
-from judges.engine.run_record import record_run
 from judges.engine.run_state import JudgeState, RunSettings
-from judges.models.adapted_call import known_refusals
-from judges.models.endpoint import EndpointModel
-from judges.models.factory import build_model, find_api_key
-from judges.models.interface import JudgeModel
+from judges.models.clients import EndpointModel, build_model, find_api_key
+from judges.models.interface import JudgeModel, known_refusals
 from judges.money.costs import check_budget, price_of
 from judges.planning.plan import Plan
 from judges.security.endpoint_rules import check_url
@@ -74,12 +71,14 @@ class Engine:
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
             self._check_admission(run, keys or {})
-            _check_before_start(run, keys or {}, self.consents(store))
-            record_run(store, run)
+            self._check_before_start(run, keys or {})
+            run.record()
         except BaseException:
             run._journal.owner.close()
             raise
-        self._drop_old_runs()
+        ended = [run_id for run_id, old in self._runs.items() if old.finished.is_set()]
+        for run_id in ended[: max(0, len(ended) - MAX_ENDED_RUNS)]:
+            del self._runs[run_id]
         self._runs[run.id] = run
         asyncio.run_coroutine_threadsafe(run.run(self), self._loop)
         return run
@@ -170,23 +169,17 @@ class Engine:
         """Raise PlanError if the run may not be started. This engine allows every run; PublicEngine
         overrides the method."""
 
-    def _drop_old_runs(self) -> None:
-        ended = [run_id for run_id, run in self._runs.items() if run.finished.is_set()]
-        for run_id in ended[: max(0, len(ended) - MAX_ENDED_RUNS)]:
-            del self._runs[run_id]
+    def _check_before_start(self, run: Run, typed: Mapping[str, str]) -> None:
+        """Raise the error that would stop the run: unknown price with a budget, refused address, no
+        key."""
+        check_budget(run.plan.study.budget_usd, run.judges)
+        for judge in run.judges:
+            if judge.kind == "endpoint":
+                check_url(judge.endpoint)
+                find_api_key(judge, typed, self.consents(run.store))
 
     async def _close_models(self) -> None:
         for client in self._clients.values():
             await client.model.close()
         for limiter in self._limiters.values():
             limiter.close()
-
-
-def _check_before_start(run: Run, typed: Mapping[str, str], consents: Consents) -> None:
-    """Raise the error that would stop the run: unknown price with a budget, refused address, no
-    key."""
-    check_budget(run.plan.study.budget_usd, run.judges)
-    for judge in run.judges:
-        if judge.kind == "endpoint":
-            check_url(judge.endpoint)
-            find_api_key(judge, typed, consents)

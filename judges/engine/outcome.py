@@ -1,13 +1,19 @@
-"""Parse a judge's reply into an outcome, and map its labels (A, B) to the positions shown.
+"""Outcome of a reply: its verdict, with labels (A, B) mapped to the positions shown, or the reason
+why there is none; and the extraction judge, a model that reads the verdict from replies that no
+parsing rule could read.
 
-No other module maps labels to positions.
+No other module maps labels to positions. The key of an extraction ask includes the key of the ask
+whose reply it reads (`reads`). Extraction asks are billed and stored, but belong neither to the
+plan nor to the judgement frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from judges.judge_errors import PlanError
 from judges.models.interface import (
     JudgeCall,
     JudgeReply,
@@ -15,7 +21,9 @@ from judges.models.interface import (
     candidate_probabilities,
     dump_logprobs,
 )
-from judges.rendering.prompt import Prompt
+from judges.planning.plan import Plan, identity_of, key_of, parameters_of, render_call
+from judges.rendering.messages import render_prompt
+from judges.rendering.prompt import Prompt, load_prompt
 from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict import (
     ParsedVerdict,
@@ -25,8 +33,10 @@ from judges.verdicts.verdict import (
     read_option_probabilities,
     read_probabilities,
 )
-from studies.domain import Ask, Judgement, Status, Verdict
+from studies.domain import Ask, Item, Judgement, JudgeSpec, Status, Verdict
 from studies.frames.arrangement import parse_arrangement
+from studies.store.rows import PromptText, RequestRecord
+from studies.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +89,13 @@ def read_reply(
         cut = answer.finish == "length"
         return ReplyOutcome("truncated" if cut else "ok", None, "none", "cut off" if cut else "")
     read = parse_verdict(prompt.verdict, answer.text, len(labels), rule, prompt.options, labels)
-    return _outcome_of_text(read, () if prompt.options else labels, answer)
+    if read.verdict is not None:
+        shown = labels_to_slots(read.verdict, () if prompt.options else labels)
+        return ReplyOutcome("ok", shown, read.rule)
+    if read.truncated or answer.finish == "length":
+        detail = "cut off before a verdict could be read"
+        return ReplyOutcome("truncated", None, read.rule, detail)
+    return ReplyOutcome("unreadable", None, read.rule, read.reason)
 
 
 def _refusal_outcome(answer: JudgeReply) -> ReplyOutcome | None:
@@ -88,18 +104,6 @@ def _refusal_outcome(answer: JudgeReply) -> ReplyOutcome | None:
     if answer.finish == "content_filter":
         return ReplyOutcome("filtered", None, "content_filter", "the provider filtered the reply")
     return None
-
-
-def _outcome_of_text(
-    reading: ParsedVerdict, labels: Sequence[str], answer: JudgeReply
-) -> ReplyOutcome:
-    if reading.verdict is not None:
-        return ReplyOutcome("ok", labels_to_slots(reading.verdict, labels), reading.rule)
-    if reading.truncated or answer.finish == "length":
-        return ReplyOutcome(
-            "truncated", None, reading.rule, "cut off before a verdict could be read"
-        )
-    return ReplyOutcome("unreadable", None, reading.rule, reading.reason)
 
 
 def read_label_probabilities(
@@ -116,23 +120,23 @@ def read_label_probabilities(
     if prompt.rubric:
         return _outcome_of_levels(prompt, labels, answer)
     if prompt.options:
-        return _outcome_of_options(prompt, labels, answer)
+        values, offered = option_values(prompt.options), parse_arrangement(tuple(labels))
+        read = read_option_probabilities(values, offered, answer.token_probabilities)
+        return _outcome_of_probabilities(read)
     order = sorted(labels, key=lambda label: (len(label), label))
-    reading = read_probabilities(order, answer.token_probabilities, prompt.format.ties)
-    if reading.verdict is None:
-        shares = Verdict(label_mass=reading.mass)
-        detail = reading.reason or "the labels have too little probability"
-        return ReplyOutcome("unreadable", shares, reading.rule, detail)
-    return ReplyOutcome("ok", labels_to_slots(reading.verdict, labels), reading.rule)
+    read = read_probabilities(order, answer.token_probabilities, prompt.format.ties)
+    if read.verdict is not None:
+        read = replace(read, verdict=labels_to_slots(read.verdict, labels))
+    return _outcome_of_probabilities(read)
 
 
-def _outcome_of_options(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
-    values = option_values(prompt.options)
-    offered = parse_arrangement(tuple(labels))
-    read = read_option_probabilities(values, offered, answer.token_probabilities)
-    if read.verdict is None:
-        return ReplyOutcome("unreadable", Verdict(label_mass=read.mass), read.rule, read.reason)
-    return ReplyOutcome("ok", read.verdict, read.rule)
+def _outcome_of_probabilities(
+    read: ParsedVerdict, levels: tuple[TokenCandidates, ...] = ()
+) -> ReplyOutcome:
+    if read.verdict is not None:
+        return ReplyOutcome("ok", read.verdict, read.rule, level_logprobs=levels)
+    shares = Verdict(label_mass=read.mass)
+    return ReplyOutcome("unreadable", shares, read.rule, read.reason, levels)
 
 
 def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
@@ -153,10 +157,7 @@ def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply
         levels = tuple(answer.tokens[place].candidates for place in places)
     found = [candidate_probabilities(one) for one in levels]
     read = read_level_probabilities(option_values(prompt.options), offered, found)
-    if read.verdict is None:
-        shares = Verdict(label_mass=read.mass)
-        return ReplyOutcome("unreadable", shares, read.rule, read.reason, levels)
-    return ReplyOutcome("ok", read.verdict, read.rule, level_logprobs=levels)
+    return _outcome_of_probabilities(read, levels)
 
 
 def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
@@ -182,3 +183,79 @@ def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
         label_probabilities=reorder(verdict.label_probabilities),
         label_mass=verdict.label_mass,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """The extraction judge of a study, and the extraction prompt for each judging prompt."""
+
+    plan: Plan
+    judge: JudgeSpec
+    prompts: Mapping[str, Prompt]
+    """Extraction prompts by the name of the judging prompt whose replies they read."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Extractor | None:
+        """Build the extractor of a plan; None if the study has no extraction judge or no prompt has
+        an extraction prompt."""
+        study = plan.study
+        prompts = {
+            prompt.name: load_prompt(prompt.extraction, study.folder)
+            for prompt in plan.prompts
+            if prompt.extraction
+        }
+        if study.extraction is None or not prompts:
+            return None
+        if study.extraction.kind == "simulated":
+            raise PlanError(
+                f"extraction: judge {study.extraction.name!r} is simulated and cannot read "
+                "replies; name an endpoint or the embedded judge"
+            )
+        return cls(plan, study.extraction, prompts)
+
+    def pending(self, store: Store, after: int, limit: int) -> list[tuple[int, Judgement]]:
+        """Return the next `limit` unreadable judgements (sequence number, judgement) that no
+        extraction was tried for; their sequence numbers are above `after`."""
+        return store.unextracted_judgements(
+            self.plan.study.name, sorted(self.prompts), after, limit
+        )
+
+    def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
+        """Whether the run's plan has the item, judge and prompt of a judgement. It lacks them if
+        the study was saved with another plan during the run."""
+        judges = {judge.name for judge in self.plan.study.judges}
+        planned = read.ask.item in items and read.ask.judge in judges
+        return planned and read.ask.prompt in self.prompts
+
+    def ask(self, read: Judgement, items: Mapping[str, Item]) -> tuple[Ask, JudgeCall]:
+        """Build the ask that extracts the verdict from an unreadable reply."""
+        original = render_call(self.plan, read.ask, items)
+        prompt = self.prompts[read.ask.prompt]
+        inputs = replace(original.inputs, reply=read.reply, images=())
+        prefilled = self.judge.read == "probabilities"
+        messages = render_prompt(prompt, inputs, prefilled=prefilled)
+        parameters = parameters_of(self.judge, prompt, len(inputs.shown))
+        call = JudgeCall("", self.judge, prompt, inputs, messages, parameters)
+        identity = identity_of(self.judge)
+        key = key_of(identity, call, read.ask.repeat, reads=read.ask.key)
+        ask = replace(
+            read.ask, key=key, judge=self.judge.name, prompt=prompt.name, reads=read.ask.key
+        )
+        return ask, replace(call, key=key)
+
+    def request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
+        """Return what is stored about an extraction: its request, and the text of its prompt."""
+        prompt, parameters = call.prompt, json.dumps(dict(call.parameters), sort_keys=True)
+        identity = identity_of(self.judge)
+        return (
+            RequestRecord(call.key, identity, self.judge.model, prompt.sha, parameters),
+            PromptText(prompt.sha, prompt.name, prompt.version, prompt.yaml),
+        )
+
+
+def apply_extraction(read: Judgement, extraction: Judgement) -> Judgement | None:
+    """Return the judgement with the extracted verdict; None if the extraction found no verdict."""
+    if extraction.status != "ok":
+        return None
+    rule = f"extraction: {extraction.ask.judge}"
+    return replace(read, status="extracted", verdict=extraction.verdict, rule=rule, detail="")

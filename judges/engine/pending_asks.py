@@ -1,33 +1,26 @@
-"""Asks of a study without a stored judgement: their number, their estimated cost, and the asks
-themselves, read in portions."""
+"""Asks of a study without a stored judgement: their number, their estimated cost, the asks
+themselves, read in portions, and the queues of a run."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from judges.engine.run_state import RunSettings
+from judges.engine.attempt import AskAttempts
+from judges.engine.outcome import Extractor, apply_extraction
+from judges.engine.run_state import JudgeState, RunSettings
+from judges.engine.snapshot import RunTally
+from judges.engine.worker_pool import JudgeQueue
+from judges.models.interface import JudgeCall
 from judges.money.costs import price_of
-from judges.planning.forecast import estimate_tokens
+from judges.planning.forecast import cached_from, estimate_tokens, order_for_cache
 from judges.planning.plan import Plan, load_stored_plan, plan_includes, render_call
-from judges.planning.prompt_cache import cached_from, order_for_cache
-from studies.domain import (
-    RETRYABLE_STATUSES,
-    STATUSES,
-    USABLE_STATUSES,
-    Ask,
-    JudgeSpec,
-    Price,
-    Status,
-)
+from studies import domain
 from studies.errors import EvenhandError
-from studies.store.queries.plan_queries import (
-    asks_to_repeat,
-    count_asks_by_status,
-    mean_ask_cost,
-    pending_counts,
-)
+from studies.store.queries import plan_queries
 from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
@@ -60,11 +53,11 @@ class PendingPages:
         self._items = {item.id: item for item in plan.items}
         self._after = -1
         self._reorders = cached_from(plan.judge(judge)) is not None
-        self._block: list[Ask] = []
+        self._block: list[domain.Ask] = []
         self._block_sha = ""
         self._block_start = -1
 
-    def __call__(self, limit: int) -> list[Ask]:
+    def __call__(self, limit: int) -> list[domain.Ask]:
         while self._block or self._read_block(limit):
             # Read after the page, so that a plan saved between the two reads is noticed.
             sha = self._store.plan_sha(self._plan.study.name)
@@ -90,7 +83,7 @@ class PendingPages:
         self._block = order_for_cache(asks) if self._reorders else asks
         return True
 
-    def _page(self, limit: int) -> list[tuple[int, Ask]]:
+    def _page(self, limit: int) -> list[tuple[int, domain.Ask]]:
         return self._store.pending_asks(
             self._plan.study.name,
             self._judge,
@@ -108,7 +101,7 @@ def count_statuses(
     pending until its new outcome, with a sequence number above `start_seq`, is stored."""
     counts = Counter({"pending": 0} | store.counts(study))
     until = 2**62 if start_seq is None else start_seq
-    repeated = count_asks_by_status(store, study, settings.retry_statuses, until)
+    repeated = plan_queries.count_asks_by_status(store, study, settings.retry_statuses, until)
     for status, count in repeated.items():
         counts[status] -= count
         counts["pending"] += count
@@ -117,7 +110,7 @@ def count_statuses(
 
 def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
     """Return judge -> number of asks that a run with these settings still has to make."""
-    return pending_counts(store, study, settings.retry_statuses)
+    return plan_queries.pending_counts(store, study, settings.retry_statuses)
 
 
 class CostQuote(NamedTuple):
@@ -136,7 +129,7 @@ def quote_cost(
 
     Each ask counts at the mean cost of its judge's judgements (see MIN_COSTED_JUDGEMENTS).
     """
-    rows = asks_to_repeat(store, study, again, pending=pending)
+    rows = plan_queries.asks_to_repeat(store, study, again, pending=pending)
     if not rows:
         return CostQuote(0, 0.0)
     judges = {judge.name: judge for judge in store.study(study).judges}
@@ -150,7 +143,7 @@ def quote_cost(
     return CostQuote(sum(count for _, count in rows), dollars)
 
 
-def retry_statuses(counts: Mapping[str, int]) -> frozenset[Status]:
+def retry_statuses(counts: Mapping[str, int]) -> frozenset[domain.Status]:
     """Statuses of the calls that Retry makes again, given the number of calls by status.
 
     Unreadable replies, refusals and filtered replies are normally not repeated: repeating calls
@@ -158,11 +151,11 @@ def retry_statuses(counts: Mapping[str, int]) -> frozenset[Status]:
     repeated if all calls are done and few replies are usable, because there is then almost no
     result that this could distort.
     """
-    usable = sum(counts.get(status, 0) for status in USABLE_STATUSES)
-    done = sum(counts.get(status, 0) for status in STATUSES)
+    usable = sum(counts.get(status, 0) for status in domain.USABLE_STATUSES)
+    done = sum(counts.get(status, 0) for status in domain.STATUSES)
     if counts.get("pending", 0) or usable >= FEW_USABLE_SHARE * done:
-        return RETRYABLE_STATUSES
-    return frozenset(STATUSES) - USABLE_STATUSES
+        return domain.RETRYABLE_STATUSES
+    return frozenset(domain.STATUSES) - domain.USABLE_STATUSES
 
 
 def quote_or_count(
@@ -177,20 +170,22 @@ def quote_or_count(
         return CostQuote(asks, None)
 
 
-def _mean_ask_cost(store: Store, study: str, judge: JudgeSpec) -> float | None:
+def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float | None:
     """Return the mean cost of one ask of a judge, in dollars."""
     price = price_of(judge)
     if price is None:
         return None
     if not (price.input or price.output):
         return 0.0
-    count, mean = mean_ask_cost(store, study, judge.name)
+    count, mean = plan_queries.mean_ask_cost(store, study, judge.name)
     if mean is not None and count >= MIN_COSTED_JUDGEMENTS:
         return mean
     return _estimate_ask_cost(store, study, judge, price)
 
 
-def _estimate_ask_cost(store: Store, study: str, judge: JudgeSpec, price: Price) -> float | None:
+def _estimate_ask_cost(
+    store: Store, study: str, judge: domain.JudgeSpec, price: domain.Price
+) -> float | None:
     plan = load_stored_plan(store, study)
     items = {item.id: item for item in plan.items}
     asks = [ask for _, ask in store.pending_asks(study, judge.name, -1, SAMPLE_ASKS)]
@@ -199,3 +194,92 @@ def _estimate_ask_cost(store: Store, study: str, judge: JudgeSpec, price: Price)
         return None
     total = sum(sent * price.input + received * price.output for sent, received in tokens)
     return total / len(tokens) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class QueueBuilder:
+    """Builds the queues; each contains functions that read a judge's pending asks and store its
+    judgements."""
+
+    plan: Plan
+    store: Store
+    journal: RunJournal
+    tally: RunTally
+    extraction: Extractor | None
+    plan_sha: str
+    """The hash of the plan that was stored when the run started."""
+
+    def build(self, judges: Mapping[str, JudgeState]) -> list[JudgeQueue]:
+        items = {item.id: item for item in self.plan.items}
+        queues = [
+            JudgeQueue(
+                judges[judge.name],
+                PendingPages(self.store, self.plan, judge.name, self.journal, self.plan_sha),
+                lambda ask: render_call(self.plan, ask, items),
+                self._settle,
+            )
+            for judge in self.plan.study.judges
+        ]
+        if self.extraction is not None:
+            asks = ExtractionAsks(self.extraction, self.store, self.journal, self.tally, items)
+            queues.append(asks.queue(judges[self.extraction.judge.name], list(queues)))
+        return queues
+
+    async def _settle(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
+        assert attempts.attempt is not None
+        await self.journal.settle(
+            judgement, attempts.attempt, attempts.usage, attempts.cost, without=attempts.without
+        )
+        self.tally.count(judgement)
+
+
+@dataclass(slots=True)
+class ExtractionAsks:
+    """The asks of the extraction judge: one for each unreadable reply, made while the other judges
+    are still being called."""
+
+    extraction: Extractor
+    store: Store
+    journal: RunJournal
+    tally: RunTally
+    items: Mapping[str, domain.Item]
+    _unreadable: dict[str, domain.Judgement] = field(default_factory=dict)
+    """Key of an extraction ask -> the judgement with the unreadable reply that this ask reads."""
+    _after: int = 0
+
+    def queue(self, state: JudgeState, sources: list[JudgeQueue]) -> JudgeQueue:
+        return JudgeQueue(
+            state,
+            self.next_asks,
+            self.call_for,
+            self.settle,
+            more_event=asyncio.Event(),
+            sources=sources,
+        )
+
+    def next_asks(self, limit: int) -> list[domain.Ask]:
+        asks: list[domain.Ask] = []
+        while not asks and (found := self.extraction.pending(self.store, self._after, limit)):
+            self._after = found[-1][0]
+            for _, judgement in found:
+                if self.extraction.includes(judgement, self.items):
+                    ask, _ = self.extraction.ask(judgement, self.items)
+                    self._unreadable[ask.key] = judgement
+                    asks.append(ask)
+        return asks
+
+    def call_for(self, ask: domain.Ask) -> JudgeCall:
+        return self.extraction.ask(self._unreadable[ask.key], self.items)[1]
+
+    async def settle(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
+        assert attempts.attempt is not None
+        extracted = apply_extraction(self._unreadable.pop(judgement.ask.key), judgement)
+        await self.journal.settle_extraction(
+            judgement,
+            extracted,
+            self.extraction.request_rows(attempts.call),
+            attempts.attempt,
+            attempts.usage,
+            attempts.cost,
+        )
+        self.tally.count_extraction(extracted is not None)

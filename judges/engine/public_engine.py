@@ -18,7 +18,7 @@ from judges.security.key_consents import NO_CONSENTS, Consents, Pair, origin_of
 from judges.security.key_store import SecretKey
 from studies.domain import JudgeSpec
 from studies.sharing.visitor_store import VisitorStore
-from studies.sharing.visitors import current_visitor
+from studies.sharing.visitors import Visitor, current_visitor
 from studies.store.store import Store
 
 
@@ -54,8 +54,7 @@ class PublicEngine(Engine):
     ) -> None:
         super().__init__()
         self._visitor_store, self._limits, self._host_key = store, limits, host_key
-        self._visitor_by_run: dict[str, str] = {}
-        self._address_by_run: dict[str, str] = {}
+        self._visitor_by_run: dict[str, Visitor] = {}
         self._starting = threading.Lock()
 
     def start(
@@ -110,7 +109,7 @@ class PublicEngine(Engine):
         if judge.api_key_env and judge.name not in typed:
             if self._host_key is None or self._refusal_reason(run, judge):
                 raise PlanError(f"judge {judge.name!r}: {self._refusal_reason(run, judge)}")
-            visitor = self._visitor_by_run[run.id]
+            visitor = self._visitor_by_run[run.id].owner
             state.allowance = RunAllowance(
                 run.store.path,
                 self._host_key,
@@ -131,16 +130,9 @@ class PublicEngine(Engine):
                 and (why := self._refusal_reason(run, judge))
             ):
                 raise PlanError(f"judge {judge.name!r}: {why}")
-        self._visitor_by_run = {
-            run_id: visitor
-            for run_id, visitor in self._visitor_by_run.items()
-            if run_id in self._runs
-        }
-        self._visitor_by_run[run.id] = current_visitor().owner
-        self._address_by_run = {
-            run_id: self._address_by_run.get(run_id, "") for run_id in self._visitor_by_run
-        }
-        self._address_by_run[run.id] = current_visitor().address
+        known = self._visitor_by_run
+        self._visitor_by_run = {name: known[name] for name in self._runs if name in known}
+        self._visitor_by_run[run.id] = current_visitor()
         run.resume_guard = self._guard_resume
 
     def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
@@ -179,14 +171,15 @@ class PublicEngine(Engine):
     def _live(self) -> list[Run]:
         return [run for run in list(self._runs.values()) if not run.finished.is_set()]
 
+    def _live_visitors(self) -> list[tuple[Run, Visitor]]:
+        known = self._visitor_by_run
+        return [(run, known[run.id]) for run in self._live() if run.id in known]
+
     def _check_own_runs(self) -> None:
         """Raise PlanError if the visitor has too many runs; paused runs count, because each holds
         its items and typed keys in memory."""
-        own = [
-            run
-            for run in self._live()
-            if self._visitor_by_run.get(run.id) == current_visitor().owner
-        ]
+        owner = current_visitor().owner
+        own = [run for run, visitor in self._live_visitors() if visitor.owner == owner]
         if len(own) >= self._limits.runs_per_visitor:
             state = "paused" if own[-1].state == "paused" else "running"
             raise PlanError(
@@ -199,7 +192,7 @@ class PublicEngine(Engine):
         """Raise PlanError if too many runs were started from the visitor's network address, with
         whatever secrets; paused runs count."""
         address = current_visitor().address
-        active = sum(self._address_by_run.get(run.id) == address for run in self._live())
+        active = sum(visitor.address == address for _, visitor in self._live_visitors())
         if address and active >= self._limits.runs_per_address:
             raise PlanError(
                 f"{active} runs from your network address are active, the most this page allows "

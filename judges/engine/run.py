@@ -16,21 +16,11 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
-from judges.engine.extraction import Extractor
-from judges.engine.pending_asks import count_statuses, pending_by_judge
-from judges.engine.run_queues import QueueBuilder
-from judges.engine.run_record import record_run
-from judges.engine.run_state import JudgeState, RunSettings, RunState
-from judges.engine.shared_budget import SiblingRuns
-from judges.engine.snapshot import RunSnapshot as RunSnapshot
-from judges.engine.snapshot import RunStatus as RunStatus
-from judges.engine.snapshot import (
-    RunTally,
-    final_status,
-    judge_waits,
-    list_missing_parameters,
-    summarise_failures,
-)
+from judges.engine import snapshot
+from judges.engine.outcome import Extractor
+from judges.engine.pending_asks import QueueBuilder, count_statuses, pending_by_judge
+from judges.engine.run_state import JudgeState, RunSettings, RunState, SiblingRuns
+from judges.engine.snapshot import RunSnapshot, RunStatus
 from judges.engine.worker_pool import WorkerPool
 from judges.models.failures import redact_message
 from judges.money.costs import Ledger
@@ -39,6 +29,7 @@ from judges.security.key_store import SecretKey, make_typed_keys
 from studies.domain import JudgeSpec
 from studies.errors import EvenhandError, StoreError
 from studies.store.queries.run_costs import study_spending
+from studies.store.queries.run_queries import PastRun, put_run
 from studies.store.run_journal import RunJournal, list_maybe_paid_twice
 from studies.store.store import Store
 from studies.store.writer import WriteFunction
@@ -74,7 +65,7 @@ class Run:
         self.extraction = Extractor.of(plan)
         self._keys, self._settings = make_typed_keys(keys), settings
         self._maybe_paid_twice = len(list_maybe_paid_twice(store, plan.study.name))
-        self._tally = RunTally(
+        self._tally = snapshot.RunTally(
             count_statuses(store, plan.study.name, settings),
             pending_by_judge(store, plan.study.name, settings),
         )
@@ -160,7 +151,8 @@ class Run:
         return self.finished.wait(timeout)
 
     def snapshot(self) -> RunSnapshot:
-        run_state, tally, ledger = self._run_state, self._tally, self._ledger
+        tally, ledger = self._tally, self._ledger
+        states = list(self._run_state.judges.values()) if self._run_state is not None else []
         running = self.state == "running"
         return RunSnapshot(
             id=self.id,
@@ -169,9 +161,9 @@ class Run:
             reason=self.reason,
             counts=dict(tally.counts),
             rate=tally.rate() if running else 0.0,
-            eta=tally.eta(_stopped_judges(run_state)) if running else None,
+            eta=tally.eta(snapshot.stopped_judges(states)) if running else None,
             in_flight=len(self._journal.attempts_in_flight),
-            waits=judge_waits(run_state) if self.ended is None else (),
+            waits=snapshot.judge_waits(states) if self.ended is None else (),
             spent=ledger.total,
             unpriced=sum(ledger.unpriced.values()),
             budget=self.plan.study.budget_usd,
@@ -181,8 +173,8 @@ class Run:
             unknown_usage=sum(ledger.unknown_usage.values()),
             expected_dollars=tally.expected_dollars(),
             extractions=tally.extractions,
-            failures=summarise_failures(run_state),
-            missing_parameters=list_missing_parameters(run_state),
+            failures=snapshot.summarise_failures(states),
+            missing_parameters=snapshot.list_missing_parameters(states),
             judges=tuple(judge.name for judge in self.judges),
             possibly_paid_twice=self._maybe_paid_twice,
             longest_pause=self._settings.longest_pause,
@@ -197,11 +189,8 @@ class Run:
         only_if_paused: bool = False,
     ) -> None:
         with self._lock:
-            if (
-                self.finished.is_set()
-                or self._stop_requested
-                or (only_if_paused and not self._paused)
-            ):
+            over = self.finished.is_set() or self._stop_requested
+            if over or (only_if_paused and not self._paused):
                 return
             self._stop_reason = reason
             self._note_pause(paused)
@@ -242,11 +231,19 @@ class Run:
         reason = f"paused for {minutes:.3g} minutes without being resumed; start again to go on"
         self._set_controls(stop=True, reason=reason, only_if_paused=True)
 
+    def record(self) -> None:
+        """Store the run's state for the list of past runs."""
+        row = PastRun(
+            self.id, self.plan.study.name, self.state, self.reason, self.started, self.ended,
+            self.owner,
+        )  # fmt: skip
+        self.store.writer.run(lambda connection: put_run(connection, row))
+
     def _record(self) -> None:
         """Store the run's state for other processes. This method is called in a separate thread,
         because the store may be slow."""
         with contextlib.suppress(StoreError):
-            record_run(self.store, self)
+            self.record()
 
     def _pause_on_store_error(self, reason: str) -> None:
         """Pause the run after a failed write, until the user resumes or stops it."""
@@ -302,30 +299,23 @@ class Run:
             (self._apply_controls if self._paused else RunState.apply_controls)(run_state)
         recounting = asyncio.create_task(self._recount(run_state))
         try:
-            await WorkerPool(run_state, self._queue_builder().build(judges)).run()
+            builder = QueueBuilder(
+                self.plan, self.store, self._journal, self._tally, self.extraction, self._plan_sha
+            )
+            await WorkerPool(run_state, builder.build(judges)).run()
         finally:
             recounting.cancel()
-        return final_status(run_state, self._stop_reason)
-
-    def _queue_builder(self) -> QueueBuilder:
-        return QueueBuilder(
-            self.plan, self.store, self._journal, self._tally, self.extraction, self._plan_sha
-        )
+        return snapshot.final_status(run_state, self._stop_reason)
 
     async def _recount(self, run_state: RunState) -> None:
-        """Refresh the counts while another process makes some of this run's asks."""
+        """Refresh the counts while another process makes some of this run's asks. An ask that this
+        run makes again counts as pending until its new outcome is stored."""
+        counted = (self.store, self.plan.study.name, self._settings, self._journal.start_seq)
         while True:
             await asyncio.sleep(RECOUNT_SECONDS)
             if run_state.shares_asks:
                 with contextlib.suppress(StoreError):
-                    self._tally.counts = await asyncio.to_thread(self._counts_now)
-
-    def _counts_now(self) -> Counter[str]:
-        """Count the study's asks by status. An ask that this run makes again counts as pending
-        until its new outcome is stored."""
-        return count_statuses(
-            self.store, self.plan.study.name, self._settings, self._journal.start_seq
-        )
+                    self._tally.counts = await asyncio.to_thread(count_statuses, *counted)
 
     def _record_end(self, state: RunStatus, reason: str) -> None:
         """Store counts, state and reason of the ended run. This method is called in a separate
@@ -350,11 +340,6 @@ class Run:
         for key in self._keys.values():
             key.discard()
         self._keys.clear()
-
-
-def _stopped_judges(run_state: RunState | None) -> set[str]:
-    states = run_state.judges.values() if run_state is not None else ()
-    return {state.name for state in states if state.stop_reason or state.budget_reached}
 
 
 def _first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:

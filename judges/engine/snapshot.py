@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -165,13 +165,11 @@ def rate_of(times: deque[float] | tuple[()], now: float) -> float:
     return (len(recent) - 1) / max(now - recent[0], 1e-3)
 
 
-def judge_waits(run_state: RunState | None) -> tuple[JudgeWait, ...]:
+def judge_waits(states: Iterable[JudgeState]) -> tuple[JudgeWait, ...]:
     """Return, for each judge that waits, the reason; judges called at full speed are left out."""
-    if run_state is None:
-        return ()
     numbers: dict[int, int] = {}
     found = []
-    for state in run_state.judges.values():
+    for state in states:
         number = numbers.setdefault(id(state.limiter), len(numbers))
         if (wait := _judge_wait(state)) is not None:
             found.append(wait._replace(limiter=number))
@@ -197,9 +195,8 @@ def _judge_wait(state: JudgeState) -> JudgeWait | None:
             ceiling=state.workers,
         )
     if (rate := state.limiter.throttled_rate) is not None:
-        why = (
-            f"at most {rate:.2g} calls a second after a rate limit, rising until a call is refused"
-        )
+        most = f"at most {rate:.2g} calls a second"
+        why = f"{most} after a rate limit, rising until a call is refused"
         return JudgeWait(name, "paced", why, len(retrying))
     if retrying:
         worst = max(retrying)
@@ -212,8 +209,11 @@ def _judge_wait(state: JudgeState) -> JudgeWait | None:
     return JudgeWait(name, "elsewhere", state.wait_reason) if state.wait_reason else None
 
 
-def list_missing_parameters(run_state: RunState | None) -> tuple[tuple[str, str], ...]:
-    states = run_state.judges.values() if run_state is not None else ()
+def stopped_judges(states: Iterable[JudgeState]) -> set[str]:
+    return {state.name for state in states if state.stop_reason or state.budget_reached}
+
+
+def list_missing_parameters(states: Iterable[JudgeState]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (state.name, ", ".join(sorted(state.missing_parameters)))
         for state in states
@@ -221,12 +221,10 @@ def list_missing_parameters(run_state: RunState | None) -> tuple[tuple[str, str]
     )
 
 
-def summarise_failures(run_state: RunState | None) -> tuple[FailureSummary, ...]:
-    if run_state is None:
-        return ()
+def summarise_failures(states: Iterable[JudgeState]) -> tuple[FailureSummary, ...]:
     return tuple(
         FailureSummary(state.name, reason, tally.count, tally.example)
-        for state in run_state.judges.values()
+        for state in states
         for reason, tally in list(state.failures.items())
     )
 

@@ -78,60 +78,67 @@ class WorkerPool:
     async def run(self) -> None:
         """Make all asks; return when every judge has either no ask left or been stopped."""
         async with asyncio.TaskGroup() as tasks:
-            for judge_queue in self.queues:
-                tasks.create_task(self._run_queue(judge_queue))
+            for queue in self.queues:
+                tasks.create_task(_QueueWorkers(self, queue).run())
         if self.fault is not None:
             raise self.fault
 
-    def _end_run(self, fault: Exception) -> None:
+    def end_run(self, fault: Exception) -> None:
         """Record an error and start no further call; replies in flight are still stored."""
         self.fault = self.fault or fault
         self.run_state.stop = True
         self.run_state.apply_controls()
 
-    async def _run_queue(self, judge_queue: JudgeQueue) -> None:
-        """Run the tasks of one queue: one that reads asks ahead, and a fixed number of workers."""
-        workers = judge_queue.state.workers
-        buffer: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=workers)
+
+class _QueueWorkers:
+    """The tasks of one queue: one that reads asks ahead, and a fixed number of workers."""
+
+    def __init__(self, pool: WorkerPool, queue: JudgeQueue) -> None:
+        self.pool, self.queue, self.run_state = pool, queue, pool.run_state
+        self.state, self.workers = queue.state, queue.state.workers
+        self.buffer: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=self.workers)
+        self.tasks = asyncio.TaskGroup()
+
+    async def run(self) -> None:
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._feed_workers(judge_queue, buffer, workers))
-                for _ in range(workers):
-                    tasks.create_task(self._worker(judge_queue, buffer, tasks))
+            async with self.tasks:
+                self.tasks.create_task(self._feed_workers())
+                for _ in range(self.workers):
+                    self._start_worker()
         finally:
-            await judge_queue.end_hedged_calls()
-        judge_queue.done = True
-        for other in self.queues:
+            await self.queue.end_hedged_calls()
+        self.queue.done = True
+        for other in self.pool.queues:
             if other.more_event is not None:
                 other.more_event.set()
 
-    async def _feed_workers(
-        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], workers: int
-    ) -> None:
-        try:
-            await self._feed_pending(judge_queue, buffer, workers)
-        except Exception as fault:
-            self._end_run(fault)
-        await buffer.put(None)
+    def _start_worker(self) -> None:
+        self.tasks.create_task(self._worker())
 
-    async def _feed_pending(
-        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], workers: int
-    ) -> None:
+    async def _feed_workers(self) -> None:
+        try:
+            await self._feed_pending()
+        except Exception as fault:
+            self.pool.end_run(fault)
+        await self.buffer.put(None)
+
+    async def _feed_pending(self) -> None:
         """Pass all pending asks to the workers. Asks that other runs are making are checked until
         they have an outcome, or are free again."""
-        while await self.run_state.wait_until_allowed(judge_queue.state):
+        queue, size = self.queue, min(MAX_PAGE_ASKS, self.workers)
+        while await self.run_state.wait_until_allowed(self.state):
             # Before reading the page: an ask added in between is then found in the next round.
-            last = self._sources_done(judge_queue)
-            if page := await self._read(lambda: judge_queue.next_asks(min(MAX_PAGE_ASKS, workers))):
-                await self._enqueue_free(judge_queue, buffer, page)
-            elif judge_queue.asked_elsewhere:
-                await self._recheck_elsewhere(judge_queue, buffer, workers)
+            last = queue.more_event is None or all(other.done for other in queue.sources)
+            if page := await self._read(lambda: queue.next_asks(size)):
+                await self._enqueue_free(page)
+            elif queue.asked_elsewhere:
+                await self._recheck_elsewhere(size)
             else:
-                await buffer.join()  # a worker may still find that another run makes its ask
-                if last and not judge_queue.asked_elsewhere:
+                await self.buffer.join()  # a worker may still find that another run makes its ask
+                if last and not queue.asked_elsewhere:
                     break
                 if not last:
-                    await self._wait_for_more(judge_queue)
+                    await self._wait_for_more()
 
     async def _read(self, query: Callable[[], T]) -> T:
         """Query the store; an error pauses the run, as after a failed write."""
@@ -143,106 +150,85 @@ class WorkerPool:
                 if not await self.run_state.wait_for_repair(error, started):
                     raise
 
-    async def _enqueue_free(
-        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], page: list[Ask]
-    ) -> None:
-        in_progress = await self._read(
-            lambda: self.run_state.journal.find_in_progress([ask.key for ask in page])
-        )
-        judge_queue.asked_elsewhere.extend(ask for ask in page if ask.key in in_progress)
+    async def _enqueue_free(self, page: list[Ask]) -> None:
+        keys = [ask.key for ask in page]
+        in_progress = await self._read(lambda: self.run_state.journal.find_in_progress(keys))
+        self.queue.asked_elsewhere.extend(ask for ask in page if ask.key in in_progress)
         for ask in page:
             if ask.key not in in_progress:
-                await buffer.put(ask)
+                await self.buffer.put(ask)
 
-    async def _recheck_elsewhere(
-        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], workers: int
-    ) -> None:
+    async def _recheck_elsewhere(self, size: int) -> None:
         self.run_state.shares_asks = True
-        judge_queue.state.wait_reason = (
-            f"{len(judge_queue.asked_elsewhere)} calls being made by another run"
-        )
-        await self.run_state.sleep(judge_queue.state, RECHECK_SECONDS)
-        judge_queue.state.wait_reason = ""
-        size = min(MAX_PAGE_ASKS, workers, len(judge_queue.asked_elsewhere))
-        page = [judge_queue.asked_elsewhere.popleft() for _ in range(size)]
-        await self._enqueue_free(judge_queue, buffer, page)
+        elsewhere = self.queue.asked_elsewhere
+        self.state.wait_reason = f"{len(elsewhere)} calls being made by another run"
+        await self.run_state.sleep(self.state, RECHECK_SECONDS)
+        self.state.wait_reason = ""
+        await self._enqueue_free([elsewhere.popleft() for _ in range(min(size, len(elsewhere)))])
 
-    def _sources_done(self, judge_queue: JudgeQueue) -> bool:
-        """Whether no other queue can add further asks to this queue."""
-        return judge_queue.more_event is None or all(other.done for other in judge_queue.sources)
-
-    async def _wait_for_more(self, judge_queue: JudgeQueue) -> None:
+    async def _wait_for_more(self) -> None:
         """Wait for asks that the replies of other queues may add, such as extractions."""
-        assert judge_queue.more_event is not None
+        assert self.queue.more_event is not None
         with contextlib.suppress(TimeoutError):  # the caller also checks for a stop
             async with asyncio.timeout(RECHECK_SECONDS):
-                await judge_queue.more_event.wait()
-        judge_queue.more_event.clear()
+                await self.queue.more_event.wait()
+        self.queue.more_event.clear()
 
-    async def _worker(
-        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], tasks: asyncio.TaskGroup
-    ) -> None:
-        """Make the asks of a queue one after another.
+    async def _worker(self) -> None:
+        """Make the asks of the queue one after another.
 
         The next call is sent only after the judgement before is stored. If a call is slow, another
         worker takes this one's place, and this one ends after the call.
         """
-
-        def start_another() -> None:
-            tasks.create_task(self._worker(judge_queue, buffer, tasks))
-
         settling: asyncio.Task[None] | None = None
         replaced = False
         while not replaced:
-            if (ask := await buffer.get()) is None:
-                buffer.put_nowait(None)  # for the next worker
+            if (ask := await self.buffer.get()) is None:
+                self.buffer.put_nowait(None)  # for the next worker
                 return
             try:
-                if await self.run_state.wait_until_allowed(judge_queue.state) and (
-                    call := self._build_call(judge_queue, ask)
+                if await self.run_state.wait_until_allowed(self.state) and (
+                    call := self._build_call(ask)
                 ):
-                    attempts = AskAttempts(self.run_state, judge_queue.state, call, settling)
-                    attempts.slow_watch.replace_worker = start_another
-                    if (settled := await self._attempt_ask(judge_queue, ask, attempts)) is not None:
-                        settling = tasks.create_task(self._settle(judge_queue, *settled))
+                    attempts = AskAttempts(self.run_state, self.state, call, settling)
+                    attempts.slow_watch.replace_worker = self._start_worker
+                    if (settled := await self._attempt_ask(ask, attempts)) is not None:
+                        settling = self.tasks.create_task(self._settle(*settled))
                         await asyncio.sleep(0)  # queue its write before the next start record
                     replaced = attempts.slow_watch.replaced
             except Exception as fault:
-                self._end_run(fault)
-            buffer.task_done()
+                self.pool.end_run(fault)
+            self.buffer.task_done()
 
-    async def _settle(
-        self, judge_queue: JudgeQueue, judgement: Judgement, attempts: AskAttempts
-    ) -> None:
+    async def _settle(self, judgement: Judgement, attempts: AskAttempts) -> None:
         try:
-            await judge_queue.settle(judgement, attempts)
+            await self.queue.settle(judgement, attempts)
         except Exception as fault:
-            self._end_run(fault)
+            self.pool.end_run(fault)
 
-    def _build_call(self, judge_queue: JudgeQueue, ask: Ask) -> JudgeCall | None:
+    def _build_call(self, ask: Ask) -> JudgeCall | None:
         """Render a call. An error (such as a missing image) stops the judge, because its other asks
         would fail in the same way; they stay pending."""
         try:
-            return judge_queue.call_for(ask)
+            return self.queue.call_for(ask)
         except EvenhandError as error:
-            judge_queue.state.stop_judge(str(error))
+            self.state.stop_judge(str(error))
             return None
 
     async def _attempt_ask(
-        self, judge_queue: JudgeQueue, ask: Ask, attempts: AskAttempts
+        self, ask: Ask, attempts: AskAttempts
     ) -> tuple[Judgement, AskAttempts] | None:
         """Return an ask's judgement and the attempts behind it; None if the ask has no outcome,
         because the run or the judge was stopped or another run holds the lease."""
-        journal = self.run_state.journal
-        answered = attempts
+        journal, answered = self.run_state.journal, attempts
         try:
             if attempts.call.judge.hedge:
-                answered, outcome = await self._race(judge_queue, attempts)
+                answered, outcome = await self._race(attempts)
             else:
                 outcome = await attempts.run()
         except JudgeStopped as stop:
             assert attempts.attempt is not None
-            judge_queue.state.stop_judge(str(stop))
+            self.state.stop_judge(str(stop))
             await journal.give_up(
                 ask.key, attempts.attempt, "stopped", attempts.usage, attempts.cost
             )
@@ -252,13 +238,13 @@ class WorkerPool:
         if attempts.lease_refusal:
             self.run_state.shares_asks = True
         if attempts.lease_refusal == "elsewhere":
-            judge_queue.asked_elsewhere.append(ask)
+            self.queue.asked_elsewhere.append(ask)
         elif attempts.leased:
             await journal.release(ask.key)
         return None
 
     async def _race(
-        self, judge_queue: JudgeQueue, first: AskAttempts
+        self, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
         """Run the attempts at an ask; if they are far slower than usual, also a second attempt.
         Return whichever is answered first, and its outcome."""
@@ -268,4 +254,4 @@ class WorkerPool:
             second.total = first.total
             return second
 
-        return await race(first, make_second, first.state.hedge_budget, judge_queue.keep_hedged)
+        return await race(first, make_second, first.state.hedge_budget, self.queue.keep_hedged)

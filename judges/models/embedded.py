@@ -23,8 +23,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import IO, Self
 
-from judges.models.gguf_source import locate_weights
-from judges.models.weights import WeightsMissing, model_name, sha256_of
+from judges.models.weights import WeightsMissing, locate_weights, model_name, sha256_of
 from studies import settings
 from studies.errors import SettingError
 

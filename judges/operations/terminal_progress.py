@@ -8,7 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from judges.engine.run import Run, RunSnapshot
+from judges.engine.run import Run
+from judges.engine.snapshot import RunSnapshot
 from studies.domain import STATUSES
 from studies.store.queries.run_costs import AttemptTotals
 

@@ -1,18 +1,84 @@
-"""Forecast of a plan: calls, tokens, dollars and seconds, before any call is made."""
+"""Forecast of a plan: calls, tokens (also those that a provider's cache makes cheaper), dollars and
+seconds, before any call is made."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from judges.models.interface import JudgeCall
 from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, PlannedAsk, asks_of, identity_of
-from judges.planning.prompt_cache import CacheForecast, cached_from
-from studies.domain import JudgeSpec, Price, Usage
+from studies.domain import Ask, JudgeSpec, Usage
+from studies.spec.provider_presets import preset_for_url
 from studies.spec.study import Study
 from studies.store.store import Store
+
+DEFAULT_MINIMUM: Final = 1024
+"""Number of tokens from which a provider is assumed to cache the start of a prompt, if
+provider_presets.yaml states none."""
+
+
+def cached_from(judge: JudgeSpec) -> int | None:
+    """Return the number of tokens from which the repeated start of a prompt costs less; None if it
+    never does, by provider_presets.yaml and the price of cached tokens."""
+    if judge.kind != "endpoint":
+        return None
+    preset, price = preset_for_url(judge.endpoint), price_of(judge)
+    if preset is not None and preset.prompt_cache is not None:
+        return preset.prompt_cache
+    if price is None or price.cache_read is None or price.cache_read >= price.input:
+        return None
+    return DEFAULT_MINIMUM
+
+
+def order_for_cache(asks: Sequence[Ask]) -> list[Ask]:
+    """Order a block of consecutive asks: first one ask of each item and prompt, then a second ask
+    of each, and so on.
+
+    The start of a prompt is then in the provider's cache before it is sent again.
+    """
+    rounds: dict[int, list[Ask]] = {}
+    seen: dict[tuple[str, str], int] = {}
+    for ask in asks:
+        start = (ask.item, ask.prompt)
+        seen[start] = seen.get(start, -1) + 1
+        rounds.setdefault(seen[start], []).append(ask)
+    return [ask for number in sorted(rounds) for ask in rounds[number]]
+
+
+@dataclass(slots=True)
+class CacheForecast:
+    """Expected cached tokens of a plan's calls, computed call by call in plan order."""
+
+    characters_per_token: float
+    _last_texts: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def cached_tokens(self, call: JudgeCall, minimum: int | None) -> int:
+        """Return how many tokens at the start of a call equal those of the previous call of the
+        same judge and prompt; 0 if fewer than `minimum`, or if `minimum` is None (no discount)."""
+        if minimum is None:
+            return 0
+        text = "\x00".join(str(part.get("text", "")) for part in call.message_parts())
+        name = (call.judge.name, call.prompt.name)
+        shared = common_start(text, self._last_texts.get(name, ""))
+        self._last_texts[name] = text
+        tokens = int(shared / self.characters_per_token)
+        return tokens if tokens >= minimum else 0
+
+
+def common_start(one: str, other: str) -> int:
+    """Return the number of characters that two texts have in common at their start."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
 
 CHARACTERS_PER_TOKEN: Final = 4.2
 REPLY_TOKENS: Final = 250
@@ -69,7 +135,8 @@ def forecast_asks(
         cached += tokens_cached
         asks, noise = asks + 1, noise + planned.ask.noise
         sent, received = sent + tokens_in, received + tokens_out
-        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out, tokens_cached)
+        cost = cost_of(Usage(tokens_in, tokens_out, tokens_cached), prices[judge.name])
+        dollars = None if dollars is None or cost is None else dollars + cost
         seconds[judge.name] += _estimate_seconds(
             judge, tokens_in, study.concurrency, rates[judge.name]
         )
@@ -91,21 +158,11 @@ def run_seconds(seconds: Mapping[str, float], simulated: Collection[str]) -> flo
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
     """Estimate prompt and reply tokens without a tokenizer. Prompt: characters / 4.2, plus
     IMAGE_TOKENS for each image. Reply: 250, or the token limit if that is lower."""
-    texts, images = 0, 0
-    for message in call.messages:
-        content = message["content"]
-        parts = [{"text": content}] if isinstance(content, str) else content
-        texts += sum(len(part.get("text", "")) for part in parts)
-        images += sum("image_url" in part for part in parts)
+    parts = call.message_parts()
+    texts = sum(len(part.get("text", "")) for part in parts)
+    images = sum("image_url" in part for part in parts)
     out = min(REPLY_TOKENS, call.parameters.get("max_tokens", call.judge.max_tokens))
     return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
-
-
-def _add_cost(
-    dollars: float | None, price: Price | None, sent: int, received: int, cached: int
-) -> float | None:
-    cost = cost_of(Usage(sent, received, cached), price)
-    return None if dollars is None or cost is None else dollars + cost
 
 
 def _estimate_seconds(

@@ -10,16 +10,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import judges.verdicts.recorded_replies  # noqa: F401  registers the readers of replies
-from judges.models.gguf_source import locate_weights
+import judges.verdicts.verdict  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
-from judges.models.weights import sha256_of
-from judges.planning.eligibility import why_skipped
-from judges.planning.plan_checks import check_plan, showings_for
-from judges.rendering.image_urls import image_url as image_url
-from judges.rendering.image_urls import replace_images_by_hash
-from judges.rendering.messages import PromptInputs, render_prompt, slot_labels
-from judges.rendering.point_arrangements import point_arrangements, rubric_criteria
+from judges.models.weights import locate_weights, sha256_of
+from judges.planning.plan_checks import check_plan, showings_for, why_skipped
+from judges.rendering.messages import (
+    PromptInputs,
+    point_arrangements,
+    render_prompt,
+    replace_images_by_hash,
+    rubric_criteria,
+    slot_labels,
+)
+from judges.rendering.messages import image_url as image_url
 from judges.rendering.prompt import Prompt, canonical_json, load_prompt, name_versions, parse_prompt
 from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec
 from studies.exchange.recorded_studies import recorded_beside_asks
@@ -123,13 +126,12 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
             for prompt in prompts_for[item.id]:
                 for showing in showings[showings_for(prompt)].get(item.id, ()):
                     identity = identities[judge.name]
+                    count = len(showing.shown)
                     for offered in _with_labels(plan.study, prompt, showing):
                         labels = offered.labels if prompt.options else ()
-                        at = (judge.name, prompt.name, len(showing.shown), labels)
+                        at = (judge.name, prompt.name, count, labels)
                         if at not in parameters:
-                            parameters[at] = parameters_of(
-                                judge, prompt, len(showing.shown), labels
-                            )
+                            parameters[at] = parameters_of(judge, prompt, count, labels)
                         yield _plan_ask(plan, judge, prompt, offered, identity, parameters[at])
 
 
@@ -163,9 +165,10 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
     """Render the request of a stored ask again, from its item and prompt."""
     judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
     unrelated = items.get(ask.unrelated_item or "")
-    inputs = _build_inputs(plan, judge, prompt, items[ask.item], ask.shown, ask.labels, unrelated)
     parameters = parameters_of(judge, prompt, len(ask.shown), ask.labels)
-    return _render_inputs(ask.key, judge, prompt, inputs, parameters)
+    item = items[ask.item]
+    call = _render(plan, judge, prompt, item, ask.shown, ask.labels, unrelated, parameters)
+    return replace(call, key=ask.key)
 
 
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
@@ -175,22 +178,20 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     with texts of the old one: the reply would be stored under a wrong key.
     """
     judges = {judge.name for judge in plan.study.judges}
-    if ask.item not in items or ask.judge not in judges:
-        return False
-    if ask.prompt not in {prompt.name for prompt in plan.prompts}:
+    prompts = {prompt.name for prompt in plan.prompts}
+    if ask.item not in items or ask.judge not in judges or ask.prompt not in prompts:
         return False
     call = render_call(plan, ask, items)
-    salt = plan.salt if call.judge.kind == "endpoint" else ""
     identity = identity_of(call.judge, plan.study.families)
-    return is_key_of_call(ask.key, key_of(identity, call, ask.repeat, salt=salt))
+    key = key_of(identity, call, ask.repeat, salt=_salt(plan, call.judge))
+    return is_key_of_call(ask.key, key)
 
 
 def save_plan(plan: Plan, store: Store) -> PlanChange:
     """Save a study with its plan, unless the same plan is stored already."""
     sha = plan_sha(plan)
     if store.plan_sha(plan.study.name) == sha:
-        planned = store.counts(plan.study.name)["planned"]
-        return PlanChange(planned, 0, 0)
+        return PlanChange(store.counts(plan.study.name)["planned"], 0, 0)
     asks = [(planned.ask, planned.request) for planned in asks_of(plan)]
     texts = [PromptText(p.sha, p.name, p.version, p.yaml) for p in plan.prompts]
     recorded = recorded_beside_asks(
@@ -285,10 +286,8 @@ def _plan_ask(
 ) -> PlannedAsk:
     showing, labels, orders = offered
     other = showing.unrelated_item
-    inputs = _build_inputs(plan, judge, prompt, showing.item, showing.shown, labels, other)
-    call = _render_inputs("", judge, prompt, inputs, parameters)
-    salt = plan.salt if judge.kind == "endpoint" else ""
-    key = key_of(identity, call, showing.repeat, salt=salt)
+    call = _render(plan, judge, prompt, showing.item, showing.shown, labels, other, parameters)
+    key = key_of(identity, call, showing.repeat, salt=_salt(plan, judge))
     ask = Ask(
         key=key,
         item=showing.item.id,
@@ -302,9 +301,11 @@ def _plan_ask(
         orders=orders,
     )
     request = RequestRecord(key, identity, judge.model, prompt.sha, canonical_json(parameters))
-    return PlannedAsk(
-        ask, request, JudgeCall(key, judge, prompt, inputs, call.messages, parameters)
-    )
+    return PlannedAsk(ask, request, replace(call, key=key))
+
+
+def _salt(plan: Plan, judge: JudgeSpec) -> str:
+    return plan.salt if judge.kind == "endpoint" else ""
 
 
 def key_of(
@@ -333,7 +334,7 @@ def key_of(
     return hashlib.sha256(canonical_json(request).encode()).hexdigest()[:40]
 
 
-def _build_inputs(
+def _render(
     plan: Plan,
     judge: JudgeSpec,
     prompt: Prompt,
@@ -341,7 +342,10 @@ def _build_inputs(
     shown: tuple[str, ...],
     labels: tuple[str, ...],
     other: Item | None,
-) -> PromptInputs:
+    parameters: dict[str, Any],
+) -> JudgeCall:
+    """Render a request, still without its key. `other` is the item whose answer is shown as an
+    unrelated one."""
     shown = tuple(name for name in shown if name)  # a describe prompt shows no answer
     answers = tuple(
         unrelated_answer(item, other) if name == UNRELATED and other else item.answer(name)
@@ -349,25 +353,11 @@ def _build_inputs(
     )
     sees = plan.study.judge_sees == "images" and judge.vision
     images = tuple(image_url(path, plan.images) for path in item.images) if sees else ()
-    return PromptInputs(
-        item,
-        shown,
-        answers,
-        labels,
-        images,
-        aspects=plan.aspects.get(item.id, ""),
-        criteria=plan.study.criteria,
-        rubric=tuple(rubric_criteria(prompt, plan.study.criteria).items()),
-    )
-
-
-def _render_inputs(
-    key: str, judge: JudgeSpec, prompt: Prompt, inputs: PromptInputs, parameters: dict[str, Any]
-) -> JudgeCall:
-    prefilled = judge.read == "probabilities"
-    return JudgeCall(
-        key, judge, prompt, inputs, render_prompt(prompt, inputs, prefilled=prefilled), parameters
-    )
+    criteria, aspects = plan.study.criteria, plan.aspects.get(item.id, "")
+    rubric = tuple(rubric_criteria(prompt, criteria).items())
+    inputs = PromptInputs(item, shown, answers, labels, images, "", aspects, criteria, rubric)
+    messages = render_prompt(prompt, inputs, prefilled=judge.read == "probabilities")
+    return JudgeCall("", judge, prompt, inputs, messages, parameters)
 
 
 def load_stored_plan(store: Store, name: str) -> Plan:

@@ -1,46 +1,91 @@
-"""Checks of a study before its plan is made, so that errors are raised before any call is paid."""
+"""Checks of a study before its plan is made, so that errors are raised before any call is paid; and
+the eligibility of items: a prompt skips items without the fields it needs, such as criteria."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from judges.judge_errors import PlanError
 from judges.models.simulation.simulated import SIMULATED_FORMATS
 from judges.models.simulation.simulated_scores import SCORING_FORMATS
-from judges.planning.eligibility import why_skipped
-from judges.rendering.point_arrangements import point_arrangements
+from judges.rendering.messages import point_arrangements
 from judges.rendering.prompt import Prompt
 from studies.domain import Item, JudgeSpec
-from studies.spec.keys import STUDY
-from studies.spec.presentations import (
-    Presentation,
-    is_reference_judged,
-    option_presentations,
-    pair_presentations,
-    single_presentations,
-)
+from studies.spec import keys, presentations
 from studies.spec.provider_presets import preset_for_url
 from studies.spec.study import Study, preset_differences
 
+_REQUIRED_FIELDS: Final[Mapping[str, tuple[str, Callable[[Item], str]]]] = {
+    "criteria_subjective": ("subjective criteria", lambda i: i.criteria.get("subjective", "")),
+    "criteria_factuality": ("factuality criteria", lambda i: i.criteria.get("factuality", "")),
+    "ground_truth": ("ground truth", lambda item: item.ground_truth),
+    "reference": ("reference", lambda item: item.reference),
+}
+"""Variable of a prompt -> (name of the field for messages, function that reads the field of an
+item); a prompt with this variable skips items in which the field is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedItems:
+    """Number of items that a prompt skips for one reason."""
+
+    prompt: str
+    items: int
+    why: str
+
+
+def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
+    """Return the reason why a prompt skips an item; empty if the prompt uses the item.
+
+    If one of `prompts` shows the ground truth and another with the same task (`protocol`) does not,
+    the latter skips the items that have a ground truth, as in Creation-MMBench.
+    """
+    if prompt.protocol == "describe":
+        return "" if item.images or "images" not in prompt.variables else "no images"
+    for variable, (name, value) in _REQUIRED_FIELDS.items():
+        if variable in prompt.variables and not value(item).strip():
+            return f"no {name}"
+    if item.ground_truth.strip() and "ground_truth" not in prompt.variables:
+        for other in prompts:
+            if other.protocol == prompt.protocol and "ground_truth" in other.variables:
+                return f"with a ground truth, the prompt {other.name} is used instead"
+    return ""
+
+
+def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[SkippedItems, ...]:
+    """Count the items that a plan skips, by prompt and reason, to be shown before the run."""
+    found: dict[tuple[str, str], int] = {}
+    for prompt in prompts:
+        for item in items:
+            if why := why_skipped(prompt, item, prompts):
+                found[prompt.name, why] = found.get((prompt.name, why), 0) + 1
+    return tuple(SkippedItems(prompt, count, why) for (prompt, why), count in found.items())
+
+
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 
-ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
+ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[presentations.Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
     """Return the function that lists what a prompt shows, according to its task (`protocol`): pairs
     of answers, all answers, single answers, or no answer (image descriptions)."""
     if prompt.protocol in _PAIR_PROTOCOLS:
-        return pair_presentations
+        return presentations.pair_presentations
     if prompt.protocol == "describe":
         return _describe_showings
-    return option_presentations if prompt.protocol == "choice" else single_presentations
+    return (
+        presentations.option_presentations
+        if prompt.protocol == "choice"
+        else presentations.single_presentations
+    )
 
 
-def _describe_showings(_: Study, items: Sequence[Item]) -> Iterator[Presentation]:
+def _describe_showings(_: Study, items: Sequence[Item]) -> Iterator[presentations.Presentation]:
     for item in items:
-        yield Presentation(item, (), False, 0, False, 1)
+        yield presentations.Presentation(item, (), False, 0, False, 1)
 
 
 def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
@@ -84,7 +129,7 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
             "labels: crossed needs $first, $second, $label_first and $label_second; prompt "
             f"{prompt.name!r} does not use all of them; use labels: plain or another prompt"
         )
-    if "reference" in prompt.variables and is_reference_judged(study):
+    if "reference" in prompt.variables and presentations.is_reference_judged(study):
         raise PlanError(
             f"prompt {prompt.name!r} shows the judge the reference, but @reference is one of the "
             "compared models; remove @reference, or choose a prompt without $reference"
@@ -98,7 +143,7 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
     for prompt in prompts:
         shows = showings_for(prompt)
         if eligible[prompt.name] and next(shows(study, items), None) is None:
-            wanted = "one of" if shows is single_presentations else "at least two of"
+            wanted = "one of" if shows is presentations.single_presentations else "at least two of"
             raise PlanError(
                 f"prompt {prompt.name!r} has nothing to judge: no item of this slice has answers "
                 f"by {wanted} the study's models; change the slice or 'contestants'"
@@ -121,7 +166,7 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
     """
     if study.judge_sees != "images":
         return
-    by_preset = study.preset and str(STUDY.judge_sees) not in {
+    by_preset = study.preset and str(keys.STUDY.judge_sees) not in {
         d.key for d in preset_differences(study)
     }
     local = all(judge.kind != "endpoint" for judge in study.judges)

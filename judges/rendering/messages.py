@@ -1,18 +1,176 @@
-"""Messages of a request: a prompt filled with an item, its answers and their labels."""
+"""Messages of a request: the values of a prompt's variables for an item, images as data URLs, and
+the arrangements of options and criteria."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import mimetypes
+import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
-from judges.rendering.creation_query import context_text, creation_query, query_text
+from judges.judge_errors import PlanError, PromptError
 from judges.rendering.prompt import IMAGE_VARIABLES, Prompt, hash_json
-from judges.rendering.template import VARIABLES, fill_template, split_template
+from judges.rendering.template import VARIABLES, fill_template, variables_in
 from judges.verdicts.verdict_formats import POINT_FORMATS, find_format
 from studies.domain import Item
-from studies.frames.arrangement import Arrangement, parse_arrangement
+from studies.errors import SourceError
+from studies.files.image_files import read_image
+from studies.frames.arrangement import Arrangement, parse_arrangement, rotations
+
+DESCRIPTION_NOTE: Final = "Only descriptions of the images are given, not the images themselves."
+"""Sentence before the image description in the text-only variant."""
+
+QUERY_PARTS: Final = ("role", "background", "requirements")
+"""Entries of an item's `meta` from which, with its instruction, the query is built. If an item has
+none of them, its instruction is the query."""
+
+
+def query_text(item: Item) -> str:
+    """Join role, background, instruction and requirements into one text, without the images."""
+    role, background, requirements = (item.meta.get(part, "").strip() for part in QUERY_PARTS)
+    if not (role or background or requirements):
+        return item.instruction
+    lines = []
+    if role:
+        lines.append(f"Assume you are {role.rstrip('.')}.")
+    if background:
+        lines.append(background)
+    if requirements:
+        task = item.instruction  # inside a sentence: "Write" becomes "write", "NATO" stays
+        task = task[:1].lower() + task[1:] if task[1:2].islower() else task
+        lines += [f"Please follow the requirements below to {task}", requirements]
+    else:
+        lines.append(item.instruction)
+    return "\n".join(lines)
+
+
+def creation_query(item: Item, description: str, *, sees: bool) -> str:
+    """Return the query; for a judge without vision (`sees` is false), with a note and the image
+    description."""
+    text = query_text(item)
+    if sees or not description.strip():
+        return text
+    return f"{text}\n\n{DESCRIPTION_NOTE}\n{description}"
+
+
+def context_text(item: Item) -> str:
+    """Return the description of an item's images; several descriptions are numbered."""
+    if isinstance(item.context, str):
+        return item.context
+    return "\n".join(f"Image {k}: {text}" for k, text in enumerate(item.context, 1))
+
+
+MAX_CACHED_IMAGES: Final = 8
+"""Maximum number of images kept in memory as data URLs; older ones are read again. Few are enough,
+because the calls of one item follow each other."""
+
+
+def image_url(path: str, folder: Path) -> str:
+    """Return a local image as a data URL; an https or data URL is returned unchanged and not
+    fetched.
+
+    The result is cached by the file's time, size and inode, so a replaced image is read again.
+    """
+    if path.startswith(("https://", "data:")):
+        return path
+    try:
+        return _encode_image(path, folder, _file_state(folder / path))
+    except SourceError as error:
+        raise PlanError(str(error)) from None
+
+
+def _file_state(file: Path) -> tuple[int, ...]:
+    try:
+        state = file.stat()
+    except OSError:
+        return ()  # reading reports the error
+    return state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino
+
+
+@lru_cache(maxsize=MAX_CACHED_IMAGES)
+def _encode_image(path: str, folder: Path, state: tuple[int, ...]) -> str:
+    kind = mimetypes.guess_type(path)[0] or "image/png"
+    return f"data:{kind};base64,{base64.b64encode(read_image(path, folder)).decode()}"
+
+
+def replace_images_by_hash(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the messages with each image replaced by its hash, so that computing a key does not
+    process megabytes of base64."""
+    out = []
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, list):
+            content = [_hash_image(part) for part in content]
+        out.append({"role": message["role"], "content": content})
+    return out
+
+
+def _hash_image(part: dict[str, Any]) -> dict[str, Any]:
+    if part.get("type") != "image_url":
+        return part
+    return {"type": "image", "sha": hashlib.sha256(part["image_url"]["url"].encode()).hexdigest()}
+
+
+MAX_CRITERIA: Final = 12
+_CRITERION_LINE: Final = re.compile(r"(?:[-*] ?)?([A-Za-z][A-Za-z0-9 -]{0,39}?) ?: ?(\S.*)")
+
+
+def point_arrangements(
+    prompt: Prompt, options: str, criteria_order: str = "given", criteria: str = ""
+) -> list[tuple[str, ...]]:
+    """Return the labels of each arrangement that a study asks for. `options` and `criteria_order`
+    are the study's settings for the two orders, such as `rotations`. `criteria` are the study's own
+    criteria for a rubric, in place of the prompt's."""
+    names = tuple(rubric_criteria(prompt, criteria))
+    listed = rotations(names) if criteria_order == "rotations" and names else [names]
+    offered = _option_arrangements(prompt.options, options)
+    return [
+        Arrangement(one.options, one.letters, order).labels for order in listed for one in offered
+    ]
+
+
+def _option_arrangements(options: tuple[str, ...], order: str) -> list[Arrangement]:
+    """Return the orders in which the options are offered.
+
+    `rotations`: each option at each place once. `crossed`: the same, each once with the letters A,
+    B, … and once with … B, A, so that the effects of place and letter can be separated.
+    """
+    if order == "crossed":
+        letters = tuple(string.ascii_uppercase[: len(options)])
+        both = (letters, letters[::-1])
+        return [Arrangement(one, named) for one in rotations(options) for named in both]
+    if order == "rotations":
+        return [Arrangement(one) for one in rotations(options)]
+    return [Arrangement(options[::-1] if order == "descending" else options)]
+
+
+def rubric_criteria(prompt: Prompt, criteria: str = "") -> dict[str, str]:
+    """Return name -> description of a rubric's criteria: those in `criteria` (lines `Name:
+    description`), else the prompt's; empty for a prompt without a rubric."""
+    if not prompt.rubric or not criteria.strip():
+        return dict(prompt.rubric)
+    found: dict[str, str] = {}
+    for line in criteria.strip().splitlines():
+        if not line.strip():
+            continue
+        match = _CRITERION_LINE.fullmatch(line.strip())
+        if match is None:
+            raise PromptError(
+                f"criteria: the prompt {prompt.name!r} scores each criterion, but {line[:60]!r} "
+                "has no name; write one line for each criterion, such as 'Clarity: it is easy "
+                "to follow'"
+            )
+        found[match[1]] = match[2]
+    if len(found) > MAX_CRITERIA:
+        raise PromptError(f"criteria: at most {MAX_CRITERIA} criteria; found {len(found)}")
+    return found
+
 
 GENERAL_CRITERIA: Final = (
     "The answer does what the question asks, is correct, and leaves out nothing that matters."
@@ -103,15 +261,11 @@ def task_text(item: Item, images: tuple[str, ...]) -> str:
 def _render_message(
     role: str, text: str, values: Mapping[str, str], images: tuple[str, ...]
 ) -> dict[str, Any]:
-    if images and not IMAGE_VARIABLES.isdisjoint(
-        name for name, is_variable in split_template(text) if is_variable
-    ):
-        parts: list[dict[str, Any]] = [
-            {"type": "image_url", "image_url": {"url": url}} for url in images
-        ]
-        parts.append({"type": "text", "text": fill_template(text, values)})
-        return {"role": role, "content": parts}
-    return {"role": role, "content": fill_template(text, values)}
+    filled = fill_template(text, values)
+    if not images or IMAGE_VARIABLES.isdisjoint(variables_in((text,))):
+        return {"role": role, "content": filled}
+    parts = [{"type": "image_url", "image_url": {"url": url}} for url in images]
+    return {"role": role, "content": [*parts, {"type": "text", "text": filled}]}
 
 
 def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -142,9 +296,8 @@ def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
 def verdict_instruction(prompt: Prompt, labels: tuple[str, ...]) -> str:
     """Return the instruction on the form of the verdict, for a call with these labels; "" if the
     prompt asks for no verdict."""
-    return _closing_text(
-        prompt.verdict, labels if prompt.options else _sort_labels(labels), prefilled=False
-    )
+    labels = labels if prompt.options else _sort_labels(labels)
+    return _closing_text(prompt.verdict, labels, prefilled=False)
 
 
 @lru_cache(maxsize=1024)
@@ -165,17 +318,12 @@ def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str
 
 def _criteria_lines(prompt: Prompt, inputs: PromptInputs) -> str:
     """Return the criteria as text. For a rubric: in the order of the labels. Otherwise: those of
-    the study, else those of the item."""
+    the study, else those of the item, else a general criterion."""
     if not prompt.rubric:
-        return inputs.criteria or _criteria_text(inputs.item)
+        return inputs.criteria or "\n".join(inputs.item.criteria.values()) or GENERAL_CRITERIA
     order = parse_arrangement(inputs.labels).criteria
     texts = dict(inputs.rubric or prompt.rubric)
     return "\n".join(f"- {name}: {texts[name]}" for name in order)
-
-
-def _criteria_text(item: Item) -> str:
-    """Return the item's criteria as text; for an item without any, a general criterion."""
-    return "\n".join(item.criteria.values()) or GENERAL_CRITERIA
 
 
 def _join_labels(labels: Sequence[str]) -> str:

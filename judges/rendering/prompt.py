@@ -12,12 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from judges.judge_errors import PromptError
-from judges.rendering.template import (
-    VARIABLES,
-    nearest_name,
-    unknown_variables,
-    variables_in,
-)
+from judges.rendering import template
 from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict_formats import (
     PASS_FAIL_FORMAT,
@@ -115,7 +110,7 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        return variables_in(tuple(text for _, text in self.messages))
+        return template.variables_in(tuple(text for _, text in self.messages))
 
     @property
     def shows_images(self) -> bool:
@@ -268,9 +263,9 @@ def _parse_message(entry: object, where: str) -> tuple[str, str]:
 
 def _check_variables(prompt: Prompt, where: str) -> None:
     for _, text in prompt.messages:
-        for written in unknown_variables(text):
-            known = ["$" + variable for variable in VARIABLES]
-            near = nearest_name(written, known)
+        for written in template.unknown_variables(text):
+            known = ["$" + variable for variable in template.VARIABLES]
+            near = template.nearest_name(written, known)
             hint = f" (did you mean {near}?)" if near else ""
             raise PromptError(
                 f"{where}: unknown variable {written}{hint}. Known: {', '.join(known)}"

@@ -113,15 +113,19 @@ def check_url(url: str, rules: EndpointRules | None = None) -> None:
         raise _endpoint_refused(
             url, "its host has to be a public name, not an IP address or a local name"
         )
-    if rules.hosts and not any(_host_matches(host, pattern) for pattern in rules.hosts):
+    listed = rules.hosts
+    wild = (pattern[1:] for pattern in listed if pattern.startswith("*."))
+    if listed and host not in listed and not any(host.endswith(suffix) for suffix in wild):
+        more = f" and {len(listed) - 6} more" if len(listed) > 6 else ""
         raise _endpoint_refused(
             url,
-            f"{host} is not among the providers of this page ({_shorten_hosts(rules.hosts)}). "
+            f"{host} is not among the providers of this page ({', '.join(listed[:6])}{more}). "
             "Run Evenhand on your own machine to use any endpoint, or ask the owner of this page "
             f"to add the host to {PROVIDERS_FILE.name}",
         )
     if port not in rules.ports:
-        raise _endpoint_refused(url, f"port {port} is not allowed; use {_join_ports(rules.ports)}")
+        allowed = " or ".join(map(str, rules.ports))
+        raise _endpoint_refused(url, f"port {port} is not allowed; use {allowed}")
 
 
 def _check_no_credentials(url: str) -> None:
@@ -141,21 +145,6 @@ def _endpoint_refused(url: str, why: str) -> EndpointRefused:
     rest = url.rpartition("@")[2]
     shown = rest if rest.isprintable() and len(rest) <= 120 else ascii(rest)[:120]
     return EndpointRefused(f"the endpoint {shown!r} is refused: {why}")
-
-
-def _join_ports(ports: tuple[int, ...]) -> str:
-    return " or ".join(map(str, ports))
-
-
-def _shorten_hosts(hosts: tuple[str, ...]) -> str:
-    more = f" and {len(hosts) - 6} more" if len(hosts) > 6 else ""
-    return ", ".join(hosts[:6]) + more
-
-
-def _host_matches(host: str, pattern: str) -> bool:
-    if pattern.startswith("*."):
-        return host.endswith(pattern[1:])
-    return host == pattern
 
 
 # ---- addresses -----------------------------------------------------------------------------

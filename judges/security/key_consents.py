@@ -9,22 +9,25 @@ which contains no key. A file beside a store is not believed: it may have come w
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import httpx2
 import yaml
 
-from judges.judge_errors import ConsentNeeded, PlanError
-from judges.security.endpoint_rules import PROVIDERS_FILE
-from studies import settings
+from judges.judge_errors import ConsentNeeded, KeyRefused, PlanError
+from judges.security import endpoint_rules, key_store
+from studies import settings, terminal
 from studies.domain import JudgeSpec
+from studies.files.partial_files import write_beside
+from studies.spec.study import Study
 
 FILE: Final = "key-consents.json"
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -52,7 +55,7 @@ def origin_of(url: str) -> str:
 
 
 @cache
-def listed_pairs(path: Path = PROVIDERS_FILE) -> frozenset[Pair]:
+def listed_pairs(path: Path = endpoint_rules.PROVIDERS_FILE) -> frozenset[Pair]:
     """Read the pairs of known providers: API-key variable, and the provider's own https origin."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     named = values.get("variables") if isinstance(values, dict) else None
@@ -80,10 +83,8 @@ class Consents:
                 f"{pair.variable[:60]!r} {pair.origin[:120]!r}: expected a variable and an origin, "
                 "for example OPENAI_API_KEY https://host"
             )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        partial.write_text(json.dumps(sorted({*self._stored(), pair}), indent=1), "utf-8")
-        partial.replace(self.path)
+        with write_beside(self.path) as partial:
+            partial.write_text(json.dumps(sorted({*self._stored(), pair}), indent=1), "utf-8")
 
     def allows(self, pair: Pair) -> bool:
         return pair in self.given or pair in self._stored()
@@ -131,3 +132,103 @@ def pair_of(judge: JudgeSpec) -> Pair | None:
     if judge.kind != "endpoint" or not judge.api_key_env:
         return None
     return Pair(judge.api_key_env, origin_of(judge.endpoint))
+
+
+@dataclass(frozen=True, slots=True)
+class TypedKey:
+    """A key and the origin that may receive it."""
+
+    value: str = field(repr=False)
+    origin: str
+
+
+TypedKeys = Mapping[str, TypedKey]
+"""Typed keys by judge name."""
+
+
+def read_typed(sent: str | None) -> dict[str, TypedKey]:
+    """Read the keys as the browser sends them: {judge: {"key": …, "url": …}}."""
+    try:
+        values = json.loads(sent or "{}")
+    except ValueError:
+        return {}
+    entries = values.items() if isinstance(values, dict) else ()
+    return {
+        str(judge): TypedKey(str(entry["key"]), origin_of(str(entry.get("url", ""))))
+        for judge, entry in entries
+        if isinstance(entry, dict) and entry.get("key")
+    }
+
+
+def keys_for(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
+    """Return the typed keys of these judges; raise KeyRefused if a key was typed for another
+    origin."""
+    found = {}
+    for judge in judges:
+        if judge.kind == "endpoint" and judge.name in typed:
+            found[judge.name] = key_at(typed[judge.name], origin_of(judge.endpoint), judge.name)
+    return found
+
+
+def key_at(key: TypedKey, origin: str, name: str) -> str:
+    """Check a key and return it; raise KeyRefused if it was typed for another origin."""
+    if not origin or key.origin != origin:
+        raise KeyRefused(
+            f"{name}: the key was typed for {key.origin or 'no valid address'}, not for "
+            f"{origin or 'this address'}. Nothing was sent. Type the key for the new address"
+        )
+    return key_store.checked_key(key.value)
+
+
+OPTION: Final = "--allow-keys"
+
+
+def add_allow_option(sub: argparse.ArgumentParser) -> None:
+    """Add the command-line option that gives consent without a question, for scripts."""
+    sub.add_argument(
+        OPTION,
+        action="store_true",
+        help="send the variables this study names to the hosts it names, and remember them",
+    )
+
+
+def add_allow_command(commands: Any) -> None:
+    words = "allow an environment variable to be sent to an endpoint, and remember it"
+    sub = commands.add_parser("allow", help=words, description=words)
+    sub.add_argument("variable", help="name of the variable, for example OPENAI_API_KEY")
+    sub.add_argument("url", help="endpoint: https://host, with the port if it is not the default")
+    sub.set_defaults(command=allow)
+
+
+def allow(options: argparse.Namespace) -> int:
+    pair = Pair(options.variable, origin_of(options.url) or options.url)
+    user_consents().allow(pair)
+    print(f"allowed: ${pair.variable} may be sent to {pair.origin}")
+    return 0
+
+
+def confirm(study: Study, options: argparse.Namespace) -> None:
+    """Obtain consent for every environment variable that a study sends, by option or by a question
+    on the terminal; raise an error if consent is refused."""
+    judges = [*study.judges, *([study.extraction] if study.extraction else [])]
+    confirm_judges(judges, user_consents(), allowed=options.allow_keys)
+
+
+def confirm_judges(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: bool) -> None:
+    for pair in consents.missing(judges):
+        if not allowed and not _ask(pair):
+            raise ConsentNeeded(
+                f"${pair.variable} is not sent to {pair.origin}: this study asks for it, but you "
+                f"have not allowed it. If you trust the host, add {OPTION}"
+            )
+        consents.allow(pair)
+
+
+def _ask(pair: Pair) -> bool:
+    """Ask the user on the terminal whether the variable may be sent to the origin; without a
+    terminal the answer is no."""
+    if not sys.stdin.isatty():
+        return False
+    words = f"This study wants to send ${pair.variable} to {pair.origin}. Send it? [y/N] "
+    print(terminal.escape_control(words), end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

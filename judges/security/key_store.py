@@ -9,13 +9,15 @@ the encoded forms in which providers and libraries repeat them.
 from __future__ import annotations
 
 import base64
+import logging
 import re
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn, TextIO
 from urllib.parse import quote
 
 from judges.judge_errors import KeyExpired, KeyRefused
@@ -242,7 +244,7 @@ def _mask_pieces(text: str, pieces: list[str]) -> str:
 
 _KEY_PATTERN: Final = re.compile(
     r"\b(sk|hf|gsk|key|pk|rk|xai|nvapi|csk|pplx|fw|AIza)[-_][A-Za-z0-9_\-*.]{6,}"
-    r"|\bAIza[A-Za-z0-9_\-*.]{12,}|Bearer\s+\S+",
+    r"|\bAIza[A-Za-z0-9_\-*.]{12,}|Bearer\s+\S+"
 )
 
 
@@ -251,3 +253,65 @@ def redact_keys(text: str) -> str:
     for key in active_keys():
         text = key.redact(text)
     return _KEY_PATTERN.sub(KEY_MASK, text)
+
+
+_PLAIN_FORMATTER: Final = logging.Formatter()
+
+
+def install_redaction() -> Callable[[], None]:
+    """Mask keys in log records and standard streams; return a function that undoes this."""
+    factory, out, err = logging.getLogRecordFactory(), sys.stdout, sys.stderr
+    logging.setLogRecordFactory(lambda *values, **named: redact_record(factory(*values, **named)))
+    sys.stdout, sys.stderr = RedactingStream(out), RedactingStream(err)
+
+    def remove() -> None:
+        logging.setLogRecordFactory(factory)
+        sys.stdout, sys.stderr = out, err
+
+    return remove
+
+
+def redact_record(record: logging.LogRecord) -> logging.LogRecord:
+    """Mask keys in a record's message, arguments, traceback and stack."""
+    if record.exc_info and record.exc_info[0] is not None:
+        record.exc_text = redact_keys(_PLAIN_FORMATTER.formatException(record.exc_info))
+        record.exc_info = None  # a handler that formats it itself would show unmasked text
+    if record.stack_info:
+        record.stack_info = redact_keys(record.stack_info)
+    if isinstance(record.args, Mapping):
+        record.args = {name: _redact_value(value) for name, value in record.args.items()}
+    elif record.args:
+        record.args = tuple(_redact_value(value) for value in record.args)
+    record.msg = _redact_value(record.msg)
+    return record
+
+
+def _redact_value(value: Any) -> Any:
+    """Return the value if its text contains no key, else its text with the keys masked. Numbers
+    stay numbers, because `%d` needs them."""
+    if value is None or isinstance(value, (int, float)):
+        return value
+    text = str(value)
+    redacted = redact_keys(text)
+    if redacted != text:
+        return redacted
+    return value if redact_keys(repr(value)) == repr(value) else redacted
+
+
+class RedactingStream:
+    """A text stream that masks keys in the text written to it; all other methods are those of the
+    wrapped stream."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(redact_keys(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -1,4 +1,5 @@
-"""Find the parts of a verdict marker in a reply: label, number, double brackets, JSON object.
+"""Find the parts of a verdict marker in a reply: label, number, double brackets, JSON object; read
+sentences that compare two labels ("[[A]] is better than [[B]]" chooses A).
 
 A marker is the text that states a verdict, such as `[[A]]`. Every function takes time linear in the
 length of the reply.
@@ -9,12 +10,63 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from judges.verdicts.comparisons import compared_side
 from judges.verdicts.reply_cleaning import CleanedReply
 from studies.domain import Verdict
+
+_MAX_LENGTH: Final = 160
+"""Longest text between two labels, in characters, that is read as a comparison; after a longer one,
+the second label counts."""
+
+_NO_CHOICE: Final = re.compile(r" ?(?:/|&|=|,|,? ?(?:or|and|nor|vs\.?|versus)) ?")
+_CONDITION: Final = re.compile(r" (?:if|when) ")
+"""Pattern of an instruction copied from the prompt ("[[A]] if assistant A is better, [[B]] if …"),
+which chooses neither label."""
+
+_FIRST_PREFERRED: Final = re.compile(
+    r"[ ,;(]{0,3}(?:and |but )?"
+    r"(?:not|rather than|instead of|over|>|>>|beats|outperforms|surpasses|exceeds|outranks"
+    r"|wins (?:over|against)|is preferred (?:to|over)|is (?:[a-z]{1,20} )?superior to)"
+    r" ?(?:the )?(?:response|assistant|answer)? ?"
+)
+_SECOND_PREFERRED: Final = re.compile(r" ?<{1,2} ?| (?:loses to|is beaten by|is outperformed by) ")
+_SENTENCE_END: Final = re.compile(r"[!?\n;:]|\.(?: |\Z)")
+_COMPARISON: Final = re.compile(
+    r"(?<!\w)(?:than|superior to|inferior to|compared (?:to|with))(?!\w)"
+)
+_NEGATION: Final = re.compile(
+    r"(?<!\w)(?:not|no|never|neither|hardly|cannot)(?!\w)|n['\u2019]t(?!\w)"
+)
+_HIGHER: Final = re.compile(
+    r"(?<!\w)(?:better|more|stronger|higher|superior|greater|clearer|rather)(?!\w)"
+)
+_LOWER: Final = re.compile(r"(?<!\w)(?:worse|less|weaker|lower|inferior|poorer|fewer)(?!\w)")
+
+
+def compared_side(between: str) -> int | None:
+    """Return which of two labels the text between them (in lower case) prefers: 0 the first
+    (`beats`), 1 the second (`loses to`), None neither (`or`).
+
+    Any other text gives 1, since the last label in a reply counts as its verdict.
+    """
+    if len(between) > _MAX_LENGTH:
+        return 1
+    if _NO_CHOICE.fullmatch(between) or _CONDITION.match(between):
+        return None
+    if _FIRST_PREFERRED.fullmatch(between):
+        return 0
+    if _SECOND_PREFERRED.fullmatch(between) or _SENTENCE_END.search(between):
+        return 1
+    if not _COMPARISON.search(between):
+        return 1
+    higher, lower = _HIGHER.search(between), _LOWER.search(between)
+    if _NEGATION.search(between) or bool(higher) == bool(lower):
+        return None
+    return 0 if higher else 1
+
 
 NO_MARKER: Final = "no marker"
 UNREADABLE_MARKER: Final = "the last marker's value cannot be read"
@@ -78,6 +130,40 @@ class MarkerMatch:
     parts: tuple[tuple[int, float], ...] = ()
     """Scores that were read although others are missing, as (index in the verdict's scores, score);
     empty if a stated score cannot be read."""
+
+
+ReplyReader = Callable[[CleanedReply, int], MarkerMatch]
+"""Function that reads the verdict from a cleaned reply and the number of options."""
+MarkerReader = Callable[[CleanedReply, re.Match[str], int], MarkerMatch]
+READERS: Final[dict[tuple[str, str], ReplyReader]] = {}
+"""(verdict format, reading rule) -> reader. A rule without a reader of its own reads by the rule
+"default"."""
+
+
+def reads(format: str, rule: str = "default") -> Callable[[ReplyReader], ReplyReader]:
+    """Register a reader of a verdict format."""
+
+    def register(reader: ReplyReader) -> ReplyReader:
+        READERS[format, rule] = reader
+        return reader
+
+    return register
+
+
+def reads_after(format: str, marker: str) -> Callable[[MarkerReader], MarkerReader]:
+    """Register a reader of the text at the last match of the pattern `marker`; a reply without a
+    match has no verdict."""
+    pattern = re.compile(marker)
+
+    def register(reader: MarkerReader) -> MarkerReader:
+        def read(text: CleanedReply, n_options: int) -> MarkerMatch:
+            found = last_match(pattern, text.lower)
+            return MarkerMatch() if found is None else reader(text, found, n_options)
+
+        READERS[format, "default"] = read
+        return reader
+
+    return register
 
 
 def last_match(
@@ -164,8 +250,11 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
         if values:
             found.append(values)
 
+    def reject_constant(name: str) -> NoReturn:
+        raise ValueError(f"{name} is not JSON")
+
     decoder = json.JSONDecoder(
-        object_pairs_hook=keep, parse_int=str, parse_constant=_reject_constant
+        object_pairs_hook=keep, parse_int=str, parse_constant=reject_constant
     )
     start = _OBJECT_START.search(text) if f'"{key}"' in text.lower() else None
     while start:
@@ -201,7 +290,3 @@ def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
         return len(text)
     except ValueError:
         return 1
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

@@ -1,93 +1,189 @@
-"""Readers of verdicts on one answer: pass or fail, an option of a declared scale, or a rubric.
-
-The last marker counts, as in judges/verdicts/readers.py. A reply that names two options after its
-marker ("PASS or FAIL"), or that leaves out a criterion, is unreadable; it never counts as a fail or
-as the lowest score.
-"""
+"""Readers of verdicts among declared options: one of N answers (by the default rule, or the rule in
+the code of the paper Grade Score); pass or fail, an option of a scale or a rubric for one
+answer."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from judges.verdicts.markers import LABEL_END, UNREADABLE_MARKER, MarkerMatch, last_match, score_at
+from judges.verdicts import asides, markers
 from judges.verdicts.reply_cleaning import CleanedReply, lower_ascii
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, RUBRIC_FORMAT
 from studies.domain import PASS_FAIL_OPTIONS, Verdict
 from studies.frames.arrangement import Arrangement
+
+_SELECTION: Final = r"(?<!\w)selection ?:"
+_LAST_SELECTION: Final = re.compile(_SELECTION)
+_OPTION: Final = re.compile(
+    rf"(?:(?<!\w)options?[ -]?#?|#|(?<![\w.,#-]))([0-9]{{1,9}})(?!\.?[0-9]){markers.LABEL_END}"
+)
+_ALTERNATIVE_OPTION: Final = re.compile(
+    r"(?: ?(?:,|/|&|\+|=|or |and |to ){1,3}|[-\u2010-\u2015]) ?"
+    r"(?:and |or )?(?:option )?#?([0-9]{1,9})"
+)
+_OPTION_REJECTED: Final = re.compile(
+    r"(?<!\w)(?:not|neither|unlike|instead of|rather than|except)(?!\w)[^.\n]{0,40}\Z"
+)
+_REJECTED_LENGTH: Final = 60
+_WORSE_OPTION: Final = re.compile(
+    r" (?:is|was|seems)(?: not| ?n['\u2019]t|(?: [a-z]{1,20}){0,3}? (?:worse|inferior|weaker|less))"
+    r"(?!\w)"
+)
+
+
+@markers.reads_after("selection-option", _SELECTION)
+def _read_selection(
+    text: CleanedReply, marker: re.Match[str], n_options: int
+) -> markers.MarkerMatch:
+    """Read the option after the last `Selection:`, on the same line or, if that is empty, the
+    next."""
+    option = _OPTION.search(text.lower, marker.end(), _value_end(text.lower, marker.end()))
+    if option is None:
+        return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
+    before = text.lower[max(marker.end(), option.start() - _REJECTED_LENGTH) : option.start()]
+    if _OPTION_REJECTED.search(before) or _WORSE_OPTION.match(text.lower, option.end()):
+        return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
+    rival = _ALTERNATIVE_OPTION.match(text.lower, option.end())
+    if rival and int(rival[1]) != int(option[1]):
+        return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
+    return _match_option(text, marker.start(), option, n_options)
+
+
+@markers.reads("selection-option", "gradelab")
+def _read_gradelab_selection(text: CleanedReply, n_options: int) -> markers.MarkerMatch:
+    """Read by the rule of the paper Grade Score: the first "Option k" after the first "Selection"
+    (without "Selection": in the whole reply)."""
+    start = max(text.text.find("Selection"), 0)
+    option = re.compile("Option ([0-9]{1,9})").search(text.text, start)
+    if option is None:
+        return markers.MarkerMatch(rule="gradelab")
+    return replace(_match_option(text, option.start(), option, n_options), rule="gradelab")
+
+
+def _value_end(text: str, position: int) -> int:
+    """Return the end of the line at index `position`, or of the next line if nothing follows on
+    this one."""
+    end = text.find("\n", position)
+    if end >= 0 and not text[position:end].strip():
+        position = end + 1
+        if text.startswith("explanation", position):
+            return position
+        end = text.find("\n", position)
+    return len(text) if end < 0 else end
+
+
+def _match_option(
+    text: CleanedReply, start: int, option: re.Match[str], n_options: int
+) -> markers.MarkerMatch:
+    number = int(option[1])
+    if not 1 <= number <= n_options:
+        return markers.MarkerMatch(reason=f"there is no option {number}")
+    verdict = Verdict(pick=number - 1, scores=_read_grades(text.lower, n_options))
+    return markers.MarkerMatch(verdict, "", (start, option.end()))
+
+
+_GRADING: Final = re.compile(r"(?<!\w)grading ?:")
+_GRADE_OF: Final = re.compile(
+    r"option ?#?([0-9]{1,9})(?![0-9]) ?[\])]? ?[:=(\u2013\u2014-] ?(?:grade|score|points)?"
+    r" ?[:=]? ?[\[(]?(?=[0-9])"
+)
+
+
+def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
+    """Read the grades from 0 to 5 after `Grading:`, one for each option, which some prompts request
+    before the choice; empty unless every option has one, and if quoted grades contradict them."""
+    spans = [span for span in asides.find_asides(text) if _GRADE_OF.search(text, *span)]
+    grades = _last_grades(text, n_options)
+    own = _last_grades(asides.blank_spans(text, spans), n_options) if grades and spans else ()
+    return grades if not own or own == grades else ()
+
+
+def _last_grades(text: str, n_options: int) -> tuple[float, ...]:
+    selection = markers.last_match(_LAST_SELECTION, text)
+    end = selection.start() if selection else len(text)
+    grading = markers.last_match(_GRADING, text, 0, end)
+    grades: dict[int, float] = {}
+    for option in _GRADE_OF.finditer(text, grading.end(), end) if grading else ():
+        grade = markers.score_at(text, option.end(), 5)
+        grades.pop(int(option[1]), None)
+        if grade and 0 <= grade[0] <= 5:
+            grades[int(option[1])] = grade[0]
+    wanted = range(1, n_options + 1)
+    return tuple(grades[k] for k in wanted) if all(k in grades for k in wanted) else ()
+
 
 _OPENING: Final = "[ \\n]?[\"'\u201c\u2018(\\[{<]{0,3} ?"
 _BETWEEN: Final = (
     "[\"'\u201d\u2019)\\]}>]{0,4} ?(?:/|\\||,|or|and|to|-) ?[\"'\u201c\u2018(\\[{<]{0,3}"
 )
 _VERDICT: Final = re.compile(r"(?<!\w)verdict ?:")
-_PASS_OR_FAIL: Final = re.compile(rf"{_OPENING}(pass|fail)(?:ed|s|es)?{LABEL_END}")
+_PASS_OR_FAIL: Final = re.compile(rf"{_OPENING}(pass|fail)(?:ed|s|es)?{markers.LABEL_END}")
 _SECOND_VERDICT: Final = re.compile(rf"{_BETWEEN}(?:pass|fail)")
 _OPENING_MARKS: Final = re.compile(_OPENING)
 _BETWEEN_OPTIONS: Final = re.compile(_BETWEEN)
-_OPTION_END: Final = re.compile(rf"{LABEL_END}(?![.,][0-9]| ?[/%])")
+_OPTION_END: Final = re.compile(rf"{markers.LABEL_END}(?![.,][0-9]| ?[/%])")
 _SCORE: Final = re.compile(r"(?<!\w)score ?:")
 
 
-def read_pass_fail(text: CleanedReply, n_options: int) -> MarkerMatch:
+def _read_pass_fail(text: CleanedReply, marker: re.Match[str]) -> markers.MarkerMatch:
     """Read `Verdict: PASS` or `Verdict: FAIL` as a score of 1 or 0."""
-    marker = last_match(_VERDICT, text.lower)
-    if marker is None:
-        return MarkerMatch()
     word = _PASS_OR_FAIL.match(text.lower, marker.end())
     if word is None or _SECOND_VERDICT.match(text.lower, word.end()):
-        return MarkerMatch(reason=UNREADABLE_MARKER)
+        return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
     score = 1.0 if word[1] == "pass" else 0.0
-    return MarkerMatch(Verdict(scores=(score,)), "", (marker.start(), word.end()))
+    return markers.MarkerMatch(Verdict(scores=(score,)), "", (marker.start(), word.end()))
 
 
 def read_point_verdict(
     format: str, text: CleanedReply, options: Sequence[str], arrangement: Arrangement
-) -> MarkerMatch:
+) -> markers.MarkerMatch:
     """Read a verdict on one answer.
 
     `options` are the prompt's, from the lowest to the highest; `arrangement` has the order and
     letters in which the request offered them, and the order of the criteria.
     """
-    if format == PASS_FAIL_FORMAT and not arrangement.letters:
-        return read_pass_fail(text, 1)
     values = _values_by_name(tuple(options), arrangement)
     if format == RUBRIC_FORMAT:
         return _read_rubric(text, values, arrangement.criteria)
-    marker = last_match(_VERDICT if format == PASS_FAIL_FORMAT else _SCORE, text.lower)
+    pass_fail = format == PASS_FAIL_FORMAT
+    marker = markers.last_match(_VERDICT if pass_fail else _SCORE, text.lower)
+    if marker is not None and pass_fail and not arrangement.letters:
+        return _read_pass_fail(text, marker)
     if marker is None or not options:
-        return MarkerMatch()
-    found = _match_option(text, marker.end(), values)
+        return markers.MarkerMatch()
+    found = _match_value(text, marker.end(), values)
     if found is None:
-        return MarkerMatch(reason=UNREADABLE_MARKER)
-    return MarkerMatch(Verdict(scores=(found[0],)), "", (marker.start(), found[1]))
+        return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
+    return markers.MarkerMatch(Verdict(scores=(found[0],)), "", (marker.start(), found[1]))
 
 
 def _read_rubric(
     text: CleanedReply, values: Mapping[str, float], criteria: Sequence[str]
-) -> MarkerMatch:
+) -> markers.MarkerMatch:
     """Read one line `<criterion>: <level>` for each criterion. The scores are the mean of the
     levels, then the levels in the order in which the request listed the criteria."""
     levels: dict[str, float] = {}
     spans: list[tuple[int, int]] = []
     for name in criteria:
         marker = _find_criterion(text.lower, lower_ascii(name))
-        found = _match_option(text, marker[1], values) if marker else None
+        found = _match_value(text, marker[1], values) if marker else None
         if marker and found is None:
-            return MarkerMatch(reason=f"the level of {name} cannot be read")
+            return markers.MarkerMatch(reason=f"the level of {name} cannot be read")
         if marker and found:
             levels[name] = found[0]
             spans.append((marker[0], found[1]))
     if not levels:
-        return MarkerMatch()
+        return markers.MarkerMatch()
     if missing := next((name for name in criteria if name not in levels), None):
         parts = tuple((criteria.index(name) + 1, level) for name, level in levels.items())
-        return MarkerMatch(reason=f"no level for {missing}", parts=parts)
+        return markers.MarkerMatch(reason=f"no level for {missing}", parts=parts)
     span = (min(start for start, _ in spans), max(end for _, end in spans))
     scores = [levels[name] for name in criteria]
-    return MarkerMatch(Verdict(scores=(sum(scores) / len(scores), *scores)), "", span)
+    return markers.MarkerMatch(Verdict(scores=(sum(scores) / len(scores), *scores)), "", span)
 
 
 def level_spans(
@@ -143,7 +239,7 @@ def option_values(options: tuple[str, ...]) -> dict[str, float]:
         return {option: float(place) for place, option in enumerate(options, start=1)}
 
 
-def _match_option(
+def _match_value(
     text: CleanedReply, start: int, values: Mapping[str, float]
 ) -> tuple[float, int] | None:
     """Return the score of the option named at index `start`, and the index where the name ends;
@@ -155,10 +251,9 @@ def _match_option(
         between = _BETWEEN_OPTIONS.match(text.lower, end)
         second = between and _option_at(text.lower, between.end(), values)
         return None if second else (values[named], end)
-    number = score_at(text.lower, start, round(max(values.values())))
-    if number is None or number[0] not in values.values() or not _are_numbers(values):
-        return None
-    return number
+    number = markers.score_at(text.lower, start, round(max(values.values())))
+    numeric = all(name.replace(".", "", 1).lstrip("-").isdigit() for name in values)
+    return number if number and number[0] in values.values() and numeric else None
 
 
 def _option_at(text: str, start: int, values: Mapping[str, float]) -> str:
@@ -167,7 +262,3 @@ def _option_at(text: str, start: int, values: Mapping[str, float]) -> str:
     found = [name for name in values if text.startswith(lower_ascii(name), start)]
     longest = max(found, key=len, default="")
     return longest if longest and _OPTION_END.match(text, start + len(longest)) else ""
-
-
-def _are_numbers(values: Mapping[str, float]) -> bool:
-    return all(name.replace(".", "", 1).lstrip("-").isdigit() for name in values)

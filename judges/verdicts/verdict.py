@@ -1,7 +1,8 @@
-"""Parsing of a verdict from the text of a reply, or from the probabilities of its labels.
+"""Parsing of a verdict from the text of a reply, or from the probabilities of its labels; and the
+reader of imported replies, which registers itself with studies/sources.
 
 Parsing never raises an error because of a reply and takes linear time. Replies are cleaned first
-(reply_cleaning.py), then read by one function per format (readers.py, option_readers.py).
+(reply_cleaning.py), then read by one function per format (readers.py, point_readers.py).
 """
 
 from __future__ import annotations
@@ -9,23 +10,23 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from judges.verdicts.asides import CONTRADICTED, settle_asides
-from judges.verdicts.markers import MarkerMatch
-from judges.verdicts.point_readers import level_spans, read_point_verdict
-from judges.verdicts.readers import reader_for
+import judges.verdicts.readers  # noqa: F401  registers the readers
+from judges.verdicts import asides, point_readers
+from judges.verdicts.markers import READERS, MarkerMatch
 from judges.verdicts.reply_cleaning import CleanedReply, clean_reply, original_span
-from judges.verdicts.verdict_formats import POINT_FORMATS, RUBRIC_FORMAT, find_format
+from judges.verdicts.verdict_formats import FORMATS, POINT_FORMATS, RUBRIC_FORMAT, find_format
 from studies.domain import Verdict
 from studies.frames.arrangement import Arrangement, parse_arrangement
+from studies.sources.building.recorded_verdict import RecordedReading
+from studies.sources.reply_reading import register_reader
 
 READING_RULES: Final = ("default", "last", "gradelab")
 MIN_LABEL_MASS: Final = 0.5
 """Minimum total probability of the labels; with less, the judge was about to write something else,
 and no verdict is read."""
-
 
 _TOKEN_MARGIN: Final = " \t\r\n\u2581\u0120"
 """Characters that may surround a label in a token; tokenizers write a space as U+2581 or U+0120."""
@@ -42,6 +43,8 @@ class ParsedVerdict:
     reason: str = ""
     mass: float | None = None
     probabilities: tuple[float, ...] = ()
+    span: tuple[int, int] | None = field(default=None, compare=False)
+    """Span of the verdict in the cleaned reply."""
 
 
 def parse_verdict(
@@ -58,9 +61,34 @@ def parse_verdict(
     `scale` lists the options of a prompt that judges one answer, from the lowest to the highest.
     `labels` are the labels of the ask; without labels, the options are in the order of `scale`.
     """
-    found, truncated = _find_marker(format, reply, n_options, rule, scale, labels)
+    name = find_format(format).name
+    if rule not in READING_RULES:
+        raise ValueError(
+            f"No parsing rule named {rule!r}. Known rules: {', '.join(READING_RULES)}."
+        )
+    is_json = name == "json-winner"
+    text = clean_reply(reply, emphasis=not is_json)
+    if text.truncated or not text.text.strip():
+        reason = "the reasoning block is not closed" if text.truncated else "empty reply"
+        return ParsedVerdict(None, MarkerMatch().rule, text.truncated, reason)
+    is_point = name in POINT_FORMATS
+    arrangement = parse_arrangement(tuple(labels) or tuple(scale)) if is_point else None
+
+    def read(cleaned: CleanedReply) -> MarkerMatch:
+        if arrangement is not None:
+            return point_readers.read_point_verdict(name, cleaned, scale, arrangement)
+        return (READERS.get((name, rule)) or READERS[name, "default"])(cleaned, n_options)
+
+    found = read(text)
+    if rule != "gradelab":  # that is the published rule, as it is
+        found = asides.settle_asides(
+            reply,
+            found,
+            lambda part: read(clean_reply(part, emphasis=not is_json)),
+            is_json=is_json,
+        )
     reason = "" if found.verdict else found.reason
-    return ParsedVerdict(found.verdict, found.rule, truncated, reason)
+    return ParsedVerdict(found.verdict, found.rule, reason=reason, span=found.span)
 
 
 def marker_span(
@@ -72,10 +100,10 @@ def marker_span(
     labels: Sequence[str] = (),
 ) -> tuple[int, int] | None:
     """Return the span of the verdict in the raw reply, for highlighting on the page."""
-    found, _ = _find_marker(format, reply, n_options, rule, scale, labels)
-    if found.verdict is None or found.span is None:
+    read = parse_verdict(format, reply, n_options, rule, scale, labels)
+    if read.verdict is None or read.span is None:
         return None
-    return original_span(reply, found.span, emphasis=format != "json-winner")
+    return original_span(reply, read.span, emphasis=format != "json-winner")
 
 
 def read_probabilities(
@@ -107,9 +135,7 @@ def read_probabilities(
 
 
 def read_option_probabilities(
-    options: Mapping[str, float],
-    arrangement: Arrangement,
-    token_probabilities: Mapping[str, float],
+    options: Mapping[str, float], arrangement: Arrangement, token_probabilities: Mapping[str, float]
 ) -> ParsedVerdict:
     """Take the most probable option as the score of one answer; no score if two are equally
     probable.
@@ -164,9 +190,9 @@ def level_token_places(
     a level is missing or shares its token with other text."""
     reply = "".join(tokens)
     cleaned = clean_reply(reply)
-    spans = None if cleaned.truncated else level_spans(cleaned, options, arrangement)
+    spans = None if cleaned.truncated else point_readers.level_spans(cleaned, options, arrangement)
     read = parse_verdict(RUBRIC_FORMAT, reply, scale=options, labels=arrangement.labels)
-    if not spans or read.reason == CONTRADICTED:
+    if not spans or read.reason == asides.CONTRADICTED:
         return None
     starts = [0]
     for token in tokens:
@@ -181,37 +207,49 @@ def level_token_places(
     return places
 
 
-def _find_marker(
-    format: str,
-    reply: str,
-    n_options: int,
-    rule: str,
-    scale: Sequence[str],
-    labels: Sequence[str],
-) -> tuple[MarkerMatch, bool]:
-    name = find_format(format).name
-    if rule not in READING_RULES:
-        raise ValueError(
-            f"No parsing rule named {rule!r}. Known rules: {', '.join(READING_RULES)}."
-        )
-    is_json = name == "json-winner"
-    text = clean_reply(reply, emphasis=not is_json)
-    if text.truncated:
-        return MarkerMatch(reason="the reasoning block is not closed"), True
-    if not text.text.strip():
-        return MarkerMatch(reason="empty reply"), False
-    arrangement = (
-        parse_arrangement(tuple(labels) or tuple(scale)) if name in POINT_FORMATS else None
-    )
+MARKED_FORMATS: Final = (
+    "five-level",
+    "arena-hard",
+    "mt-bench",
+    "rating-pair",
+    "rating",
+    "factuality",
+    "selection-option",
+    "overall-response",
+    "final-answer",
+    "json-winner",
+    "result-n",
+    "grade-letter",
+)
+"""Formats that can be detected from replies, because each states a verdict in its own way, such as
+`[[A]]`; if two read equally many replies, the first is chosen. `label` is left out: any reply may
+contain a label."""
+MIN_DETECTED_SHARE: Final = 0.8
+"""Minimum share of replies that a format must read to be detected; otherwise none is detected."""
 
-    def read(cleaned: CleanedReply) -> MarkerMatch:
-        if arrangement is not None:
-            return read_point_verdict(name, cleaned, scale, arrangement)
-        return reader_for(name, rule)(cleaned, n_options)
 
-    found = read(text)
-    if rule == "gradelab":  # the published rule, as it is
-        return found, False
-    return settle_asides(
-        reply, found, lambda part: read(clean_reply(part, emphasis=not is_json)), is_json=is_json
-    ), False
+class RecordedReplyReader:
+    """The reader that data sources use for imported replies; it reads all verdict formats."""
+
+    formats: Final = tuple(name for name in FORMATS if name != "none")
+
+    def read(self, format: str, reply: str, options: int) -> RecordedReading:
+        found = parse_verdict(format, reply, options)
+        return RecordedReading(found.verdict, found.rule or format, found.reason)
+
+    def detect(self, replies: Sequence[tuple[str, int]]) -> str:
+        shares = {name: _readable_share(name, replies) for name in MARKED_FORMATS}
+        best = max(shares, key=lambda name: shares[name])  # if equal, the strictest
+        return best if shares[best] >= MIN_DETECTED_SHARE else ""
+
+
+def _readable_share(format: str, replies: Sequence[tuple[str, int]]) -> float:
+    read = [parse_verdict(format, reply, options).verdict for reply, options in replies]
+    usable = [
+        verdict is not None and (verdict.pick is not None or len(verdict.scores) == options)
+        for verdict, (_, options) in zip(read, replies, strict=True)
+    ]
+    return sum(usable) / max(len(usable), 1)
+
+
+register_reader(RecordedReplyReader())

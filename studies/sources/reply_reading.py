@@ -1,7 +1,7 @@
 """Read verdicts from the replies in a file, for files that contain replies instead of verdicts.
 
 The reading functions are in the judges package, which imports this module and registers them here
-(judges/verdicts/recorded_replies.py).
+(judges/verdicts/verdict.py).
 """
 
 from __future__ import annotations

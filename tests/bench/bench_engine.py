@@ -25,8 +25,8 @@ from typing import Any
 
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
-from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
+from judges.engine.run_state import RunSettings
 from judges.planning.plan import Plan, asks_of, save_plan
 from studies.store.store import Store
 from tests.bench.report_line import Line, print_lines

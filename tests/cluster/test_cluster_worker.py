@@ -13,9 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from judges.__main__ import main
-from judges.bulk.ray_asks import ASK_SCHEMA, RayJob, parse_ask_row, write_asks
-from judges.bulk.ray_rounds import AskRounds
-from judges.bulk.ray_run import RayCluster, _check_cluster_plan, default_shard_folder
+from judges.bulk.ray_run import AskRounds, RayCluster, _check_cluster_plan, default_shard_folder
 from judges.bulk.ray_vllm import (
     ERROR_COLUMN,
     VllmReplyReader,
@@ -23,7 +21,7 @@ from judges.bulk.ray_vllm import (
     make_preprocess,
     postprocess_row,
 )
-from judges.bulk.ray_worker import EndpointWorker
+from judges.bulk.ray_worker import ASK_SCHEMA, EndpointWorker, RayJob, parse_ask_row, write_asks
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, save_plan
 from judges.security.key_consents import NO_CONSENTS, pair_of

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
 from judges.engine.run import Run
+from judges.engine.run_state import RunSettings
 from judges.planning.plan import Plan, make_plan, save_plan
 from studies.domain import Judgement
 from studies.spec.study import parse_study, study_from_mapping

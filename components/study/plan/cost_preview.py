@@ -14,10 +14,9 @@ from components.html.format import DASH, NARROW_SPACE, count, dollars, duration,
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.engine.pending_asks import CostQuote
-from judges.planning.eligibility import why_skipped
 from judges.planning.forecast import Forecast, forecast_asks, run_seconds, simulated_judges
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
-from judges.planning.plan_checks import showings_for
+from judges.planning.plan_checks import showings_for, why_skipped
 from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants

@@ -12,7 +12,7 @@ from components.html.markup import Markup
 from components.html.templates import macros
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from components.study.steps.planned_study import PlannedStudy
-from judges.planning.eligibility import why_skipped
+from judges.planning.plan_checks import why_skipped
 from judges.rendering.prompt import Prompt
 from judges.rendering.prompt_library import LibraryPrompt
 from metrics.estimation.planning.variance_components import ITEM, REPEAT

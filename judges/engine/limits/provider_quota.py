@@ -7,7 +7,7 @@ import math
 from bisect import bisect_right
 from typing import Final
 
-from judges.models.rate_headers import RequestQuota
+from judges.models.interface import RequestQuota
 
 MAX_START_TIMES: Final = 4096
 MAX_WAIT: Final = 60.0

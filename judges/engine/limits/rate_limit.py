@@ -13,7 +13,7 @@ from judges.engine.limits.paced_starts import PacedStarts
 from judges.engine.limits.provider_quota import QuotaBucket
 from judges.engine.limits.rate_estimate import RateEstimate
 from judges.engine.limits.turn_queue import TurnQueue
-from judges.models.rate_headers import RequestQuota
+from judges.models.interface import RequestQuota
 
 START_LIMIT: Final = 20
 """Initial limit on the calls in flight to an endpoint; it grows with successful calls."""

@@ -10,8 +10,7 @@ with probability `unreadable_rate`, the reply names no answer.
 In five-level formats a win is "much better" with probability `much_rate`; if this is not set, when
 the true preference is "much better". In prompts that grade the options first, the verdict
 contradicts the grades with probability `contradiction_rate`. simulated_scores.py has the formats
-that score answers, simulated_grading.py the judges with graded replies to pairs (setting
-`graded_signal`).
+that score answers, and the judges with graded replies to pairs (setting `graded_signal`).
 """
 
 from __future__ import annotations
@@ -23,22 +22,7 @@ from typing import Any, Final, Literal
 
 from judges.judge_errors import PromptError
 from judges.models.interface import JudgeCall, JudgeReply, ReplyToken
-from judges.models.simulation.simulated_grading import (
-    draw_logit,
-    is_graded,
-    is_strong,
-    label_logprobs,
-    true_winner,
-)
-from judges.models.simulation.simulated_scores import (
-    SCORING_FORMATS,
-    draw_point_name,
-    draw_slot,
-    float_setting,
-    point_names,
-    write_grades,
-    write_scores,
-)
+from judges.models.simulation import simulated_scores as scores
 from judges.rendering.messages import PromptInputs
 from studies.domain import BY_DESIGN, Usage
 from studies.frames.arrangement import parse_arrangement
@@ -59,18 +43,18 @@ class SimulatedModel:
         rng = random.Random(f"{settings.get('seed', 0)}\x1f{call.key}")
         prompt_tokens = sum(len(str(m["content"])) for m in call.messages) // 4
         usage = Usage(prompt_tokens, 8)
-        if rng.random() < float_setting(settings, "unreadable_rate"):
+        if rng.random() < scores.float_setting(settings, "unreadable_rate"):
             text = "Both answers have their merits, and I would rather not choose."
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
         if call.prompt.rubric and call.parameters.get("logprobs"):
             return _write_level_probabilities(call, usage, rng)
         if call.prompt.options and call.parameters.get("logprobs"):
             return _write_option_probabilities(call, usage, rng)
-        if call.prompt.verdict in SCORING_FORMATS:
-            text = write_scores(call, settings, rng)
+        if call.prompt.verdict in scores.SCORING_FORMATS:
+            text = scores.write_scores(call, settings, rng)
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
-        if is_graded(settings) and len(call.inputs.shown) == 2:
-            return _write_graded_reply(call, draw_logit(call.inputs, settings, rng), usage)
+        if scores.is_graded(settings) and len(call.inputs.shown) == 2:
+            return _write_graded_reply(call, scores.draw_logit(call.inputs, settings, rng), usage)
         pick = self._pick(call, settings, rng)
         return _write_reply(call, pick, usage, rng)
 
@@ -81,25 +65,21 @@ class SimulatedModel:
         self, call: JudgeCall, settings: Mapping[str, Any], rng: random.Random
     ) -> int | Literal["tie"]:
         inputs, slots = call.inputs, range(len(call.inputs.shown))
-        if (biased := draw_slot(settings, len(slots), rng)) is not None:
+        if (biased := scores.draw_slot(settings, len(slots), rng)) is not None:
             return biased
-        own = [
-            s for s in slots if call.judge.family and self._family(inputs, s) == call.judge.family
-        ]
-        if len(own) == 1 and rng.random() < float_setting(settings, "self_preference"):
+        families = [self._families.get(name, "") for name in inputs.shown]
+        own = [s for s in slots if call.judge.family and families[s] == call.judge.family]
+        if len(own) == 1 and rng.random() < scores.float_setting(settings, "self_preference"):
             return own[0]
-        preference = float_setting(settings, "length_preference")
+        preference = scores.float_setting(settings, "length_preference")
         if (
             rng.random() < abs(preference)
             and (pick := _pick_by_length(inputs, longer=preference > 0)) is not None
         ):
             return pick
-        if rng.random() < float_setting(settings, "tie_rate"):
+        if rng.random() < scores.float_setting(settings, "tie_rate"):
             return "tie"
         return _pick_by_quality(inputs, settings, rng)
-
-    def _family(self, inputs: PromptInputs, slot: int) -> str:
-        return self._families.get(inputs.shown[slot], "")
 
 
 def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
@@ -111,12 +91,12 @@ def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
 
 def _pick_by_quality(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> int:
     slots = range(len(inputs.shown))
-    truth = true_winner(inputs, str(settings.get("seed", 0)))
+    truth = scores.true_winner(inputs, str(settings.get("seed", 0)))
     names = best_answers(inputs.item.human, inputs.shown) if truth == "tie" else (truth,)
     right = [inputs.shown.index(name) for name in names if name is not None]
     if not right:
         return rng.choice(slots)
-    if rng.random() < float_setting(settings, "accuracy", 1.0):
+    if rng.random() < scores.float_setting(settings, "accuracy", 1.0):
         return right[0] if len(right) == 1 else rng.choice(right)
     return rng.choice([slot for slot in slots if slot not in right])
 
@@ -138,15 +118,15 @@ def _write_reply(
     margin = 0 if pick == "tie" else _draw_margin(call, pick, rng)
     text = verdict_sentence(format.name, label or "", labels, margin)
     if pick != "tie" and call.prompt.asks_for_grades:
-        text = f"{write_grades(call, pick, rng)}\n{text}"
+        text = f"{scores.write_grades(call, pick, rng)}\n{text}"
     return JudgeReply(text, finish="stop", usage=usage, model="simulated")
 
 
 def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
     """Write a reply with a verdict on one answer: the drawn option's name, and the probabilities of
     all options."""
-    names = list(point_names(call).values())
-    chosen = draw_point_name(call, call.judge.simulation, rng)
+    names = list(scores.point_names(call).values())
+    chosen = scores.draw_point_name(call, call.judge.simulation, rng)
     logprobs = _draw_logprobs(chosen, names, rng)
     return JudgeReply(
         chosen, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
@@ -156,10 +136,10 @@ def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Rando
 def _write_level_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
     """Write a reply to a rubric: for each criterion a line with the drawn level, and the
     probabilities of all levels."""
-    names = list(point_names(call).values())
+    names = list(scores.point_names(call).values())
     tokens = []
     for place, criterion in enumerate(parse_arrangement(call.inputs.labels).criteria):
-        chosen = draw_point_name(call, call.judge.simulation, rng, place)
+        chosen = scores.draw_point_name(call, call.judge.simulation, rng, place)
         levels = _draw_logprobs(chosen, names, rng)
         tokens += [ReplyToken(f"{criterion}:", ()), ReplyToken(f" {chosen}", levels)]
         tokens.append(ReplyToken("\n", (("\n", 0.0),)))
@@ -180,11 +160,11 @@ def _write_graded_reply(call: JudgeCall, logit: float, usage: Usage) -> JudgeRep
     label = labels[0 if logit > 0 else 1]
     if call.judge.read == "probabilities":
         text = f"{format.prefill_for(len(labels)) or ''} {label}"
-        logprobs = label_logprobs(logit, labels)
+        logprobs = scores.label_logprobs(logit, labels)
         return JudgeReply(
             text, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
         )
-    margin = 2 if is_strong(logit, call.judge.simulation) else 1
+    margin = 2 if scores.is_strong(logit, call.judge.simulation) else 1
     text = verdict_sentence(format.name, label, labels, margin)
     return JudgeReply(text, finish="stop", usage=usage, model="simulated")
 
@@ -195,7 +175,7 @@ def _draw_margin(call: JudgeCall, pick: int, rng: random.Random) -> int:
         return 1
     settings, shown = call.judge.simulation, call.inputs.shown
     if "much_rate" in settings:
-        return 2 if rng.random() < float_setting(settings, "much_rate") else 1
+        return 2 if rng.random() < scores.float_setting(settings, "much_rate") else 1
     won, lost = shown[pick], shown[1 - pick]
     if better_answer(call.inputs.item.human, won, lost) != won:
         return 1
@@ -236,5 +216,5 @@ _VERDICT_SENTENCES: Final = {
     "label": "{}",
 }
 _FIVE_LEVEL_FORMATS: Final = ("five-level", "arena-hard")
-SIMULATED_FORMATS: Final = (*_FIVE_LEVEL_FORMATS, *_VERDICT_SENTENCES, *SCORING_FORMATS)
+SIMULATED_FORMATS: Final = (*_FIVE_LEVEL_FORMATS, *_VERDICT_SENTENCES, *scores.SCORING_FORMATS)
 """The verdict formats that a simulated judge can write."""

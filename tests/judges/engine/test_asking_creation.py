@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from judges.planning.eligibility import count_skipped
 from judges.planning.plan import Plan, asks_of
-from judges.rendering.creation_query import DESCRIPTION_NOTE
+from judges.planning.plan_checks import count_skipped
+from judges.rendering.messages import DESCRIPTION_NOTE
 from metrics.protocols.creation_levels import (
     five_level_counts,
     reward_table,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judges.operations.reread_replies import reread
+from judges.operations.check_judge import reread
 from judges.planning.plan import asks_of
 from metrics.protocols.grade_score import grade_estimates
 from metrics.protocols.grade_table import contradiction_share

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from judges.__main__ import main
-from judges.engine.attempt import RunSettings
+from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
-from judges.operations.reread_replies import _store_changes, reread
+from judges.operations.check_judge import _store_changes, reread
 from studies.domain import RETRYABLE_STATUSES
 from studies.spec.study import dump_study
 from studies.store.queries.run_costs import attempt_totals

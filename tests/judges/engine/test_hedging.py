@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from judges.engine.attempt import RunSettings
 from judges.engine.limits import stragglers
 from judges.engine.limits.hedging import HedgeBudget, race
+from judges.engine.run_state import RunSettings
 from studies.store.queries.run_costs import attempt_totals
 from tests.judge_server import Fault, JudgeServer, at
 from tests.judges.engine.virtual_time import run_virtual

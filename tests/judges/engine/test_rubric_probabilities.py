@@ -14,7 +14,7 @@ from judges.engine.outcome import read_label_probabilities
 from judges.judge_errors import PlanError
 from judges.models.chat_completion import parse_completion
 from judges.models.interface import parse_level_logprobs, parse_logprobs
-from judges.operations.reread_replies import reread
+from judges.operations.check_judge import reread
 from judges.planning.plan import asks_of, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import level_token_places

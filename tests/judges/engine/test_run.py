@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
+from judges.engine.run_state import RunSettings
 from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.growth import count_calls

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.attempt import RunSettings
+from judges.engine.run_state import RunSettings
 from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, Limiter, Rule, sometimes

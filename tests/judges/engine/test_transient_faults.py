@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from judges.engine.attempt import RunSettings
 from judges.engine.limits.congestion import CongestionWindow
 from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.limits.stragglers import CallDurations, describe_slow_calls
-from judges.models.rate_headers import RequestQuota, parse_duration, parse_request_quota
+from judges.engine.run_state import RunSettings
+from judges.models.interface import RequestQuota, parse_duration, parse_request_quota
 from judges.planning.plan import save_plan
 from tests.judge_server import Fault, JudgeServer, Limiter, Rule, at
 from tests.judges.engine.virtual_time import (

@@ -7,11 +7,11 @@ import sqlite3
 import pytest
 
 from judges.bulk.ray_worker import AttemptLog
-from judges.engine.attempt import AskAttempts, RunSettings
+from judges.engine.attempt import AskAttempts
 from judges.engine.limits.rate_limit import EndpointLimiter
-from judges.engine.run_state import JudgeState, RunState
+from judges.engine.run_state import JudgeState, RunSettings, RunState
 from judges.engine.worker_pool import JudgeQueue, WorkerPool
-from judges.models.endpoint import EndpointModel
+from judges.models.clients import EndpointModel
 from judges.money.costs import Ledger
 from judges.planning.plan import asks_of, make_plan, save_plan
 from studies.domain import Judgement

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from judges.engine.limits.rate_limit import EndpointLimiter
-from judges.models.rate_headers import parse_request_quota
+from judges.models.interface import parse_request_quota
 from tests.judge_server import Limiter
 
 T = TypeVar("T")

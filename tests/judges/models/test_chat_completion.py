@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.engine.attempt import RunSettings
+from judges.engine.run_state import RunSettings
 from judges.models.chat_completion import parse_completion, parse_usage
 from judges.models.failures import BadReply, classify_error
 from judges.money.costs import cost_of

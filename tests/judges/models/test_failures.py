@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from judges.engine.attempt import RunSettings
+from judges.engine.run_state import RunSettings
 from judges.models.failures import classify_error, parse_retry_after, redact_message
 from judges.planning.plan import Plan, make_plan
 from studies.spec.study import study_from_mapping

@@ -8,15 +8,15 @@ import huggingface_hub.constants
 import pytest
 
 from judges.__main__ import main
-from judges.models.gguf_source import (
+from judges.models.weights import (
     HubWeights,
+    WeightsMissing,
     cached_hub_weights,
     download_weights,
     locate_weights,
     parse_hub_weights,
     size_on_hub,
 )
-from judges.models.weights import WeightsMissing
 from judges.planning.plan import identity_of
 from studies.domain import JudgeSpec
 from studies.errors import StudyError

@@ -4,10 +4,9 @@ import socket
 
 import pytest
 
-from judges.engine.attempt import RunSettings
-from judges.models.chat_completion import build_stream_reply
+from judges.engine.run_state import RunSettings
+from judges.models.chat_completion import CompletionStream, build_stream_reply
 from judges.models.failures import BadReply
-from judges.models.reply_stream import CompletionStream
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, first_attempt
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan

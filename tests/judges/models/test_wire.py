@@ -10,7 +10,7 @@ import aiohttp
 import httpx2
 import pytest
 
-from judges.engine.attempt import RunSettings
+from judges.engine.run_state import RunSettings
 from judges.models.failures import classify_error
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 

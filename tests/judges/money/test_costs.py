@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 import yaml
 
-from judges.engine.attempt import RunSettings
+from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.money.costs import PRICES_FILE, Ledger, check_budget, cost_of, listed_prices, price_of
 from judges.planning.plan import save_plan

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from judges.models.chat_completion import parse_completion as answer_of
-from judges.operations.reread_replies import reread
+from judges.operations.check_judge import reread
 from studies.__main__ import main
 from studies.domain import Judgement
 from studies.exchange.recorded_studies import read_exported_judgements

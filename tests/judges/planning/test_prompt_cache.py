@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from judges.planning.forecast import make_forecast
+from judges.planning.forecast import cached_from, common_start, make_forecast, order_for_cache
 from judges.planning.plan import asks_of, make_plan, save_plan
-from judges.planning.prompt_cache import cached_from, common_start, order_for_cache
 from studies.domain import Ask, JudgeSpec, Price
 from studies.spec.study import study_from_mapping
 from studies.store.queries.run_costs import attempt_totals

@@ -7,8 +7,12 @@ import yaml
 
 from judges.__main__ import main
 from judges.judge_errors import PlanError
-from judges.models.adapted_call import drop_parameter, known_refusals
-from judges.models.rate_headers import parse_request_quota, rate_headers_of
+from judges.models.interface import (
+    drop_parameter,
+    known_refusals,
+    parse_request_quota,
+    rate_headers_of,
+)
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of
 from judges.security.endpoint_rules import PROVIDERS_FILE

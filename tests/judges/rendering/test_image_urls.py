@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from judges.judge_errors import PlanError
-from judges.rendering import image_urls
-from judges.rendering.image_urls import MAX_CACHED_IMAGES, image_url
+from judges.rendering import messages
+from judges.rendering.messages import MAX_CACHED_IMAGES, image_url
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 
@@ -30,7 +30,7 @@ def test_few_pictures_are_kept_in_memory(tmp_path: Path) -> None:
     for number in range(MAX_CACHED_IMAGES + 5):
         (tmp_path / f"{number}.png").write_bytes(PNG + bytes([number]))
         image_url(f"{number}.png", tmp_path)
-    assert image_urls._encode_image.cache_info().currsize <= MAX_CACHED_IMAGES
+    assert messages._encode_image.cache_info().currsize <= MAX_CACHED_IMAGES
 
 
 def test_a_missing_picture_is_a_plan_error_that_names_it(tmp_path: Path) -> None:

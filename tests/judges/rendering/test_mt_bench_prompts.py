@@ -10,9 +10,8 @@ import pytest
 
 from judges.__main__ import main
 from judges.judge_errors import PromptError
-from judges.rendering.mt_bench_prompts import PromptImport, import_judge_prompts
 from judges.rendering.prompt import load_prompt
-from judges.rendering.prompt_library import preview_prompt
+from judges.rendering.prompt_library import PromptImport, import_judge_prompts, preview_prompt
 from judges.verdicts.verdict import parse_verdict
 from studies.domain import Item
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.judge_errors import PromptError
-from judges.rendering.creation_query import DESCRIPTION_NOTE
 from judges.rendering.messages import (
     _VARIABLE_VALUES,
+    DESCRIPTION_NOTE,
     PromptInputs,
     key_fence,
     make_fence,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from judges.judge_errors import EndpointRefused
-from judges.models.endpoint import MAX_REPLY_BYTES, EndpointModel, tls_context
+from judges.models.clients import MAX_REPLY_BYTES, EndpointModel, tls_context
 from judges.models.failures import BadReply, classify_error
 from judges.models.interface import JudgeCall
 from judges.operations.check_judge import check_judge

@@ -20,11 +20,13 @@ from judges.security.key_consents import (
     NO_CONSENTS,
     Consents,
     Pair,
+    TypedKey,
+    keys_for,
     listed_pairs,
     origin_of,
+    read_typed,
     user_consents,
 )
-from judges.security.key_origins import TypedKey, keys_for, read_typed
 from judges.security.key_store import KEY_MASK, SecretKey
 from studies.domain import JudgeSpec
 from tests.attacks.attack_list import OWN, PUBLIC

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from judges.__main__ import main
 from judges.judge_errors import KeyExpired, KeyRefused, PlanError
-from judges.models.factory import find_api_key
+from judges.models.clients import find_api_key
 from judges.operations.check_judge import check_judge
 from judges.planning.plan import save_plan
 from judges.security.key_consents import Consents, Pair
@@ -280,7 +280,7 @@ def test_commands_print_no_key_and_leave_the_terminal_as_it_was(tmp_path, capsys
 PRINTS = """
 import logging, sys, threading, traceback, warnings
 from judges.security.key_store import SecretKey
-from judges.security.redaction import install_redaction
+from judges.security.key_store import install_redaction
 KEY = sys.stdin.read()
 install_redaction()
 kept = SecretKey(KEY)

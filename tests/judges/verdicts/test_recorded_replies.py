@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judges.verdicts.recorded_replies import RecordedReplyReader
+from judges.verdicts.verdict import RecordedReplyReader
 from studies.__main__ import main
 from studies.domain import Judgement
 from studies.errors import SourceError, StudyError

@@ -23,7 +23,7 @@ from components.inspect.load_comparison import load_image
 from components.study.file.lenient_study import START_YAML
 from components.study.jobs import store_upload, use_upload
 from judges.judge_errors import PlanError
-from judges.rendering.image_urls import image_url
+from judges.rendering.messages import image_url
 from studies.errors import SourceError
 from studies.files.image_files import image_size, why_data_url_refused
 from studies.files.read_limits import LOCAL_LIMITS, PUBLIC_LIMITS, ReadLimits, current_limits

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judges.rendering.creation_query import context_text
+from judges.rendering.messages import context_text
 from studies.domain import AnswerCheck
 from studies.errors import SourceError
 from studies.sources.formats import creation_mmbench

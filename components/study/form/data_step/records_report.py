@@ -18,9 +18,8 @@ from components.inspect.load_comparison import load_image
 from components.study.file.lenient_study import FormState
 from components.study.form.data_step.table_columns import has_roles, mapping_form, table_to_map
 from components.study.plan.study_preview import StudyPreview, read_data_spec
-from judges.planning.eligibility import count_skipped
 from judges.planning.plan import Plan
-from judges.planning.plan_checks import showings_for
+from judges.planning.plan_checks import count_skipped, showings_for
 from studies.domain import REFERENCE, UNRELATED, Item
 from studies.errors import EvenhandError
 from studies.files.upload_names import original_name

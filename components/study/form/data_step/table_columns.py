@@ -15,7 +15,7 @@ from components.html.templates import macros
 from components.study.file.lenient_study import LenientStudy
 from components.study.plan.idle_cache import RECORDS
 from components.study.plan.study_preview import StudyPreview, read_data_spec
-from judges.verdicts.recorded_replies import RecordedReplyReader
+from judges.verdicts.verdict import RecordedReplyReader
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import EvenhandError
 from studies.files.table_formats.nested_columns import expand_columns, nested_names

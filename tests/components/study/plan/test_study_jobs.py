@@ -28,8 +28,14 @@ from components.study.jobs import (
 from components.study.plan import demo_studies
 from components.study.plan.study_preview import build_preview
 from judges.engine.engine import Engine
-from judges.security.key_consents import NO_CONSENTS, Pair, origin_of, user_consents
-from judges.security.key_origins import TypedKey, read_typed
+from judges.security.key_consents import (
+    NO_CONSENTS,
+    Pair,
+    TypedKey,
+    origin_of,
+    read_typed,
+    user_consents,
+)
 from studies.errors import EvenhandError
 from studies.files.upload_names import hide_hashes, original_name
 from studies.spec.study import parse_study

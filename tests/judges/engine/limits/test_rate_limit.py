@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import pytest
 
-from judges.engine.attempt import RunSettings
 from judges.engine.limits.rate_estimate import RateEstimate
 from judges.engine.limits.rate_limit import START_LIMIT, EndpointLimiter
+from judges.engine.run_state import RunSettings
 from judges.planning.plan import save_plan
 from tests.judge_server import Fault, JudgeServer, Limiter, at
 from tests.judges.engine.virtual_time import run_virtual

@@ -1,4 +1,5 @@
-"""Client of an OpenAI-compatible endpoint, based on the openai package's HTTP connection (aiohttp).
+"""Clients of judges: OpenAI-compatible endpoints, on the openai package's HTTP connection
+(aiohttp), and the embedded judge; the client and the API key of a judge specification.
 
 Requests are built and replies parsed here, in a third of the CPU time that the package's
 `chat.completions.create` takes. All calls (runs, judge checks, image descriptions) use this client.
@@ -9,10 +10,11 @@ removes the API key from it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
@@ -20,22 +22,19 @@ from typing import Any, Final
 import aiohttp
 import httpx2
 
-from judges.models.chat_completion import (
-    build_status_error,
-    build_stream_reply,
-    parse_completion,
-)
+from judges.judge_errors import PlanError
+from judges.models import chat_completion, interface
+from judges.models.chat_completion import CompletionStream
+from judges.models.embedded import EmbeddedServer, shared_server
 from judges.models.failures import BadReply, StreamSilent
-from judges.models.interface import JudgeCall, JudgeReply
-from judges.models.rate_headers import RATE_HEADERS, parse_request_quota, rate_headers_of
-from judges.models.reply_stream import CompletionStream
-from judges.security.endpoint_rules import (
-    EndpointRules,
-    PinnedResolver,
-    check_url,
-    current_endpoint_rules,
-)
-from judges.security.key_store import SecretKey
+from judges.models.interface import JudgeCall, JudgeModel, JudgeReply
+from judges.models.simulation.simulated import SimulatedModel
+from judges.security import endpoint_rules
+from judges.security.endpoint_rules import LOCAL_RULES, EndpointRules
+from judges.security.key_consents import Consents
+from judges.security.key_store import SecretKey, make_typed_key
+from studies import settings
+from studies.domain import JudgeSpec
 
 MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
 CONNECTION_LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
@@ -63,13 +62,13 @@ class EndpointModel:
         rules: EndpointRules | None = None,
     ) -> None:
         self.ceiling = ceiling
-        self._rules = rules or current_endpoint_rules()
-        check_url(base_url, self._rules)
+        self._rules = rules or endpoint_rules.current_endpoint_rules()
+        endpoint_rules.check_url(base_url, self._rules)
         self._key = api_key if isinstance(api_key, SecretKey) else SecretKey(api_key)
         self._http = _build_client(self._rules)
         self._base_url = base_url.rstrip("/")
         self._url = httpx2.URL(f"{self._base_url}/chat/completions")
-        self._rate_headers = rate_headers_of(base_url)
+        self._rate_headers = interface.rate_headers_of(base_url)
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._schedule_key_expiry()
 
@@ -81,7 +80,8 @@ class EndpointModel:
         """
         streamed = call.stream_parameters
         body = {"model": call.judge.model, "messages": call.messages, **call.parameters, **streamed}
-        request = self._request(_encode_json(body), call.judge.connect_s)
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        request = self._request(content, call.judge.connect_s)
         first_token = call.judge.timeout_s if streamed else None
         stream = CompletionStream()
         try:
@@ -91,7 +91,7 @@ class EndpointModel:
             if stream.started:
                 raise StreamSilent from None
             raise
-        quota = parse_request_quota(response.headers, self._rate_headers)
+        quota = interface.parse_request_quota(response.headers, self._rate_headers)
         return reply if quota is None else replace(reply, quota=quota)
 
     async def _receive(
@@ -102,50 +102,49 @@ class EndpointModel:
         limit: asyncio.Timeout,
     ) -> tuple[httpx2.Response, JudgeReply]:
         echo = not self._rules.strict
-        response = await self._http.send(request, stream=True)
-        try:
-            if response.status_code < 300 and _is_event_stream(response):
+        async with self._send(request) as response:
+            kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+            if response.status_code < 300 and kind == "text/event-stream":
                 await _read_stream(response, stream, limit, call.judge.idle_s)
-                reply = build_stream_reply(stream, echo=echo)
-                return response, redact_reply(reply, self._key)
-            content = await _read_content(response)
-        finally:
-            await response.aclose()
-        if response.status_code >= 300:
-            raise build_status_error(_strip_request(response), content, echo=echo)
-        return response, redact_reply(parse_completion(content, echo=echo), self._key)
+                reply = chat_completion.build_stream_reply(stream, echo=echo)
+            else:
+                content = await self._read_content(response)
+                reply = chat_completion.parse_completion(content, echo=echo)
+        return response, redact_reply(reply, self._key)
 
     async def get(self, path: str) -> bytes:
         """Return the body at a path of the endpoint, such as `models`. The error raised for a
         failed call does not contain the API key. The caller limits the duration."""
         url = httpx2.URL(f"{self._base_url}/{path}")
-        response = await self._http.send(self._request(b"", 10.0, "GET", url), stream=True)
+        async with self._send(self._request(b"", 10.0, "GET", url)) as response:
+            return await self._read_content(response)
+
+    @contextlib.asynccontextmanager
+    async def _send(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
+        response = await self._http.send(request, stream=True)
         try:
-            content = await _read_content(response)
+            yield response
         finally:
             await response.aclose()
+
+    async def _read_content(self, response: httpx2.Response) -> bytes:
+        """Return the body of a response; raise the error of a response with an error status."""
+        content = await _read_limited(response)
         if response.status_code >= 300:
             echo = not self._rules.strict
-            raise build_status_error(_strip_request(response), content, echo=echo)
+            raise chat_completion.build_status_error(_strip_request(response), content, echo=echo)
         return content
 
     def _request(
-        self,
-        content: bytes,
-        connect_s: float,
-        method: str = "POST",
-        url: httpx2.URL | None = None,
+        self, content: bytes, connect_s: float, method: str = "POST", url: httpx2.URL | None = None
     ) -> httpx2.Request:
         """Build a request. The API key is added to each request, so that the HTTP client does not
         store the key."""
         bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
+        options = _request_options(connect_s)
         return httpx2.Request(
-            method,
-            url or self._url,
-            headers=headers,
-            content=content,
-            extensions=_request_options(connect_s),
+            method, url or self._url, headers=headers, content=content, extensions=options
         )
 
     async def close(self) -> None:
@@ -200,7 +199,7 @@ def _read_certificates(places: tuple[str | None, ...]) -> ssl.SSLContext:
 def _build_session(rules: EndpointRules, secure: ssl.SSLContext) -> aiohttp.ClientSession:
     """Build a session that connects only to checked addresses; TLS still verifies the host name."""
     connector = aiohttp.TCPConnector(
-        resolver=PinnedResolver(rules.refusal_reason, rules.lookup),
+        resolver=endpoint_rules.PinnedResolver(rules.refusal_reason, rules.lookup),
         ssl=secure,
         limit=CONNECTION_LIMITS.max_connections or 0,
         use_dns_cache=False,
@@ -215,11 +214,6 @@ def _request_options(connect_s: float) -> dict[str, Any]:
     return {"timeout": httpx2.Timeout(None, connect=connect_s).as_dict()}
 
 
-def _is_event_stream(response: httpx2.Response) -> bool:
-    kind = response.headers.get("Content-Type", "").partition(";")[0]
-    return kind.strip().lower() == "text/event-stream"
-
-
 async def _read_stream(
     response: httpx2.Response, stream: CompletionStream, limit: asyncio.Timeout, idle_s: float
 ) -> None:
@@ -232,7 +226,7 @@ async def _read_stream(
             limit.reschedule(now() + idle_s)
 
 
-async def _read_content(response: httpx2.Response) -> bytes:
+async def _read_limited(response: httpx2.Response) -> bytes:
     """Read the decoded body up to the size limit, whatever its Content-Length header states."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ACCEPTED_ENCODINGS:
@@ -240,17 +234,15 @@ async def _read_content(response: httpx2.Response) -> bytes:
             f"the reply is compressed as {encoding[:20]!r}, which was not requested; check "
             "base_url, or the proxy in front of the endpoint"
         )
-    chunks: list[bytes] = []
-    size = 0
+    content = bytearray()
     async for chunk in response.aiter_bytes():
-        size += len(chunk)
-        if size > MAX_REPLY_BYTES:
+        content += chunk
+        if len(content) > MAX_REPLY_BYTES:
             raise BadReply(
                 f"the reply exceeds {MAX_REPLY_BYTES // 2**20} MB, the size limit; lower "
                 "max_tokens or check base_url"
             )
-        chunks.append(chunk)
-    return b"".join(chunks)
+    return bytes(content)
 
 
 def _strip_request(response: httpx2.Response) -> httpx2.Response:
@@ -260,7 +252,7 @@ def _strip_request(response: httpx2.Response) -> httpx2.Response:
     headers = {
         name: value
         for name, value in response.headers.items()
-        if name.lower() in ("retry-after", "retry-after-ms", "date", *RATE_HEADERS)
+        if name.lower() in ("retry-after", "retry-after-ms", "date", *interface.RATE_HEADERS)
     }
     return httpx2.Response(response.status_code, headers=headers, request=request)
 
@@ -281,5 +273,94 @@ def redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
     return replace(answer, **masked)
 
 
-def _encode_json(body: Mapping[str, Any]) -> bytes:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+class EmbeddedModel:
+    """Client of the embedded judge, whose child process is started on the first call."""
+
+    ceiling = 1  # one slot: a second call in flight would wait and be measured as slow
+
+    def __init__(self, weights: str = "") -> None:
+        """`weights` is the GGUF file that the study file names for the judge; if empty, the weights
+        that find_weights returns are used."""
+        self._weights = weights
+        self._server: EmbeddedServer | None = None
+        self._endpoint: EndpointModel | None = None
+        self._start_lock = asyncio.Lock()
+        self._last_messages: list[dict[str, Any]] = []
+
+    async def complete(self, call: JudgeCall) -> JudgeReply:
+        """Call the model. For a prompt equal to that of the previous call, the server's prompt
+        cache is turned off.
+
+        With the cache, a repeated prompt would get slightly other probabilities, which would count
+        as changes on a repeat.
+        """
+        endpoint = await self._start_endpoint()
+        repeat = call.messages == self._last_messages
+        self._last_messages = call.messages
+        if repeat:
+            call = replace(call, parameters={**call.parameters, "cache_prompt": False})
+        return await endpoint.complete(call)
+
+    async def close(self) -> None:
+        if self._endpoint is not None:
+            await self._endpoint.close()
+            self._endpoint = None
+
+    async def _start_endpoint(self) -> EndpointModel:
+        """Return the client of the running child process; a dead process is started again."""
+        async with self._start_lock:
+            if self._endpoint is None or self._server is None or not self._server.alive():
+                await self.close()
+                self._server = await asyncio.to_thread(shared_server, self._weights)
+                self._endpoint = EndpointModel(
+                    self._server.base_url, "none", ceiling=1, rules=LOCAL_RULES
+                )
+            return self._endpoint
+
+
+MAX_KEY_LENGTH: Final = 8192
+"""Maximum characters of an API key from a variable; tokens of some clouds have a few thousand."""
+
+
+def find_api_key(
+    judge: JudgeSpec, typed: Mapping[str, str | SecretKey], consents: Consents
+) -> SecretKey:
+    """Return the API key of a judge: the key typed on the page, which expires, else the value of
+    the environment variable that `api_key_env` names; empty if the judge names no variable.
+
+    Raises an error if the named variable is not set, or if the user has not allowed it for the
+    judge's endpoint.
+    """
+    if judge.name in typed:
+        value = typed[judge.name]
+        return make_typed_key(value.use() if isinstance(value, SecretKey) else value)
+    if not judge.api_key_env:
+        return SecretKey("")
+    key = settings.secret_value(judge.api_key_env)
+    if not key:
+        raise PlanError(
+            f"judge {judge.name!r}: the environment variable {judge.api_key_env} is not set; "
+            f"run: export {judge.api_key_env}=…"
+        )
+    if len(key) > MAX_KEY_LENGTH:
+        raise PlanError(
+            f"judge {judge.name!r}: the environment variable {judge.api_key_env} has "
+            f"{len(key):,} characters; a key has at most {MAX_KEY_LENGTH:,}"
+        )
+    consents.check(judge)
+    return SecretKey(key)
+
+
+def build_model(
+    judge: JudgeSpec,
+    key: SecretKey | str,
+    families: Mapping[str, str],
+    rules: EndpointRules | None = None,
+) -> JudgeModel:
+    """Build a judge's client. `families` is model -> model family, for simulated judges. `rules`
+    state which endpoints may be called; None for the rules of this process."""
+    if judge.kind == "embedded":
+        return EmbeddedModel(judge.weights)
+    if judge.kind == "simulated":
+        return SimulatedModel(families)
+    return EndpointModel(judge.endpoint, key, rules=rules)
