@@ -100,6 +100,7 @@ THREATS: Final = {
             "tests/components/server/test_flood.py",
             "tests/components/server/test_page_cache.py",
             "tests/judges/engine/test_address_limits.py",
+            "tests/judges/engine/test_embedded_turns.py",
         ),
     ),
 }
