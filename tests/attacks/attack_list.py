@@ -99,8 +99,10 @@ THREATS: Final = {
             "tests/components/server/limits/test_slow_app.py",
             "tests/components/server/test_flood.py",
             "tests/components/server/test_page_cache.py",
+            "tests/components/server/test_runs_by_address.py",
             "tests/judges/engine/test_address_limits.py",
             "tests/judges/engine/test_embedded_turns.py",
+            "tests/studies/sharing/test_visitor_space.py",
         ),
     ),
 }
