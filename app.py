@@ -35,6 +35,7 @@ from components.server.gradio_private import (
     check_private_names,
     refuse_remote_files,
     start_settings,
+    use_new_upload_folders,
     use_server_settings,
 )
 from components.server.limits.memory import limit_heap_retention
@@ -215,6 +216,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_private_names(blocks, public=access.public)
         configure_queue(blocks, access)
         refuse_remote_files(blocks)
+        use_new_upload_folders(blocks)
         use_server_settings(blocks, limit_connections)
         settings |= start_settings(blocks)
         preview = partial(show_preview, page_store, engine)

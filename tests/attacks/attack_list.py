@@ -65,8 +65,11 @@ THREATS: Final = {
         ),
     ),
     "file access": Threat(
-        "a request, the name of an upload",
-        ("tests/components/server/test_traversal.py",),
+        "a request, the name of an upload, a path in a study",
+        (
+            "tests/components/server/test_traversal.py",
+            "tests/attacks/test_visitor_files.py",
+        ),
     ),
     "dataset code": Threat(
         "a dataset, a file that its card names",

@@ -47,6 +47,9 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.close()
 
 
+MEGABYTES_ASIDE, COPIES = 80, 4
+
+
 def event(app: App, name: str, session: str) -> dict[str, Any]:
     """What programs may call: `study_metrics` works longest, `judgements` answers most."""
     config = Stranger(app.url).config["dependencies"]
@@ -108,15 +111,23 @@ def test_a_thousand_events_of_one_page_are_told_to_wait_and_others_are_served(ap
 
 
 def test_two_hundred_sessions_of_one_address_do_not_keep_others_out(app):
-    before = resident(app)
-    body = event(app, "judgements", "")
+    served(app)
+    reader, body = Stranger(app.url), event(app, "judgements", "")
+    step = next(one for one in reader.steps() if one["id"] == body["fn_index"])
+    reader._value = lambda part, values: body["data"][step["inputs"].index(part)]  # type: ignore[method-assign]
+    worked, answer = reader.call(step, {})
+    assert worked
+    before = resident(app)  # everything that is loaded once is loaded
     bodies = [{**body, "session_hash": uuid.uuid4().hex[:11]} for _ in range(200)] * 3
     told, slowest, longest = watched(app, bodies)
     with attempt(DENIAL, SHARED, *(f"event {number} of 200 pages" for number in range(600))):
         assert {code for code, _ in told} <= {200, 429}
         assert longest <= CROWD.waiting_per_address + 2
         assert slowest < PATIENCE, f"another visitor waited {slowest:.1f} s"
-        assert resident(app) - before < 150, "megabytes for sessions that nobody reads"
+        taken = sum(n for (code, _), n in told.items() if code == 200)
+        # An answer waits as an object and as text; how many were made depends on the machine.
+        most = MEGABYTES_ASIDE + COPIES * taken * len(answer) / 1e6
+        assert resident(app) - before < most, "megabytes for sessions that nobody reads"
 
 
 def test_whoever_flooded_is_served_again_when_the_line_is_shorter(app):
