@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +35,7 @@ from components.server.gradio_private import (
     check_private_names,
     refuse_remote_files,
     start_settings,
+    use_new_upload_folders,
     use_server_settings,
 )
 from components.server.limits.memory import limit_heap_retention
@@ -51,7 +53,7 @@ from judges.security import key_store
 from studies.errors import EvenhandError, StoreUnusable
 from studies.settings import PORT, check_settings, is_space
 from studies.sharing import hub_backup
-from studies.sharing.expiry import ExpiryThread
+from studies.sharing.expiry import ExpiryThread, VisitorSpace
 from studies.sharing.read_only_store import ReadOnlyStore
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.database import default_store_path
@@ -117,9 +119,18 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
     if not access.public:
         return store, Engine()
     visitor_store = VisitorStore(
-        store, most_studies=access.studies or 0, open_votes=access.open_votes
+        store,
+        most_studies=access.studies or 0,
+        open_votes=access.open_votes,
+        has_room=_room_for_visitors(store, access),
     )
     return visitor_store, PublicEngine(visitor_store, access.run_limits, load_host_key())
+
+
+def _room_for_visitors(store: Store, access: Access) -> Callable[[], bool]:
+    """Return a function that says whether visitors may store more."""
+    most = access.visitor_bytes
+    return VisitorSpace(store, most).has_room if most else lambda: True
 
 
 def launch_settings(access: Access) -> dict[str, Any]:
@@ -188,7 +199,8 @@ def main(arguments: list[str] | None = None) -> int:
     days = None if frozen else access.expiry_days
     expiry_thread = ExpiryThread(store, days) if days else None
     daily_thread = None if frozen else DailyBackupThread(store.path)
-    quota = TempFileQuota(access.temp_bytes) if access.temp_bytes else None
+    room = (lambda: True) if frozen else _room_for_visitors(store, access)
+    quota = TempFileQuota(access.temp_bytes, has_room=room) if access.temp_bytes else None
     blocks = create_page(page_store, engine)
     settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
     if chosen.mcp:
@@ -204,6 +216,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_private_names(blocks, public=access.public)
         configure_queue(blocks, access)
         refuse_remote_files(blocks)
+        use_new_upload_folders(blocks)
         use_server_settings(blocks, limit_connections)
         settings |= start_settings(blocks)
         preview = partial(show_preview, page_store, engine)

@@ -96,6 +96,13 @@ CACHE: Final = _text("EVENHAND_CACHE", "folder for re-quantised weights", "the u
 MAX_FILE_MB: Final = _whole(
     "EVENHAND_MAX_FILE_MB", "largest file that is read", "300 private, 50 public", "300", 10**6
 )
+VISITORS_MB: Final = _whole(
+    "EVENHAND_VISITORS_MB",
+    "megabytes of the store and all visitors' files in public mode",
+    "5000",
+    "5000",
+    10**7,
+)
 PUBLIC: Final[Setting[bool | None]] = Setting(
     "EVENHAND_PUBLIC", "`1`: public mode", _is_on, None, "`1` on a Space"
 )

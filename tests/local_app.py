@@ -29,8 +29,8 @@ def app_main() -> Iterator[Callable[[list[str]], int]]:
         patch.setattr(app, "redaction", SimpleNamespace(install_redaction=lambda: None))
         patch.setattr(gr.routes, "StateHolder", gr.routes.StateHolder)
         patch.setattr(gr.http_server, "Server", gr.http_server.Server)
-        fetch = "async_ssrf_protected_get"
-        patch.setattr(gr.processing_utils, fetch, getattr(gr.processing_utils, fetch))
+        for name in ("async_ssrf_protected_get", "hash_seed"):
+            patch.setattr(gr.processing_utils, name, getattr(gr.processing_utils, name))
         yield app.main
 
 

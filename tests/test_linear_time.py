@@ -7,9 +7,8 @@ expression that backtracks over them holds a worker for minutes.
 from __future__ import annotations
 
 import re
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -43,7 +42,7 @@ from studies.sources.hub_files import front_of
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.texts.injection import find_spans, is_suspect
 from studies.texts.instruction_verbs import parse_opening
-from tests.growth import TWICE, cpu_seconds, growth
+from tests.growth import STEP, TooSlow, cpu_limit, cpu_seconds, is_linear
 from tests.pattern_attacks import (
     COMMON,
     Attack,
@@ -55,10 +54,10 @@ from tests.pattern_attacks import (
 from tests.samples import ALL, sample
 
 SHORT: Final = 2_500
-SUSPICIOUS: Final = 0.002
+SUSPICIOUS: Final = 0.005
 """Seconds of CPU for a short text from which its growth is measured; the others are too quick for
 a quadratic pattern. Nothing fails by this time alone."""
-HANG_SECONDS: Final = 60.0
+HANG_SECONDS: Final = 5.0
 """Seconds of CPU after which one expression counts as hanging; linear ones take below 0.1."""
 WORST_INPUT: Final = 1_000_000 if ALL else 100_000
 MADE_AT_IMPORT: Final = {
@@ -67,26 +66,6 @@ MADE_AT_IMPORT: Final = {
     "components/server/allowed_routes.py",
 }
 """Files with a function that compiles patterns for the constants of its module."""
-
-
-class TooSlow(Exception):
-    """An expression used up its time."""
-
-
-@contextmanager
-def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise after so many seconds of CPU: the expression engine checks for signals."""
-
-    def stop(*_: object) -> None:
-        raise TooSlow
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def apply(pattern: re.Pattern[str], method: str, text: str) -> None:
@@ -100,37 +79,32 @@ def apply(pattern: re.Pattern[str], method: str, text: str) -> None:
 
 
 def slow_attacks(use: Use) -> list[tuple[str, Attack]]:
-    """The first attack under which twice the text takes a pattern more than 2.5 times as long: of
+    """The first attack under which a pattern takes time that grows like the square of the text: of
     short texts that take long, and of the worst attack with a long text."""
     worst: tuple[float, str, Attack] | None = None
     for attack in attacks_on(use.pattern):
         for method in sorted(use.methods):
+            run = partial(apply, use.pattern, method)
             try:
                 with cpu_limit(HANG_SECONDS):
-                    run = partial(apply, use.pattern, method)
                     taken = cpu_seconds(partial(run, attack.text(SHORT)))
-                    if taken > SUSPICIOUS and not is_linear(run, attack.text, SHORT):
-                        return [(method, attack)]
             except TooSlow:
+                return [(method, attack)]
+            if taken > SUSPICIOUS and not grows_evenly(run, attack.text, SHORT):
                 return [(method, attack)]
             if worst is None or taken > worst[0]:
                 worst = taken, method, attack
     if worst is None:
         return []
     _, method, attack = worst
-    try:
-        with cpu_limit(HANG_SECONDS):
-            if is_linear(partial(apply, use.pattern, method), attack.text, WORST_INPUT // 2):
-                return []
-    except TooSlow:
-        pass
-    return [(method, attack)]
+    run = partial(apply, use.pattern, method)
+    linear = all(grows_evenly(run, attack.text, size) for size in (SHORT, WORST_INPUT // STEP))
+    return [] if linear else [(method, attack)]
 
 
-def is_linear(read: Callable[[str], object], text: Callable[[int], str], length: int) -> bool:
-    """Whether twice the length takes at most 2.5 times as long."""
-    short, long = text(length), text(2 * length)
-    return growth(lambda: read(short), lambda: read(long)) <= TWICE
+def grows_evenly(read: Callable[[str], object], text: Callable[[int], str], length: int) -> bool:
+    """Whether the time grows like the length of the text."""
+    return is_linear(partial(read, text(length)), partial(read, text(STEP * length)))
 
 
 QUADRATIC: Final = (
@@ -252,15 +226,15 @@ def test_foreign_text_is_read_in_linear_time(name: str) -> None:
     for unit in UNITS:
         text = unit * (PART // len(unit))
         if cpu_seconds(partial(read, text)) > SLOW_PART:
-            assert growth(partial(read, text), partial(read, text * 2)) <= TWICE, unit
+            assert is_linear(partial(read, text), partial(read, text * STEP)), unit
 
 
 @pytest.mark.parametrize("name", sample(PLAIN_READERS, "clean", "suspects", "redaction"))
 def test_a_long_text_is_read_in_linear_time(name: str) -> None:
     read = partial(read_or_refuse, READERS[name])
     for unit in (" ", "<think>"):
-        text = unit * (LARGE // len(unit))
-        assert growth(partial(read, text), partial(read, text * 2)) <= TWICE, unit
+        text = unit * (LARGE // STEP // len(unit))
+        assert is_linear(partial(read, text), partial(read, text * STEP)), unit
 
 
 def read_or_refuse(function: Callable[[str], object], text: str) -> None:

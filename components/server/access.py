@@ -34,6 +34,8 @@ class Access:
     """Maximum bytes of all stored uploads of one visitor."""
     temp_bytes: int | None
     """Maximum bytes of all visitors' uploads not yet stored and exports not yet downloaded."""
+    visitor_bytes: int | None
+    """Maximum bytes of the store and all visitors' files together."""
     caps: ReadLimits
     """Maximum bytes, rows, columns and cells of one file."""
     runs_each: int | None
@@ -87,6 +89,7 @@ LOCAL: Final = Access(
     studies=None,
     upload_bytes=None,
     temp_bytes=None,
+    visitor_bytes=None,
     caps=read_limits.LOCAL_LIMITS,
     runs_each=None,
     runs_per_address=None,
@@ -109,6 +112,7 @@ PUBLIC: Final = Access(
     studies=20,
     upload_bytes=200 * MEGABYTE,
     temp_bytes=2_000 * MEGABYTE,
+    visitor_bytes=5_000 * MEGABYTE,
     caps=read_limits.PUBLIC_LIMITS,
     runs_each=1,
     runs_per_address=4,
@@ -138,7 +142,9 @@ def current_access() -> Access:
     if not is_public():
         return replace(LOCAL, caps=read_limits.current_limits())
     votes = settings.VOTES.read()
-    return replace(PUBLIC, caps=read_limits.current_limits(), open_votes=votes)
+    stored = settings.VISITORS_MB.read() * MEGABYTE or PUBLIC.visitor_bytes
+    caps = read_limits.current_limits()
+    return replace(PUBLIC, caps=caps, open_votes=votes, visitor_bytes=stored)
 
 
 def _limit_text(value: float | None, unit: str = "") -> str:
@@ -213,6 +219,10 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     ),
     ("all uploads of a visitor", lambda a: _megabytes_text(a.upload_bytes)),
     ("temporary files (uploads, exports) of all visitors", lambda a: _megabytes_text(a.temp_bytes)),
+    (
+        "the store with all visitors' studies and files; beyond it the longest unused go",
+        lambda a: _megabytes_text(a.visitor_bytes),
+    ),
     (
         "runs at a time: of one visitor, of one network address, of all visitors",
         lambda a: (

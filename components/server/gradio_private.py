@@ -9,6 +9,7 @@ for example, sessions would keep typed keys without any error.
 from __future__ import annotations
 
 import inspect
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -138,6 +139,16 @@ REMOTE_FILE_REFUSED: Final = (
 
 async def _refuse_download(url: str) -> Any:
     raise gradio.Error(REMOTE_FILE_REFUSED)
+
+
+def use_new_upload_folders(blocks: gradio.Blocks) -> None:
+    """Choose the seed of the folder names of uploads anew for this process.
+
+    Gradio names the folder of an upload by a hash of this seed and the content, and accepts every
+    path in the upload folder; its own seed is a file that copies of an installation share.
+    """
+    if _holds("processing_utils.hash_seed", blocks):
+        gradio.processing_utils.hash_seed = secrets.token_bytes(32)
 
 
 def set_postprocess(component: gradio.components.Component, convert: Callable[[Any], Any]) -> None:
@@ -417,6 +428,12 @@ def _check_download(package: Any, blocks: Any) -> bool:
     )
 
 
+def _check_seed(package: Any, blocks: Any) -> bool:
+    """Whether the folder of an upload is named by a hash that begins with the seed."""
+    made = package.route_utils.GradioUploadFile.__init__.__code__.co_names
+    return "hash_seed" in made and isinstance(package.processing_utils.hash_seed, bytes)
+
+
 _HANDLER_FIELDS: Final = "fn inputs input_parameter_names component_prop_inputs js show_progress_on"
 _QUEUE_FIELDS: Final = (
     "pending_messages_per_session pending_event_ids_session event_queue_per_concurrency_id "
@@ -454,6 +471,14 @@ PRIVATE_NAMES: Final = (
         "Files that a handler returns by their address are downloaded.",
         _names("async_ssrf_protected_get processing_utils"),
         _check_download,
+        protects_visitors=True,
+    ),
+    PrivateName(
+        "processing_utils.hash_seed",
+        "give uploads folders whose names nobody else can compute",
+        "Whoever knows a file's content and the installation can compute its path.",
+        _names("hash_seed"),
+        _check_seed,
         protects_visitors=True,
     ),
     PrivateName(

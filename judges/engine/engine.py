@@ -37,8 +37,12 @@ MAX_UNUSED_LIMITERS: Final = 256
 """Number of unused rate limiters that are kept, because they hold measured limits; beyond it the
 longest unused are deleted."""
 
+OWN_KINDS: Final = ("simulated", "embedded")
+"""Kinds of judges that are no endpoints; each kind has one rate limiter, which is never deleted."""
+
 ClientKey = tuple[str, str]
-"""An endpoint and a hash of the API key; each such pair has one client and one rate limiter."""
+"""An endpoint and a hash of the API key; each such pair has one client and one rate limiter.
+The embedded judge has a client for each file of weights and one limiter for all of them."""
 
 
 @dataclass(slots=True)
@@ -122,14 +126,16 @@ class Engine:
         loop, because a client belongs to the loop that uses it."""
         consents = self.consents(run.store)
         key = find_api_key(judge, typed, consents) if judge.kind == "endpoint" else SecretKey("")
-        at = (judge.endpoint or judge.kind, hashlib.sha256(key.use().encode()).hexdigest())
+        where = judge.endpoint if judge.kind == "endpoint" else judge.kind
+        at = (where, hashlib.sha256(key.use().encode()).hexdigest())
+        client = (where, judge.weights) if judge.kind == "embedded" else at
         if judge.kind == "simulated":  # depends on the families of its study
             model = build_model(judge, key, run.plan.study.families)
         else:
-            if at not in self._clients:
-                self._clients[at] = _SharedClient(build_model(judge, key, {}), set())
-            self._clients[at].runs.add(run.id)
-            model = self._clients[at].model
+            if client not in self._clients:
+                self._clients[client] = _SharedClient(build_model(judge, key, {}), set())
+            self._clients[client].runs.add(run.id)
+            model = self._clients[client].model
             if isinstance(model, EndpointModel):
                 model.replace_expired_key(key)
         workers = min(settings.concurrency or run.plan.study.concurrency, model.ceiling)
@@ -160,7 +166,7 @@ class Engine:
         unused = [
             at
             for at, limiter in self._limiters.items()
-            if at not in self._clients and at[0] != "simulated" and limiter.cooldown_left <= 0
+            if at not in self._clients and at[0] not in OWN_KINDS and limiter.cooldown_left <= 0
         ]
         for at in unused[: max(0, len(unused) - MAX_UNUSED_LIMITERS)]:
             self._limiters.pop(at).close()

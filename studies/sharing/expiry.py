@@ -1,10 +1,12 @@
-"""Deletion of visitors' studies and uploaded files that were not used for a while.
+"""Deletion of visitors' studies and uploaded files that were not used for a while, and of the
+longest unused ones if all visitors together store too much.
 
 Studies without an owner (those that came with the Space) and studies with a live run are kept.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import threading
@@ -16,10 +18,16 @@ from typing import Final, NamedTuple
 
 from studies.sharing.visitor_store import VISITORS_FOLDER
 from studies.store.queries.run_queries import delete_runs, has_live_run
-from studies.store.queries.visitor_queries import study_owners, unused_studies
+from studies.store.queries.visitor_queries import (
+    study_owners,
+    unused_studies,
+    used_store_bytes,
+)
 from studies.store.store import Store
 
 DAY_SECONDS: Final = 86_400.0
+RECENT_SECONDS: Final = 3_600.0
+"""Seconds without use before which a study is not deleted to make room for others."""
 CHECK_INTERVAL: Final = 3_600.0
 """Seconds between two searches for expired studies and uploads."""
 
@@ -36,16 +44,75 @@ def remove_expired(store: Store, days: float, now: float | None = None) -> Expir
     before = (time.time() if now is None else now) - days * DAY_SECONDS
     expired = [name for name in unused_studies(store, before) if not has_live_run(store, name)]
     for name in expired:
-        store.delete_study(name)
-        store.writer.run(partial(delete_runs, study=name))
-    owners = {owner[:24] for owner in study_owners(store)}
-    folders = _remove_folders(store.path.parent / VISITORS_FOLDER, owners, before)
-    return ExpiredCounts(len(expired), folders)
+        _delete(store, name)
+    return ExpiredCounts(len(expired), _remove_folders(store, before))
 
 
-def _remove_folders(folder: Path, owners: set[str], before: float) -> int:
+def make_room(store: Store, most: int, now: float | None = None) -> bool:
+    """Return whether the store and visitors' files have fewer than `most` bytes, after deleting
+    visitors' studies as needed, the longest unused first.
+
+    Studies used in the last RECENT_SECONDS, with a live run or without an owner are kept.
+    """
+    if used_bytes(store) < most:
+        return True
+    before = (time.time() if now is None else now) - RECENT_SECONDS
+    _remove_folders(store, before)
+    for name in unused_studies(store, before):
+        if used_bytes(store) < most:
+            break
+        if not has_live_run(store, name):
+            _log.info("deleted an unused study, because visitors' studies fill their space")
+            _delete(store, name)
+            _remove_folders(store, before)
+    return used_bytes(store) < most
+
+
+def used_bytes(store: Store) -> int:
+    """Return the bytes of a store's rows and of all visitors' files."""
+    total = used_store_bytes(store)
+    for one in (store.path.parent / VISITORS_FOLDER).rglob("*"):
+        with contextlib.suppress(OSError):  # deleted by now
+            total += one.lstat().st_size
+    return total
+
+
+class VisitorSpace:
+    """The limit of `most` bytes on the store with all visitors' files. They are counted at most
+    every `every` seconds while there is room, because counting files takes time."""
+
+    def __init__(
+        self,
+        store: Store,
+        most: int,
+        every: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store, self._most, self._every, self._clock = store, most, every, clock
+        self._next_count = float("-inf")
+        self._lock = threading.Lock()
+
+    def has_room(self) -> bool:
+        """Whether visitors may store more; unused studies are deleted if they may not."""
+        with self._lock:
+            if self._clock() < self._next_count:
+                return True
+            if not make_room(self._store, self._most):
+                return False
+            self._next_count = self._clock() + self._every
+            return True
+
+
+def _delete(store: Store, name: str) -> None:
+    store.delete_study(name)
+    store.writer.run(partial(delete_runs, study=name))
+
+
+def _remove_folders(store: Store, before: float) -> int:
     """Delete the folders of visitors who own no study and uploaded nothing since `before`; return
     the number of deleted folders."""
+    owners = {owner[:24] for owner in study_owners(store)}
+    folder = store.path.parent / VISITORS_FOLDER
     if not folder.is_dir():
         return 0
     unused = [one for one in folder.iterdir() if one.name not in owners]

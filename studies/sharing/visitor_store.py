@@ -12,6 +12,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from studies.sharing.visitors import as_visitor, current_visitor, visitor_from_s
 from studies.store import database
 from studies.store.queries.visitor_queries import (
     NOT_OWNER_ERROR,
+    STORE_FULL_ERROR,
     STUDY_QUOTA_ERROR,
     count_links,
     delete_links,
@@ -37,13 +39,20 @@ class VisitorStore(Store):
     """The store as visitors use it; runs and the server use the unrestricted store."""
 
     def __init__(
-        self, unrestricted: Store, *, most_studies: int = 0, open_votes: bool = False
+        self,
+        unrestricted: Store,
+        *,
+        most_studies: int = 0,
+        open_votes: bool = False,
+        has_room: Callable[[], bool] = lambda: True,
     ) -> None:
         """Restrict a store.
 
         `most_studies` is the limit of studies per visitor (0: no limit). With `open_votes`, all
-        visitors may vote on ownerless studies.
+        visitors may vote on ownerless studies. `has_room` says, before each write, whether visitors
+        may store further studies and items.
         """
+        self._has_room, self._full = has_room, False
         super().__init__(unrestricted.path)
         self._unrestricted = unrestricted
         self._most, self._open_votes = most_studies, open_votes
@@ -159,7 +168,10 @@ class VisitorStore(Store):
         return connection
 
     def _new_writer(self) -> StoreWriter:
-        return _VisitorWriter(self._open_writer)
+        return _VisitorWriter(self._open_writer, self._check_room)
+
+    def _check_room(self) -> None:
+        self._full = not self._has_room()
 
     def _open_writer(self) -> sqlite3.Connection:
         connection = self._connect()
@@ -171,11 +183,18 @@ class VisitorStore(Store):
         connection.create_function("visitor", 0, lambda: current_visitor().owner)
         connection.create_function("share", 0, lambda: current_visitor().share)
         connection.create_function("votes_open", 0, lambda: int(self._open_votes))
+        connection.create_function("is_full", 0, lambda: int(self._full))
         return connection
 
 
 class _VisitorWriter(StoreWriter):
     """Writer that runs each write with the permissions of the visitor who queued it."""
+
+    def __init__(
+        self, connect: Callable[[], sqlite3.Connection], check_room: Callable[[], None]
+    ) -> None:
+        self._check_room = check_room
+        super().__init__(connect)
 
     def run(self, work: WriteFunction) -> Any:
         visitor = current_visitor()
@@ -189,6 +208,7 @@ class _VisitorWriter(StoreWriter):
             with as_visitor(visitor):
                 return work(connection)
 
+        self._check_room()
         try:
             return super().run(work_as_visitor)
         except sqlite3.IntegrityError as error:
@@ -196,6 +216,12 @@ class _VisitorWriter(StoreWriter):
                 raise AccessDenied(
                     "this study is not yours, so you cannot change it. Save your changes under "
                     "another name; to vote, ask the owner for a link for voters"
+                ) from None
+            if STORE_FULL_ERROR in str(error):
+                raise StudyError(
+                    "the space for all visitors' studies is full, and every study was used in the "
+                    "last hour. Nothing was saved: delete a study of yours, try again in an hour, "
+                    "or run Evenhand yourself"
                 ) from None
             if STUDY_QUOTA_ERROR in str(error):
                 raise StudyError(

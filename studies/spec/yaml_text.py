@@ -7,8 +7,12 @@ from typing import Any, Final
 
 import yaml
 
+from studies.settings import is_public
+
 MAX_YAML_CHARS: Final = 500_000
 """Maximum length of a YAML text; the parser reads about 200,000 characters per second."""
+MAX_PUBLIC_YAML_CHARS: Final = 100_000
+"""Maximum length in public mode: half a second of the parser."""
 MAX_YAML_VALUES: Final = 100_000
 """Maximum number of values with all aliases expanded; a text with more is refused, since nine short
 lines of aliases can expand to a billion values."""
@@ -24,14 +28,19 @@ class YamlTooLarge(yaml.MarkedYAMLError):
 
 class BoundedYamlLoader(yaml.SafeLoader):
     """Safe YAML loader that raises YamlTooLarge for a text above MAX_YAML_DEPTH or
-    MAX_YAML_VALUES."""
+    MAX_YAML_VALUES; it stops reading there."""
 
-    _depth = 0
+    _depth = _nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         self._depth += 1
+        self._nodes += 1
+        problem = ""
         if self._depth > MAX_YAML_DEPTH:
             problem = f"more than {MAX_YAML_DEPTH} levels; remove some"
+        elif self._nodes > MAX_YAML_VALUES:
+            problem = f"more than {MAX_YAML_VALUES:,} values; remove some"
+        if problem:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise YamlTooLarge(problem=problem, problem_mark=mark)
         node: yaml.Node | None = super().compose_node(parent, index)
@@ -78,8 +87,9 @@ def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]
 
 def load_yaml(text: str) -> object:
     """Parse a YAML text; raise a ValueError that names the line if it cannot be read."""
-    if len(text) > MAX_YAML_CHARS:
-        raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters; shorten it")
+    most = MAX_PUBLIC_YAML_CHARS if is_public() else MAX_YAML_CHARS
+    if len(text) > most:
+        raise ValueError(f"not valid YAML: longer than {most:,} characters; shorten it")
     try:
         return yaml.load(text, _UniqueKeyLoader)
     except (yaml.YAMLError, ValueError) as error:  # a date such as 2024-13-45 raises ValueError

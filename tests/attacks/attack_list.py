@@ -65,8 +65,11 @@ THREATS: Final = {
         ),
     ),
     "file access": Threat(
-        "a request, the name of an upload",
-        ("tests/components/server/test_traversal.py",),
+        "a request, the name of an upload, a path in a study",
+        (
+            "tests/components/server/test_traversal.py",
+            "tests/attacks/test_visitor_files.py",
+        ),
     ),
     "dataset code": Threat(
         "a dataset, a file that its card names",
@@ -99,7 +102,10 @@ THREATS: Final = {
             "tests/components/server/limits/test_slow_app.py",
             "tests/components/server/test_flood.py",
             "tests/components/server/test_page_cache.py",
+            "tests/components/server/test_runs_by_address.py",
             "tests/judges/engine/test_address_limits.py",
+            "tests/judges/engine/test_embedded_turns.py",
+            "tests/studies/sharing/test_visitor_space.py",
         ),
     ),
 }

@@ -22,6 +22,7 @@ import pytest
 
 from studies.sources.load import LoadedSource, load_source
 from studies.spec.study import DataSpec
+from tests.page_words import says
 
 ABSENT = "NO {} HERE: install requirements/logs.txt, or run `make test-logs`"
 
@@ -93,7 +94,7 @@ def test_inspect_logs_give_the_counts_of_inspect(tmp_path: Path, format: str) ->
     assert counts.pop("unreadable") == 1
     assert counts == expected
     assert len(found.items) == len(own)
-    assert any(note.startswith("1 answers have no score") for note in found.notes)
+    assert says(found.notes, "1 answers", "no score")
 
 
 def test_deepeval_runs_give_the_counts_of_deepeval(tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_langsmith_feedback_gives_the_counts_of_langsmith(tmp_path: Path) -> Non
     assert found.format == "langsmith"
     own = Counter(float(one.score) for one in feedback if one.score is not None)
     assert score_counts(found, "correct") == own
-    assert any(note.startswith("1 answers have no score") for note in found.notes)
+    assert says(found.notes, "1 answers", "no score")
 
 
 @pytest.mark.parametrize("version", [2, 3])

@@ -13,6 +13,7 @@ import pytest
 from components.server.visitor_identity_tab import STORAGE_KEY
 from tests.attacks.attack_list import PUBLIC
 from tests.attacks.attack_log import attempt
+from tests.page_words import says
 from tests.ui.conftest import ROOT, App, wait_until_opened
 from tests.waiting import until
 
@@ -103,7 +104,7 @@ def link(app: PublicApp, people: list, tmp_path_factory: pytest.TempPathFactory)
     until(lambda: address(page).get("study", [""])[0].startswith(f"{NAME} ("))
     page.locator("#eh-share").click()
     page.wait_for_selector("#eh-link-make")
-    assert "Only you can open this study" in page.locator("#eh-link-note").inner_text()
+    assert says(page.locator("#eh-link-note").inner_text(), "Only you")
     page.locator("#eh-link-make").click()
     made = until(lambda: [t for t in [page.locator("#eh-link").inner_text()] if "token=" in t])
     page.close()

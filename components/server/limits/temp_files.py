@@ -13,10 +13,12 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from studies import settings
+from studies.errors import EvenhandError
 
 SWEEP_SECONDS: Final = 10.0
 """Seconds between two clean-ups."""
@@ -71,15 +73,21 @@ def delete_old_files(folder: Path, most: int, now: float) -> int:
 class TempFileQuota:
     """Limit of `most` bytes on all temporary files; a thread deletes old files."""
 
-    def __init__(self, most: int, every: float = SWEEP_SECONDS) -> None:
-        """Start the thread. If the environment names no folder for temporary files, a new one is
+    def __init__(
+        self,
+        most: int,
+        every: float = SWEEP_SECONDS,
+        has_room: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Start the thread. `has_room` says whether files can be stored at all after their upload.
+        If the environment names no folder for temporary files, a new one is
         made, so that no files of other programs are deleted."""
         self._own_folder = ""
         if not settings.TEMP_FOLDER.read():
             self._own_folder = tempfile.mkdtemp(prefix="evenhand-")
             settings.set_value(settings.TEMP_FOLDER, self._own_folder)
         self._folder, self._most, self._every = temp_folder(), most, every
-        self._free_bytes = most
+        self._free_bytes, self._has_room, self._has_room_now = most, has_room, True
         self.refresh()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._refresh_loop, name="temp-files", daemon=True)
@@ -87,7 +95,7 @@ class TempFileQuota:
 
     def reserve(self, size: int) -> bool:
         """Reserve `size` bytes until the next clean-up; return False if they are not free."""
-        if size > self._free_bytes:
+        if size > self._free_bytes or not self._has_room_now:
             return False
         self._free_bytes -= size
         return True
@@ -102,10 +110,11 @@ class TempFileQuota:
     def refresh(self) -> None:
         """Delete expired files and, if more than half of the quota is used, the oldest files."""
         try:
+            self._has_room_now = self._has_room()
             self._free_bytes = self._most - delete_old_files(
                 self._folder, self._most // 2, time.time()
             )
-        except OSError as error:
+        except (OSError, EvenhandError) as error:
             _log.warning("temporary files could not be deleted: %s", error)
 
     def _refresh_loop(self) -> None:

@@ -98,6 +98,7 @@ class EndpointLimiter:
         """
         while not closed():
             if (started := self._try_acquire()) is not None:
+                self._waiters.record_turn(run)
                 return started
             await self._wait_turn(run)
         self._wake_next()  # pass the unused turn to the next waiter

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Final
+
+MAX_REMEMBERED_RUNS: Final = 256
 
 
 class TurnQueue:
-    """Futures of waiting calls. The runs take turns, however many calls each has waiting; within a
-    run, first come, first served."""
+    """Futures of waiting calls. The run whose last turn is longest ago is next, however many calls
+    each run has waiting; within a run, first come, first served."""
 
     def __init__(self) -> None:
         self._by_run: dict[object, deque[asyncio.Future[None]]] = {}
+        self._last_turns: dict[object, int] = {}
+        """Run -> number of its last turn, the latest turn last."""
+        self._turns = 0
 
     def __bool__(self) -> bool:
         return bool(self._by_run)
@@ -21,14 +27,23 @@ class TurnQueue:
         self._by_run.setdefault(run, deque()).append(future)
         return future
 
+    def record_turn(self, run: object) -> None:
+        """Count a turn of a run, also of a call that did not have to wait."""
+        self._turns += 1
+        self._last_turns.pop(run, None)
+        self._last_turns[run] = self._turns
+        if len(self._last_turns) > MAX_REMEMBERED_RUNS:
+            del self._last_turns[next(iter(self._last_turns))]
+
     def wake_next(self) -> bool:
         """Wake the call whose turn it is; return False if that call was cancelled."""
-        run = next(iter(self._by_run))
-        waiting = self._by_run.pop(run)
+        run = min(self._by_run, key=lambda one: self._last_turns.get(one, 0))
+        waiting = self._by_run[run]
         future = waiting.popleft()
-        if waiting:
-            self._by_run[run] = waiting  # now the last run
+        if not waiting:
+            del self._by_run[run]
         if future.done():
             return False
+        self.record_turn(run)
         future.set_result(None)
         return True

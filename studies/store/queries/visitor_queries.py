@@ -1,9 +1,9 @@
 """SQL that restricts the connections of a store to the rows that one visitor may read or change;
 SQL for owners of studies and for share links.
 
-The caller registers three SQL functions on the connections: `visitor()`, the id of the visitor;
+The caller registers four SQL functions on the connections: `visitor()`, the id of the visitor;
 `share()`, the hash of the link token; `votes_open()`, whether all visitors may vote on ownerless
-studies.
+studies; `is_full()`, whether visitors may store no more studies.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from studies.store.store_file import StoreFile
 
 NOT_OWNER_ERROR: Final = "owned by another visitor"
 STUDY_QUOTA_ERROR: Final = "too many studies"
+STORE_FULL_ERROR: Final = "the space of all visitors is full"
 _VIEWS: Final = (
     "CREATE TEMP VIEW studies AS SELECT * FROM main.studies WHERE owner IN ('', visitor()) "
     "OR id IN (SELECT study FROM main.shares WHERE token=share())",
@@ -54,6 +55,8 @@ _ONLY_TIME_CHANGED: Final = (
     "OR OLD.id IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
 )
 """SQL condition: the visitor may vote on a study and changes only the study's time stamp."""
+_GROWING: Final = ("studies", "study_items")
+"""Tables that get rows for each new study and its data."""
 _ALWAYS_REFUSED: Final = "1"
 _REFUSAL_CONDITIONS: Final = {
     "plan": f"{_NOT_OWNED} AND NOT ({{row}}.judge LIKE 'human:%' AND {_MAY_VOTE})",
@@ -98,6 +101,7 @@ def _triggers(most: int) -> list[str]:
     others = f"OLD.owner IS NOT visitor() AND NOT ({claims}) AND NOT ({_ONLY_TIME_CHANGED})"
     made.append(_trigger("studies", "UPDATE", others))
     made.append(_trigger("studies", "DELETE", "OLD.owner IS NOT visitor()"))
+    made += [_trigger(table, "INSERT", "is_full()", STORE_FULL_ERROR) for table in _GROWING]
     check_quota = (
         f"SELECT RAISE(ABORT, '{STUDY_QUOTA_ERROR}') WHERE "
         f"(SELECT count(*) FROM main.studies WHERE owner=visitor())>{int(most)};"
@@ -109,10 +113,11 @@ def _triggers(most: int) -> list[str]:
     return made
 
 
-def _trigger(table: str, event: str, refused: str) -> str:
+def _trigger(table: str, event: str, refused: str, error: str = NOT_OWNER_ERROR) -> str:
+    name = f"{table}_{event.lower()}{'_full' if error == STORE_FULL_ERROR else ''}"
     return (
-        f"CREATE TEMP TRIGGER {table}_{event.lower()} BEFORE {event} ON main.{table} "
-        f"WHEN {refused} BEGIN SELECT RAISE(ABORT, '{NOT_OWNER_ERROR}'); END"
+        f"CREATE TEMP TRIGGER {name} BEFORE {event} ON main.{table} "
+        f"WHEN {refused} BEGIN SELECT RAISE(ABORT, '{error}'); END"
     )
 
 
@@ -131,14 +136,25 @@ def study_owners(store: StoreFile) -> set[str]:
 
 
 def unused_studies(store: StoreFile, before: float) -> list[str]:
-    """List the studies with an owner that were not saved, run or voted on since `before`."""
+    """List the studies with an owner that were not saved, run or voted on since `before`, the
+    longest unused first."""
     rows = store.read(
-        "SELECT name FROM studies s WHERE owner!='' AND max(updated, "
+        "SELECT name, max(updated, "
         "COALESCE((SELECT max(max(started, COALESCE(ended, 0))) FROM runs WHERE study=s.name), 0), "
-        "COALESCE((SELECT max(done) FROM ballots WHERE study=s.id), 0)) < ?",
+        "COALESCE((SELECT max(done) FROM ballots WHERE study=s.id), 0)) AS used "
+        "FROM studies s WHERE owner!='' AND used < ? ORDER BY used, name",
         (before,),
     )
-    return [name for (name,) in rows.fetchall()]
+    return [name for name, _ in rows.fetchall()]
+
+
+def used_store_bytes(store: StoreFile) -> int:
+    """Return the bytes of the store's file that hold rows; those of deleted rows are reused."""
+    pages, free, size = (
+        int(store.read(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
 
 
 # ------------------------------------------------------------------------------------- links

@@ -33,9 +33,9 @@ pytestmark = [
 ]
 DENIAL = "denial of service"
 CROWD = PUBLIC.queue_limits
-PATIENCE = 30
-"""Seconds for a whole page, seven events in a row, while flood, app and other tests share
-two cores: 4 to 16 were measured. With Gradio's own queue the visitor was turned away."""
+PATIENCE = 20
+"""The most by which a flood may delay a whole page, seven events in a row: times as long as without
+a flood, just before or after it. With Gradio's own queue the visitor was turned away."""
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,9 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         running = App(tmp_path_factory.mktemp("flooded") / "evenhand.db")
     yield running
     running.close()
+
+
+MEGABYTES_ASIDE, COPIES = 80, 4
 
 
 def event(app: App, name: str, session: str) -> dict[str, Any]:
@@ -79,7 +82,9 @@ def resident(app: App) -> float:
 
 
 def watched(app: App, bodies: list[dict[str, Any]]) -> tuple[Counter[tuple[int, str]], float, int]:
-    """What the flood was told, how long another visitor took meanwhile, how long the line got."""
+    """What the flood was told, how many times as long as alone another visitor took meanwhile, how
+    long the line got."""
+    alone = served(app)
     command = [sys.executable, "-m", "tests.components.server.flooding", str(app.port)]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -92,11 +97,12 @@ def watched(app: App, bodies: list[dict[str, Any]]) -> tuple[Counter[tuple[int, 
             longest = max(longest, waiting(app))
             slowest = max(slowest, served(app))
         told = Counter({(code, text): n for code, text, n in json.load(flooding.stdout)})
-    return told, slowest, longest
+    until(lambda: waiting(app) == 0, 300)
+    return told, slowest / max(alone, served(app)), longest
 
 
 def test_a_thousand_events_of_one_page_are_told_to_wait_and_others_are_served(app):
-    served(app)
+    served(app)  # everything that is loaded once is loaded
     told, slowest, longest = watched(app, [event(app, "study_metrics", "flooder")] * 1000)
     taken = sum(n for (code, _), n in told.items() if code == 200)
     refused = {text for code, text in told if code == 429}
@@ -104,19 +110,27 @@ def test_a_thousand_events_of_one_page_are_told_to_wait_and_others_are_served(ap
         assert {code for code, _ in told} == {200, 429} and sum(told.values()) == 1000
         assert taken < 200 and longest <= CROWD.waiting_per_session + 2, (taken, longest)
         assert refused and all("of this page" in text or "not read" in text for text in refused)
-        assert slowest < PATIENCE, f"another visitor waited {slowest:.1f} s"
+        assert slowest < PATIENCE, f"another visitor waited {slowest:.1f} times as long"
 
 
 def test_two_hundred_sessions_of_one_address_do_not_keep_others_out(app):
-    before = resident(app)
-    body = event(app, "judgements", "")
+    served(app)
+    reader, body = Stranger(app.url), event(app, "judgements", "")
+    step = next(one for one in reader.steps() if one["id"] == body["fn_index"])
+    reader._value = lambda part, values: body["data"][step["inputs"].index(part)]  # type: ignore[method-assign]
+    worked, answer = reader.call(step, {})
+    assert worked
+    before = resident(app)  # everything that is loaded once is loaded
     bodies = [{**body, "session_hash": uuid.uuid4().hex[:11]} for _ in range(200)] * 3
     told, slowest, longest = watched(app, bodies)
     with attempt(DENIAL, SHARED, *(f"event {number} of 200 pages" for number in range(600))):
         assert {code for code, _ in told} <= {200, 429}
         assert longest <= CROWD.waiting_per_address + 2
-        assert slowest < PATIENCE, f"another visitor waited {slowest:.1f} s"
-        assert resident(app) - before < 150, "megabytes for sessions that nobody reads"
+        assert slowest < PATIENCE, f"another visitor waited {slowest:.1f} times as long"
+        taken = sum(n for (code, _), n in told.items() if code == 200)
+        # An answer waits as an object and as text; how many were made depends on the machine.
+        most = MEGABYTES_ASIDE + COPIES * taken * len(answer) / 1e6
+        assert resident(app) - before < most, "megabytes for sessions that nobody reads"
 
 
 def test_whoever_flooded_is_served_again_when_the_line_is_shorter(app):

@@ -19,6 +19,7 @@ from tests.attacks.attack_list import OWN, PUBLIC
 from tests.attacks.attack_log import Mode, attempt
 from tests.components.server.strangers import Stranger
 from tests.local_app import LocalApp
+from tests.page_words import pattern, says
 
 FETCHED = "files fetched for a visitor"
 META = {"_type": "gradio.FileData"}
@@ -93,7 +94,7 @@ def test_no_function_of_the_page_fetches_an_address(
             with attempt(FETCHED, mode, f"{step['api_name']} {step['id']}"):
                 said = sent_to(stranger, step, shape)
                 assert loopback.seen == [], step["api_name"]
-                assert "named by an address" in said, (step["id"], said[:300])
+                assert says(said, "file", "address"), (step["id"], said[:300])
         for route in ("call", "call/v2", "run", "api"):
             with attempt(FETCHED, mode, f"/{route}/study_metrics"):
                 post(app, f"/gradio_api/{route}/study_metrics", loopback.url)
@@ -181,6 +182,6 @@ def test_a_file_that_a_handler_returns_by_its_address_is_not_fetched(
         gr.api(answer, api_name="answer")
     gradio_private.refuse_remote_files(page)
     (event,) = page.fns.values()
-    with pytest.raises(gr.Error, match="named by an address"):
+    with pytest.raises(gr.Error, match=pattern("file", "address")):
         asyncio.run(page.process_api(event, []))
     assert loopback.seen == []

@@ -19,6 +19,7 @@ from tests.attacks.attack_log import attempt
 from tests.judge_server import JudgeServer
 from tests.judges.engine.test_paused_runs import guarded, house, started  # noqa: F401 - a fixture
 from tests.judges.money.test_host_key import shared, visitors
+from tests.page_words import pattern
 
 DENIAL = "denial of service"
 LIMITS = RunLimits(
@@ -46,7 +47,7 @@ def test_one_address_with_many_secrets_does_not_hold_all_places(
 
         run_as(0, one)
         run_as(1, one)
-        refusal = pytest.raises(PlanError, match="2 runs from your network address")
+        refusal = pytest.raises(PlanError, match=pattern("2 runs", "address"))
         with attempt(DENIAL, PUBLIC, "a third run of one address"), refusal:
             run_as(2, one)
         run_as(3, other)
@@ -62,7 +63,7 @@ def test_calls_to_the_embedded_judge_are_limited(store: Store) -> None:
             save_plan(make_plan(study), guarded_store)
         engine = PublicEngine(guarded_store, LIMITS)
         try:
-            refusal = pytest.raises(PlanError, match="6 calls to the embedded judge")
+            refusal = pytest.raises(PlanError, match=pattern("6 calls", "embedded"))
             with attempt(DENIAL, PUBLIC, "many calls to the embedded judge"), refusal:
                 engine.start(load_stored_plan(guarded_store, "many"), guarded_store)
             engine._check_size(load_stored_plan(guarded_store, "few"))

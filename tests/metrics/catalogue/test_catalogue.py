@@ -20,6 +20,7 @@ from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, bui
 from metrics.summary.summary import summarise_frame
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
+from tests.page_words import pattern
 
 DOCS = Path(__file__).parents[3] / "docs" / "statistics.md"
 
@@ -90,7 +91,7 @@ def test_names_and_definitions_are_declared_once() -> None:
 
 
 def test_a_second_declaration_of_a_key_is_refused() -> None:
-    with pytest.raises(ValueError, match="consistency is declared twice"):
+    with pytest.raises(ValueError, match=pattern("consistency", "twice")):
         declare(records.RECORDS["consistency"])
 
 

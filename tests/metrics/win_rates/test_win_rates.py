@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from metrics.position import position_measures
 from metrics.win_rates import counting_rules, win_rates
 from tests.metrics.frames import build, llmbar, mtbench, pair, patterns, prd, records, rotated
+from tests.page_words import says
 
 ROWS = [
     *pair("q1", 0, 1),  # x 2-0
@@ -99,7 +100,7 @@ def test_without_a_recorded_order_no_win_rate_by_position_is_given():
 
 def test_a_win_rate_of_several_judges_says_that_they_are_pooled():
     frame = build([r for k in range(3) for j in "abc" for r in pair(f"q{k}", 0, 1, judge=j)])
-    assert "verdicts of 3 judges pooled" in win_rates.win_rate(frame)["x"].note
+    assert says(win_rates.win_rate(frame)["x"].note, "3 judges", "pooled")
     alone = win_rates.win_rates_by_cell(frame, ["judge"])
     assert not any("pooled" in one.note for rates in alone.values() for one in rates.values())
 

@@ -13,7 +13,8 @@ from studies.errors import SourceError
 from studies.sources.hub_files import card_data_files
 from studies.spec.field_reader import load_yaml
 from studies.spec.study import parse_study
-from studies.spec.yaml_text import MAX_YAML_CHARS, MAX_YAML_VALUES
+from studies.spec.yaml_text import MAX_PUBLIC_YAML_CHARS, MAX_YAML_CHARS, MAX_YAML_VALUES
+from tests.attacks.attack_list import PUBLIC
 from tests.attacks.attack_log import attempt
 from tests.growth import count_calls
 from tests.page_words import pattern
@@ -62,6 +63,23 @@ def test_it_is_refused_in_words_after_little_work_and_without_memory(name, each_
         assert "not valid YAML" in told[0] and len(told[0]) < 500
         assert calls < CALLS_PER_CHARACTER * len(BOMBS[name]) + FIXED_CALLS
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+
+
+def test_the_parser_stops_at_the_first_value_that_is_too_many():
+    """A longer rest of the text costs nothing: it is not read."""
+    first = "a: [" + "1," * (MAX_YAML_VALUES // 2) + "*b," * (MAX_YAML_VALUES // 2)
+    bombs = [f"b: &b 1\n{first}{'1,' * more}]" for more in (10, 40_000)]
+    costs = [count_calls(lambda text=text: refusal_of(text)) for text in bombs]
+    assert costs[1] < 1.01 * costs[0], costs
+
+
+def test_a_public_page_reads_shorter_texts(monkeypatch):
+    text = "a: " + "x" * MAX_PUBLIC_YAML_CHARS
+    assert len(load_yaml(text)["a"]) == MAX_PUBLIC_YAML_CHARS
+    monkeypatch.setenv("EVENHAND_PUBLIC", "1")
+    with attempt(BURSTING, PUBLIC, "100 kB of YAML"):
+        assert f"{MAX_PUBLIC_YAML_CHARS:,} characters" in refusal_of(text)
+        assert load_yaml(text[:MAX_PUBLIC_YAML_CHARS])
 
 
 def test_depth_is_limited_whatever_the_recursion_limit_is():
