@@ -94,6 +94,14 @@ def wrap(*parts: str) -> Markup:
     return fill('<div class="eh">{}</div>', join(parts))
 
 
+def paragraph(text: str | Markup, kind: str = "eh-small eh-under", key: str = "") -> Markup:
+    """HTML of a paragraph with the CSS classes `kind`, such as a note under a table; a plain text
+    may contain **bold** and `code`. `key` is the path of its number in the JSON."""
+    made = attributes({"class": kind, "data-key": key or None})
+    content = text if isinstance(text, Markup) else inline_markup(text)
+    return wrap(fill("<p{}>{}</p>", made, content)) if text else EMPTY
+
+
 def finding_html(title: str, lead: str = "") -> Markup:
     """HTML of a finding: one sentence, and optionally a second one on how to read it."""
     below = fill("<p>{}</p>", inline_markup(lead)) if lead else ""

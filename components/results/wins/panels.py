@@ -25,7 +25,7 @@ from components.html.tables.value_table import (
     value_table,
 )
 from components.results.bias.computed import load_bias
-from components.results.protocol.creation.levels_table import level_row, study_baseline
+from components.results.protocol.creation_panels import level_row, study_baseline
 from components.results.wins.judges_vs_people import GAP_SCALE, judge_people_gaps
 from metrics.estimation.row_selection import (
     contestants,
