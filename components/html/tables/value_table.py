@@ -231,8 +231,7 @@ def forest_cell(
     The range of possible values, `bounds`, is drawn behind the interval."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
-        left, right = axis.place(bounds[0]), axis.place(bounds[1])
-        width = float(right[:-1]) - float(left[:-1])
-        span = fill('<i class="m" style="left:{};width:{:.2f}%"></i>', left, width)
+        left, width = axis.place(bounds[0]), axis.span(*bounds)
+        span = fill('<i class="m" style="left:{};width:{}"></i>', left, width)
         drawn = drawn.replace(">", Markup(">") + span, 1)
     return hover_html(drawn, estimate_card(estimate, style, who, opens=select is not None), select)
