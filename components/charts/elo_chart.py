@@ -141,7 +141,7 @@ def _end_labels(
                 number(values[-1]),
                 parts.shorten(name, 18),
             )
-            at = {"x": end, "xanchor": "left", "xshift": 6, "y": values[-1]}
+            at: dict[str, Any] = {"x": end, "xanchor": "left", "xshift": 6, "y": values[-1]}
             labels.append(parts.annotation(text, **at))
     parts.spread_labels(labels, extent, height)
     return labels

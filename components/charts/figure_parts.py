@@ -68,7 +68,8 @@ def make_layout(
 def empty_figure(text: str, height: int) -> Figure:
     """A figure without data; `text` gives the reason on the page."""
     words = annotation(text, "var(--ink-3)", xref="paper", yref="paper", x=0.5, y=0.5)
-    axes = {name: {"visible": False, "fixedrange": True} for name in ("xaxis", "yaxis")}
+    hidden = {"visible": False, "fixedrange": True}
+    axes: dict[str, Any] = {"xaxis": hidden, "yaxis": dict(hidden)}
     layout = make_layout(height=height, revision="blank", annotations=[words], **axes)
     return make_figure([], layout, text)
 

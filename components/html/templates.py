@@ -9,13 +9,14 @@ templates). Number formats of the page are filters: `{{ value|percent }}`.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Protocol, cast
 
 import jinja2
 
 from components.html import format as formats
-from components.html.markup import attributes, inline_markup
+from components.html.markup import Markup, attributes, inline_markup
 from studies.domain import Estimate
 
 TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
@@ -55,7 +56,13 @@ ENVIRONMENT.filters |= {
 }
 
 
-def macros(template: str) -> Any:
-    """The macros of a template, as attributes: functions that return Markup. `template` is its path
-    inside `components`, such as "results/remedies/remedies.html"."""
-    return ENVIRONMENT.get_template(template).module
+class Macros(Protocol):
+    """The macros of a template, as attributes: functions that return Markup."""
+
+    def __getattr__(self, name: str) -> Callable[..., Markup]: ...
+
+
+def macros(template: str) -> Macros:
+    """The macros of a template; `template` is its path inside `components`, such as
+    "results/remedies/remedies.html"."""
+    return cast(Macros, ENVIRONMENT.get_template(template).module)

@@ -31,9 +31,7 @@ from metrics.protocols.grade_score import RANDOM_GRADE
 from metrics.protocols.grade_table import UNRELATED_PRESENT, GradeCell, grade_cells, mark_unrelated
 from studies.domain import Estimate
 
-CORRECTED_SCALE: Final = scales.ColourScale(
-    "Above chance", "b", 1, 0, ("no colour: 1", "full colour: 0 (chance level) or less"), 2, 1, ""
-)
+CORRECTED_SCALE: Final = scales.score_scale("Above chance", 0, "1", "0 (chance level) or less", "")
 
 GRADE_MEASURES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
     "Grade": ("grade", scales.GRADE_SCALE),

@@ -30,13 +30,9 @@ from studies.domain import Estimate
 BenchmarkScores = Mapping[str, Mapping[str, float]]
 """Scores by benchmark, then by model."""
 
-CORRELATION_SCALES: Final[dict[str, scales.ColourScale]] = {
-    "Spearman": scales.ColourScale(
-        "Spearman", "b", 1, 0, ("no colour: 1, same ranking", "full colour: 0 or less"), 2, 1, ""
-    ),
-    "R²": scales.ColourScale(
-        "R²", "b", 1, 0, ("no colour: 1, exact linear relation", "full colour: 0"), 2, 1, ""
-    ),
+CORRELATION_SCALES: Final = {
+    "Spearman": scales.score_scale("Spearman", 0, "1, same ranking", "0 or less", ""),
+    "R²": scales.score_scale("R²", 0, "1, exact linear relation", "0", ""),
 }
 MAX_BYTES: Final = 2_000_000
 SEED: Final = 20_24
