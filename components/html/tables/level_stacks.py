@@ -64,7 +64,7 @@ def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
     sides = macros(TEMPLATE).level_sides(baseline, f"{at:.2f}", f"{100 - at:.2f}")
     wins = "% of usable verdicts that prefer the model to the baseline; a tie is not a win"
     scored = any(row.vfs is not None for row in rows)
-    heads = [
+    heads: list[tables.Head] = [
         "Model",
         tables.ColumnHead("Verdicts", html=sides),
         ("Reward", f"−100 to 100, 95{NARROW_SPACE}% CI"),

@@ -111,7 +111,7 @@ def level_row(row: CreationRow, scored: bool) -> LevelRow:
 def _factuality_table(found: Sequence[CreationRow]) -> Markup:
     """HTML table for a study that has only factuality scores."""
     tip = "visual factuality score, 0 to 10"
-    heads = ["Model", ("VFS", tip), "VFS of the baseline", "Unusable replies"]
+    heads: list[tables.Head] = ["Model", ("VFS", tip), "VFS of the baseline", "Unusable replies"]
     lines = []
     for row in found:
         select = {"contestant": row.model}
@@ -298,7 +298,7 @@ def _gains_table(found: alignment.AlignmentTable) -> Markup:
     a judge is below its name if judges with both inputs are compared."""
     if not found.contrasts:
         return EMPTY
-    heads = [
+    heads: list[tables.Head] = [
         "Judge (cells: differences between two conditions on the same items)",
         tables.ColumnHead("", numeric=False),
         (

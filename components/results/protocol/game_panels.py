@@ -61,7 +61,15 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
         return empty_state("No usable verdicts on pairs yet.", "Win rates need pairs of answers.")
     counts = win_loss_record(rows, *filtered.rule)
     axis = Axis(chance=0.5)
-    heads = ["Model", "Adjusted win rate, %", axis, "Wins", "Losses", "Ties", "Matches"]
+    heads: list[tables.Head] = [
+        "Model",
+        "Adjusted win rate, %",
+        axis,
+        "Wins",
+        "Losses",
+        "Ties",
+        "Matches",
+    ]
     lines = []
     for model, rate in rates.items():
         select, who = {"contestant": model}, f"adjusted win rate of {model}"
@@ -101,7 +109,7 @@ def game_conflicts(filtered: FilteredStudy) -> list[GameConflicts]:
     rows = load_game_rows(filtered)
     both = ~rows["noise"].to_numpy() & (rows["orders"] > 1).to_numpy()
     raters = rows_by_rater(row_selection.select_rows(rows, both))
-    found = [_count_conflicts(*rater.values(), mine) for rater, mine in raters]
+    found = [_count_conflicts(*rater) for rater in raters]
     return [one for one in found if one.pairs + one.dropped_pairs]
 
 
@@ -127,7 +135,7 @@ def _count_conflicts(judge: str, prompt: str, rows: pd.DataFrame) -> GameConflic
 def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
     if not found:
         return empty_state("No pair was judged in both orders.", "Conflicts need two games.")
-    heads = [
+    heads: list[tables.Head] = [
         "Judge, prompt",
         "Pairs",
         "Pairs whose games agree",
@@ -209,7 +217,7 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
             named = [tables.name_cell(model, select), *([prompt] if several else [])]
             lines.append([*named, *cells, rated])
         matrices += _category_matrix(own, order, part.scale)
-    heads = ["Model", *score, "Rating", axis, "Ratings"]
+    heads: list[tables.Head] = ["Model", *score, "Rating", axis, "Ratings"]
     return tables.value_table(heads, lines, label="Single ratings") + matrices
 
 
@@ -244,13 +252,13 @@ def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int
     "fail", of unusable replies."""
     rows = judged_rows(filtered, "five-level")
     found = {}
-    for rater, mine in rows_by_rater(rows.loc[~rows["noise"].to_numpy()]):
+    for judge, prompt, mine in rows_by_rater(rows.loc[~rows["noise"].to_numpy()]):
         read = row_selection.select_picks(mine)
         pick, margin = read["pick"].to_numpy(), read["margin"].to_numpy()
         level = np.where(pick == TIE, 2, np.where(pick == 0, 2 - margin, 2 + margin))
         counts = np.bincount(np.clip(level, 0, 4), minlength=5).tolist()
         by_label = dict(zip(ARENA_LABELS, counts, strict=True))
-        found[rater["judge"], rater["prompt"]] = {**by_label, "fail": len(mine) - len(read)}
+        found[judge, prompt] = {**by_label, "fail": len(mine) - len(read)}
     return found
 
 
@@ -283,7 +291,8 @@ def _weighted_ratings(filtered: FilteredStudy) -> Markup:
     if not plain:
         return EMPTY
     tip = "Arena-Hard's code counts each >> (much better) several times, although it is one verdict"
-    heads = ["Model", "Rating, each verdict once", (f"Rating, >> counted {STRONG_WINS} times", tip)]
+    thrice_head = (f"Rating, >> counted {STRONG_WINS} times", tip)
+    heads: list[tables.Head] = ["Model", "Rating, each verdict once", thrice_head]
     lines = []
     for model, got in plain.items():
         select, other = {"contestant": model}, weighted.get(model)

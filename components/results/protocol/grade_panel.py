@@ -227,7 +227,7 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
         )
     if not lines:
         return EMPTY
-    heads = [
+    heads: list[tables.Head] = [
         "Judge, prompt",
         ("Items left out", "items with at least one unusable reply, counted once per repeat"),
         "Grade, this app",

@@ -181,7 +181,7 @@ def _published_levels(row: Mapping[str, str]) -> PublishedLevels:
     reward_found = Estimate(
         mean, mean - half, mean + half, readable, items, "reward", method=f"t {end}"
     )
-    printed = (float(row[name]) for name in ("vfs", "reward", "win_rate"))
+    printed = (float(row["vfs"]), float(row["reward"]), float(row["win_rate"]))
     estimates = (reward_found, _wilson_share(wins, readable, items, f"Wilson {end}"))
     return PublishedLevels(
         row["model"], row["group"], counts, int(row["fail"]), *printed, *estimates
@@ -215,11 +215,11 @@ class PublishedDescription:
 
 @cache
 def creation_descriptions() -> tuple[PublishedDescription, ...]:
-    rows = _read_csv("creation_mmbench_table6.csv")
-    names = ("model", "description")
     return tuple(
-        PublishedDescription(*(row[n] for n in names), float(row["vfs"]), float(row["reward"]))
-        for row in rows
+        PublishedDescription(
+            row["model"], row["description"], float(row["vfs"]), float(row["reward"])
+        )
+        for row in _read_csv("creation_mmbench_table6.csv")
     )
 
 

@@ -201,8 +201,8 @@ def show_option_grades(filtered: FilteredStudy) -> Markup:
         )
     models = row_selection.contestants(rows)
     lines = []
-    for select, mine in rows_by_rater(rows):
-        judge, prompt = select.values()
+    for judge, prompt, mine in rows_by_rater(rows):
+        select = {"judge": judge, "prompt": prompt}
         grades, who = mean_grades(mine), f"{judge}, {prompt}"
         share_of = grade_table.contradiction_share(mine)
         line = [

@@ -78,11 +78,11 @@ def judged_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
     return machine_rows(protocol_rows(filtered, *protocols))
 
 
-def rows_by_rater(rows: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Rows of each judge and prompt, with the filters that select them."""
+def rows_by_rater(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Judge, prompt, and the rows of both, for each judge and prompt."""
     for judge, prompt in row_selection.observed_combinations(rows, ("judge", "prompt")):
         mask = (rows["judge"] == judge) & (rows["prompt"] == prompt)
-        yield {"judge": judge, "prompt": prompt}, row_selection.select_rows(rows, mask)
+        yield judge, prompt, row_selection.select_rows(rows, mask)
 
 
 def _prompt_protocol(filtered: FilteredStudy, name: str) -> str:

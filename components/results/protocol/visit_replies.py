@@ -92,14 +92,12 @@ def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
     costs = _memoised_call_costs(whole) if is_small else read_call_costs(whole)
     extra = extraction_costs(filtered.store, filtered.name)
     found = []
-    for rater, part in rows_by_rater(rows):
+    for judge, prompt, part in rows_by_rater(rows):
         paid = costs.of(part["seq"].to_numpy())
         _, heads = row_selection.group_codes(part, row_selection.COMPARISON_KEY)
-        cost = measures.cost_per_head_to_head(
-            part, paid[:, 2], extra.get((rater["judge"], rater["prompt"]), 0.0)
-        )
+        cost = measures.cost_per_head_to_head(part, paid[:, 2], extra.get((judge, prompt), 0.0))
         each = (_known_mean(paid[:, 0]), _known_mean(paid[:, 1]))
-        found.append(HeadToHeadSpending(*rater.values(), cost, heads, len(part), *each))
+        found.append(HeadToHeadSpending(judge, prompt, cost, heads, len(part), *each))
     return found
 
 
@@ -171,10 +169,10 @@ class ReplyCounts:
 
 def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
     found = []
-    for rater, part in rows_by_rater(_counted_rows(filtered)):
+    for judge, prompt, part in rows_by_rater(_counted_rows(filtered)):
         statuses = part["status"].value_counts().items()
         by_status = {str(status): int(n) for status, n in statuses if n}
-        found.append(ReplyCounts(*rater.values(), len(part), by_status))
+        found.append(ReplyCounts(judge, prompt, len(part), by_status))
     return found
 
 
@@ -182,7 +180,7 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
     if not found:
         return empty_state("No pairs were judged.", "There are no replies to parse.")
     treatment = "ties" if filtered.rule[1] == "tie" else "left out"
-    heads = [
+    heads: list[tables.Head] = [
         "Judge, prompt",
         "Calls",
         "Verdicts found by the parsing rule",

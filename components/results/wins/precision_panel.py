@@ -73,7 +73,7 @@ def show_jury(filtered: FilteredStudy) -> Markup:
     if got is None:
         return EMPTY
     result, worth = got
-    heads = [
+    heads: list[tables.Head] = [
         "Model (verdicts by the jury of all judges)",
         ("Win rate, %", "jury.win_rate"),
         (
