@@ -6,18 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.charts.figure_parts import (
-    Figure,
-    annotation,
-    band_trace,
-    make_axis,
-    make_figure,
-    make_layout,
-    shorten,
-    spread_labels,
-    thin_indices,
-    value_range,
-)
+from components.charts import figure_parts as parts
+from components.charts.figure_parts import Figure
 from components.html.format import count, number
 from components.html.markup import PlotText, escape_plot, fill_plot
 from components.html.palette import PALETTE_SIZE, contestant_colour, contestant_dash
@@ -43,7 +33,7 @@ def elo_curve_figure(
     lines. `replay` adds a slider under the plot that shows the ratings after any number of battles.
     A redrawn chart with the same `revision` keeps its zoom.
     """
-    keep = thin_indices(len(battles))
+    keep = parts.thin_indices(len(battles))
     x = [battles[i] for i in keep]
     names = list(curves)
     thin = {name: [curves[name][i] for i in keep] for name in names}
@@ -53,13 +43,11 @@ def elo_curve_figure(
     }
     ends = [[limits[name]] for name in names if limits and name in limits]
     sides = [side for pair in bands.values() for side in pair]
-    low, high = value_range([*thin.values(), *sides, *ends])
-    data = [
-        band_trace(
-            x, _round_all(below), _round_all(above), contestant_colour(names.index(name)), 0.13
-        )
-        for name, (below, above) in bands.items()
-    ]
+    low, high = parts.value_range([*thin.values(), *sides, *ends])
+    data = []
+    for name, (below, above) in bands.items():
+        colour = contestant_colour(names.index(name))
+        data.append(parts.band_trace(x, _round_all(below), _round_all(above), colour, 0.13))
     if lines:
         data += [_curve_trace(x, thin[name], name, index) for index, name in enumerate(names)]
     end = x[-1] if x else 1
@@ -67,14 +55,14 @@ def elo_curve_figure(
     shapes = [
         _limit_line(limits[name], names.index(name)) for name in names if limits and name in limits
     ]
-    layout = make_layout(
+    layout = parts.make_layout(
         height=height,
         right=_label_width(names),
         revision=revision,
         hovermode="x unified",
         annotations=labels,
         shapes=shapes,
-        xaxis=make_axis(
+        xaxis=parts.make_axis(
             title="battles",
             range=[0, max(end, 1)],
             tickformat=",d",
@@ -82,11 +70,11 @@ def elo_curve_figure(
             unifiedhovertitle={"text": PlotText("after <b>%{x:,d}</b> battles")},
             showgrid=False,
         ),
-        yaxis=make_axis(tickformat=",d", range=[low, high]),
+        yaxis=parts.make_axis(tickformat=",d", range=[low, high]),
     )
     narrow = {"xaxis.nticks": 3, "yaxis.nticks": 4}
     table = _elo_table(x, thin, bands, limits or {}) if bands or limits else None
-    figure = make_figure(data, layout, _elo_summary(thin, end), narrow, table)
+    figure = parts.make_figure(data, layout, _elo_summary(thin, end), narrow, table)
     return {**figure, "replay": "battles"} if replay and lines else figure
 
 
@@ -130,16 +118,9 @@ def _curve_trace(x: list[int], y: list[float], name: str, index: int) -> dict[st
 
 
 def _limit_line(rating: float, index: int) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "layer": "below",
-        "y0": rating,
-        "y1": rating,
-        "line": {"color": contestant_colour(index), "width": 1, "dash": "dot"},
-    }
+    ends = {"xref": "paper", "x0": 0, "x1": 1, "layer": "below", "y0": rating, "y1": rating}
+    line = {"color": contestant_colour(index), "width": 1, "dash": "dot"}
+    return {"type": "line", **ends, "line": line}
 
 
 def _band_middles(bands: Mapping[str, tuple[list[float], list[float]]]) -> dict[str, list[float]]:
@@ -151,30 +132,23 @@ def _end_labels(
 ) -> list[dict[str, Any]]:
     """Labels at the right ends of the lines: a dot in the line's colour, then rating and name in
     black, since coloured text has too little contrast."""
-    labels = [
-        {
-            **annotation(
-                fill_plot(
-                    '<span style="color:{}">\u25cf</span> <b>{}</b> {}',
-                    contestant_colour(index),
-                    number(values[-1]),
-                    shorten(name, 18),
-                )
-            ),
-            "x": end,
-            "xanchor": "left",
-            "xshift": 6,
-            "y": values[-1],
-        }
-        for index, (name, values) in enumerate(curves.items())
-        if values and index < PALETTE_SIZE
-    ]
-    spread_labels(labels, extent, height)
+    labels = []
+    for index, (name, values) in enumerate(curves.items()):
+        if values and index < PALETTE_SIZE:
+            text = fill_plot(
+                '<span style="color:{}">\u25cf</span> <b>{}</b> {}',
+                contestant_colour(index),
+                number(values[-1]),
+                parts.shorten(name, 18),
+            )
+            at: dict[str, Any] = {"x": end, "xanchor": "left", "xshift": 6, "y": values[-1]}
+            labels.append(parts.annotation(text, **at))
+    parts.spread_labels(labels, extent, height)
     return labels
 
 
 def _label_width(names: Sequence[str]) -> int:
-    longest = max((len(shorten(name, 18)) for name in names[:PALETTE_SIZE]), default=0)
+    longest = max((len(parts.shorten(name, 18)) for name in names[:PALETTE_SIZE]), default=0)
     return min(190, 72 + round(7.4 * longest))
 
 

@@ -20,7 +20,12 @@ Figure = dict[str, Any]
 LABEL_GAP: Final = 20
 MAX_POINTS: Final = 400
 TOP_MARGIN, BOTTOM_MARGIN = 8, 44
-_INK_FONT: Final = {"family": "var(--sans)", "size": 14, "color": "var(--ink)"}
+_HOVER_LABEL: Final = {
+    "bgcolor": "var(--surface)",
+    "bordercolor": "var(--line-2)",
+    "align": "left",
+    "font": {"family": "var(--sans)", "size": 14, "color": "var(--ink)"},
+}
 
 
 def make_figure(
@@ -54,12 +59,7 @@ def make_layout(
         "font": {"family": "var(--sans)", "size": 14, "color": "var(--ink-2)"},
         "showlegend": False,
         "hovermode": "closest",
-        "hoverlabel": {
-            "bgcolor": "var(--surface)",
-            "bordercolor": "var(--line-2)",
-            "align": "left",
-            "font": dict(_INK_FONT),
-        },
+        "hoverlabel": dict(_HOVER_LABEL),
         "uirevision": revision,
         **more,
     }
@@ -67,17 +67,10 @@ def make_layout(
 
 def empty_figure(text: str, height: int) -> Figure:
     """A figure without data; `text` gives the reason on the page."""
-    words = {
-        **annotation(text, "var(--ink-3)"),
-        "xref": "paper",
-        "yref": "paper",
-        "x": 0.5,
-        "y": 0.5,
-    }
+    words = annotation(text, "var(--ink-3)", xref="paper", yref="paper", x=0.5, y=0.5)
     hidden = {"visible": False, "fixedrange": True}
-    layout = make_layout(
-        height=height, revision="blank", annotations=[words], xaxis=hidden, yaxis=dict(hidden)
-    )
+    axes: dict[str, Any] = {"xaxis": hidden, "yaxis": dict(hidden)}
+    layout = make_layout(height=height, revision="blank", annotations=[words], **axes)
     return make_figure([], layout, text)
 
 
@@ -102,34 +95,19 @@ def hidden_row_axis(rows: int) -> dict[str, Any]:
     return {"range": [max(rows, 1) - 0.5, -0.5], "visible": False, "fixedrange": True}
 
 
-def annotation(text: str, colour: str = "var(--ink)", size: int = 14) -> dict[str, Any]:
-    return {
-        "text": text,
-        "showarrow": False,
-        "font": {"family": "var(--sans)", "size": size, "color": colour},
-    }
+def annotation(
+    text: str, colour: str = "var(--ink)", size: int = 14, **more: Any
+) -> dict[str, Any]:
+    font = {"family": "var(--sans)", "size": size, "color": colour}
+    return {"text": text, "showarrow": False, "font": font, **more}
 
 
 def right_annotation(y: float, text: str, colour: str, size: int = 14) -> dict[str, Any]:
-    return {
-        **annotation(text, colour, size),
-        "xref": "paper",
-        "x": 1,
-        "xanchor": "left",
-        "xshift": 6,
-        "y": y,
-    }
+    return annotation(text, colour, size, xref="paper", x=1, xanchor="left", xshift=6, y=y)
 
 
 def side_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
-    return {
-        **annotation(text, colour),
-        "xref": "paper",
-        "x": 1,
-        "xanchor": "right",
-        "xshift": 52,
-        "y": row,
-    }
+    return annotation(text, colour, xref="paper", x=1, xanchor="right", xshift=52, y=row)
 
 
 def add_name_labels(
@@ -139,11 +117,16 @@ def add_name_labels(
     (names and `notes`), and the layout changes for a narrow page."""
 
     def label(most: int, size: int) -> tuple[int, list[dict[str, Any]]]:
-        margin = _name_width(names, most, size)
-        return margin, [
-            *(_name_annotation(i, _name_lines(n, most), margin, size) for i, n in enumerate(names)),
-            *notes,
+        lines = [[shorten(line, most) for line in name.split("\n")] for name in names]
+        longest = max((len(line) for name in lines for line in name), default=0)
+        margin = max(60, round(0.52 * size * longest) + 16)
+        texts = [PlotText("<br>").join(map(escape_plot, name)) for name in lines]
+        left: dict[str, Any] = {"align": "left", "xref": "paper", "x": 0, "xanchor": "left"}
+        named = [
+            annotation(text, size=size, **left, xshift=-margin, y=row)
+            for row, text in enumerate(texts)
         ]
+        return margin, [*named, *notes]
 
     margin, annotations = label(24, 16)
     narrow_margin, narrow_annotations = label(14, 14)
@@ -151,35 +134,16 @@ def add_name_labels(
     return margin, annotations, narrow
 
 
-def _name_lines(name: str, most: int) -> list[str]:
-    return [shorten(line, most) for line in name.split("\n")]
-
-
-def _name_annotation(row: float, lines: list[str], margin: int, size: int) -> dict[str, Any]:
-    return {
-        **annotation(PlotText("<br>").join(escape_plot(line) for line in lines), size=size),
-        "align": "left",
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "xshift": -margin,
-        "y": row,
-    }
-
-
-def _name_width(names: Sequence[str], most: int, size: int) -> int:
-    longest = max((len(line) for name in names for line in _name_lines(name, most)), default=0)
-    return max(60, round(0.52 * size * longest) + 16)
+def _dashed_line(**ends: Any) -> dict[str, Any]:
+    return {"type": "line", **ends, "line": {"color": "var(--ink-3)", "width": 2, "dash": "dash"}}
 
 
 def horizontal_line(y: float) -> dict[str, Any]:
-    line = {"color": "var(--ink-3)", "width": 2, "dash": "dash"}
-    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": line}
+    return _dashed_line(xref="paper", x0=0, x1=1, y0=y, y1=y)
 
 
 def vertical_line(x: float) -> dict[str, Any]:
-    line = {"color": "var(--ink-3)", "width": 2, "dash": "dash"}
-    return {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": x, "x1": x, "line": line}
+    return _dashed_line(yref="paper", y0=0, y1=1, x0=x, x1=x)
 
 
 def band_trace(x: Sequence[int], low: Any, high: Any, colour: str, alpha: float) -> dict[str, Any]:
@@ -207,6 +171,11 @@ def error_bars(estimates: Sequence[Estimate], width: int, caps: int = 4) -> dict
         "thickness": width,
         "width": caps,
     }
+
+
+def hover_texts(texts: Sequence[str]) -> dict[str, Any]:
+    """Part of a trace: one hover card for each point."""
+    return {"hovertext": list(texts), "hovertemplate": PlotText("%{hovertext}<extra></extra>")}
 
 
 def hover_card(value: str, name: str, details: str) -> str:

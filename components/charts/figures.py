@@ -8,9 +8,8 @@ screen readers, `table` the numbers for CSV download. Texts from data pass throu
 
 from components.charts.elo_chart import elo_curve_figure
 from components.charts.figure_parts import MAX_POINTS, Figure
-from components.charts.live_share_chart import SharePoint, live_share_figure
+from components.charts.run_charts import SharePoint, live_share_figure, win_rate_figure
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
-from components.charts.win_rate_chart import win_rate_figure
 from components.html.palette import PALETTE_SIZE, contestant_colour, contestant_dash
 
 __all__ = [

@@ -8,16 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from components.charts.figure_parts import (
-    Figure,
-    annotation,
-    empty_figure,
-    make_axis,
-    make_figure,
-    make_layout,
-)
+from components.charts import figure_parts as parts
+from components.charts.figure_parts import Figure
 from components.html.format import is_known, number
-from components.html.markup import PlotText, escape_plot, fill_plot
+from components.html.markup import escape_plot, fill_plot
 
 PLOTS_PER_ROW: Final = 3
 PLOT_HEIGHT: Final = 250
@@ -40,10 +34,11 @@ def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
     opens the model's judgements."""
     shown = [plot for plot in plots if plot.points]
     if not shown:
-        return empty_figure("No benchmark contains a model of this study.", 120)
+        return parts.empty_figure("No benchmark contains a model of this study.", 120)
     rows = -(-len(shown) // PLOTS_PER_ROW)
     data: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
+    narrow_notes: list[dict[str, Any]] = []
     axes: dict[str, Any] = {}
     narrow: dict[str, Any] = {}
     across = min(PLOTS_PER_ROW, len(shown))
@@ -52,28 +47,19 @@ def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
         tall = _plot_domains(place, 1, len(shown), NARROW_PLOT_HEIGHT)
         end = "" if place == 0 else str(place + 1)
         data += _plot_traces(plot, end)
-        axes[f"xaxis{end}"] = make_axis(
-            escape_plot(plot.x), domain=wide[0], anchor=f"y{end}", nticks=4
-        )
-        axes[f"yaxis{end}"] = make_axis(
-            escape_plot(plot.y), domain=wide[1], anchor=f"x{end}", nticks=4
-        )
-        narrow |= {f"xaxis{end}.domain": tall[0], f"yaxis{end}.domain": tall[1]}
+        for axis, title, k, on in (("x", plot.x, 0, "y"), ("y", plot.y, 1, "x")):
+            axes[f"{axis}axis{end}"] = parts.make_axis(
+                escape_plot(title), domain=wide[k], anchor=f"{on}{end}", nticks=4
+            )
+            narrow[f"{axis}axis{end}.domain"] = tall[k]
         notes.append(_plot_title(plot, wide))
-    narrow["height"] = NARROW_PLOT_HEIGHT * len(shown) + 40
-    narrow["annotations"] = [
-        _plot_title(plot, _plot_domains(place, 1, len(shown), NARROW_PLOT_HEIGHT))
-        for place, plot in enumerate(shown)
-    ]
-    layout = make_layout(
-        height=PLOT_HEIGHT * rows + 40,
-        revision="scatter",
-        left=56,
-        top=28,
-        annotations=notes,
-        **axes,
+        narrow_notes.append(_plot_title(plot, tall))
+    narrow |= {"height": NARROW_PLOT_HEIGHT * len(shown) + 40, "annotations": narrow_notes}
+    height = PLOT_HEIGHT * rows + 40
+    layout = parts.make_layout(
+        height=height, revision="scatter", left=56, top=28, annotations=notes, **axes
     )
-    return make_figure(data, layout, _scatter_summary(shown), narrow)
+    return parts.make_figure(data, layout, _scatter_summary(shown), narrow)
 
 
 def _plot_domains(
@@ -99,13 +85,14 @@ def _plot_traces(plot: ScatterPlot, end: str) -> list[dict[str, Any]]:
         "y": list(y),
         "marker": {"size": 10, "color": "var(--ink)"},
         "customdata": [{"contestant": name} for name in names],
-        "hovertext": [
-            fill_plot(
-                "<b>{}</b><br>{} {}<br>{} {}", name, plot.x, number(a, 2), plot.y, number(b, 2)
-            )
-            for name, a, b in plot.points
-        ],
-        "hovertemplate": PlotText("%{hovertext}<extra></extra>"),
+        **parts.hover_texts(
+            [
+                fill_plot(
+                    "<b>{}</b><br>{} {}<br>{} {}", name, plot.x, number(a, 2), plot.y, number(b, 2)
+                )
+                for name, a, b in plot.points
+            ]
+        ),
     }
     line = _fit_line(x, y)
     return [marks] if line is None else [{**on, **line}, marks]
@@ -130,16 +117,16 @@ def _fit_line(x: Sequence[float], y: Sequence[float]) -> dict[str, Any] | None:
 
 
 def _plot_title(plot: ScatterPlot, domains: tuple[list[float], list[float]]) -> dict[str, Any]:
-    return {
-        **annotation(escape_plot(plot.title)),
-        "xref": "paper",
-        "yref": "paper",
-        "x": domains[0][0],
-        "y": domains[1][1],
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "yshift": 4,
-    }
+    return parts.annotation(
+        escape_plot(plot.title),
+        xref="paper",
+        yref="paper",
+        x=domains[0][0],
+        y=domains[1][1],
+        xanchor="left",
+        yanchor="bottom",
+        yshift=4,
+    )
 
 
 def _scatter_summary(plots: Sequence[ScatterPlot]) -> str:

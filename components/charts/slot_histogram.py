@@ -6,24 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.charts.figure_parts import (
-    Figure,
-    add_name_labels,
-    annotation,
-    error_bars,
-    hidden_row_axis,
-    horizontal_line,
-    hover_card,
-    make_axis,
-    make_figure,
-    make_layout,
-    right_annotation,
-    side_annotation,
-    vertical_line,
-)
+from components.charts import figure_parts as parts
+from components.charts.figure_parts import Figure
 from components.html.format import count, is_known, number, percent, share
 from components.html.format import slot_name as slot_name
-from components.html.markup import PlotText, fill_plot
+from components.html.markup import fill_plot
 from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
 from studies.domain import Estimate
 
@@ -66,9 +53,11 @@ def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float) -> Figure:
             notes += _bar_labels(row, slot, place, chance, named=slots > 2)
     notes += [_tie_label(place, row) for place, row in enumerate(rows) if row.ties]
     if any(row.ties for row in rows):
-        notes.append({**side_annotation(1, "ties", "var(--ink-3)"), "yref": "paper", "yshift": 12})
-    margin, notes, narrow = add_name_labels([row.name for row in rows], notes)
-    layout = make_layout(
+        notes.append(
+            {**parts.side_annotation(1, "ties", "var(--ink-3)"), "yref": "paper", "yshift": 12}
+        )
+    margin, notes, narrow = parts.add_name_labels([row.name for row in rows], notes)
+    layout = parts.make_layout(
         height=(55 if slots == 2 else 19 * slots) * max(len(rows), 1) + 22 + 30,
         left=margin,
         right=52,
@@ -76,10 +65,10 @@ def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float) -> Figure:
         bottom=30,
         revision="slots",
         annotations=notes,
-        shapes=[vertical_line(chance)],
+        shapes=[parts.vertical_line(chance)],
         dragmode=False,
         bargap=0,
-        xaxis=make_axis(
+        xaxis=parts.make_axis(
             range=[0, 1.04],
             tickvals=[0, chance, 1],
             ticktext=["0", number(100 * chance), "100"],
@@ -87,9 +76,9 @@ def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float) -> Figure:
             showline=False,
             fixedrange=True,
         ),
-        yaxis=hidden_row_axis(len(rows)),
+        yaxis=parts.hidden_row_axis(len(rows)),
     )
-    return make_figure(data, layout, _slot_summary(rows), narrow, _slot_table(rows))
+    return parts.make_figure(data, layout, _slot_summary(rows), narrow, _slot_table(rows))
 
 
 def _slot_bars(
@@ -103,17 +92,14 @@ def _slot_bars(
         "y": list(places),
         "width": step * 0.82,
         "marker": {"color": slot_colour(slot), "cornerradius": 3},
-        "error_x": error_bars(estimates, 2),
+        "error_x": parts.error_bars(estimates, 2),
         "customdata": [row.select or {"judge": row.name, "slot": slot} for row in rows],
-        "hovertext": [
-            hover_card(
-                percent(estimate, n=False),
-                f"{row.name}, shown {_ordinal_word(slot)}",
-                f"of {count(estimate.n, 'verdict')} other than ties",
-            )
-            for row, estimate in zip(rows, estimates, strict=True)
-        ],
-        "hovertemplate": PlotText("%{hovertext}<extra></extra>"),
+        **parts.hover_texts(
+            [
+                _hover_text(row, slot, one, f"of {count(one.n, 'verdict')} other than ties")
+                for row, one in zip(rows, estimates, strict=True)
+            ]
+        ),
     }
 
 
@@ -128,48 +114,39 @@ def _upright_slots(row: SlotRow, chance: float) -> Figure:
         "y": [estimate.value for estimate in estimates],
         "width": 0.76,
         "marker": {"color": [slot_colour(slot) for slot in slots], "cornerradius": 3},
-        "error_y": error_bars(estimates, 2),
+        "error_y": parts.error_bars(estimates, 2),
         "customdata": [row.select or {"judge": row.name, "slot": slot} for slot in slots],
-        "hovertext": [
-            hover_card(
-                percent(e, n=False), f"{row.name}, shown {_ordinal_word(i)}", f"n {count(e.n)}"
-            )
-            for i, e in enumerate(estimates)
-        ],
-        "hovertemplate": PlotText("%{hovertext}<extra></extra>"),
+        **parts.hover_texts(
+            [_hover_text(row, i, e, f"n {count(e.n)}") for i, e in enumerate(estimates)]
+        ),
     }
+    style: dict[str, Any] = {"yshift": 11, "bgcolor": "var(--surface)", "borderpad": 1}
     notes = [
-        {
-            **annotation(fill_plot("<b>{}</b>", number(100 * (estimate.value or 0)))),
-            "x": slot,
-            "y": tops[slot],
-            "yshift": 11,
-            "bgcolor": "var(--surface)",
-            "borderpad": 1,
-        }
-        for slot, estimate in enumerate(estimates)
-        if is_known(estimate.value)
+        parts.annotation(
+            fill_plot("<b>{}</b>", number(100 * (one.value or 0))), x=slot, y=tops[slot], **style
+        )
+        for slot, one in enumerate(estimates)
+        if is_known(one.value)
     ]
-    notes.append(
-        right_annotation(chance, f"1/{len(slots)}: {number(100 * chance)}", "var(--ink-3)")
-    )
-    layout = make_layout(
+    even = f"1/{len(slots)}: {number(100 * chance)}"
+    notes.append(parts.right_annotation(chance, even, "var(--ink-3)"))
+    layout = parts.make_layout(
         height=300,
         left=36,
         right=64,
         bottom=30,
         revision="slots",
         annotations=notes,
-        shapes=[horizontal_line(chance)],
+        shapes=[parts.horizontal_line(chance)],
         dragmode=False,
-        xaxis=make_axis(
+        xaxis=parts.make_axis(
             tickvals=slots,
             ticktext=[slot_name(slot) for slot in slots],
             range=[-0.6, len(slots) - 0.4],
             showgrid=False,
             fixedrange=True,
         ),
-        yaxis=make_axis(
+        yaxis=parts.make_axis(
             range=[0, top],
             tickvals=[0, 0.25, 0.5, 0.75, 1],
             ticktext=["0", "25", "50", "75", "100"],
@@ -177,7 +154,7 @@ def _upright_slots(row: SlotRow, chance: float) -> Figure:
             fixedrange=True,
         ),
     )
-    return make_figure([bars], layout, _slot_summary([row]), None, _slot_table([row]))
+    return parts.make_figure([bars], layout, _slot_summary([row]), None, _slot_table([row]))
 
 
 def _slot_table(rows: Sequence[SlotRow]) -> CsvTable:
@@ -207,22 +184,24 @@ def _bar_labels(
     text = fill_plot("<b>{}</b>", number(100 * estimate.value))
     if named:
         text = fill_plot("{} {}", text, slot_name(slot))
-    return [{**annotation(text), "x": end, "y": place, "xanchor": "left", "xshift": 7}]
+    return [parts.annotation(text, x=end, y=place, xanchor="left", xshift=7)]
 
 
 def _tie_label(place: float, row: SlotRow) -> dict[str, Any]:
     value = row.ties.value if row.ties else None
-    return side_annotation(place, number(None if value is None else 100 * value), "var(--ink-2)")
+    return parts.side_annotation(
+        place, number(None if value is None else 100 * value), "var(--ink-2)"
+    )
 
 
-def _ordinal_word(slot: int) -> str:
-    return ("first", "second", "third")[slot] if slot < 3 else slot_name(slot)
+def _hover_text(row: SlotRow, slot: int, estimate: Estimate, size: str) -> str:
+    word = ("first", "second", "third")[slot] if slot < 3 else slot_name(slot)
+    return parts.hover_card(percent(estimate, n=False), f"{row.name}, shown {word}", size)
 
 
 def _slot_summary(rows: Sequence[SlotRow]) -> str:
-    parts = [
-        f"{row.name}: "
-        + ", ".join(f"{slot_name(i)} {share(e.value, 0)}" for i, e in enumerate(row.shares))
-        for row in rows
-    ]
-    return "; ".join(parts) or "All verdicts so far are ties; no position was chosen."
+    texts = []
+    for row in rows:
+        shares = [f"{slot_name(i)} {share(e.value, 0)}" for i, e in enumerate(row.shares)]
+        texts.append(f"{row.name}: {', '.join(shares)}")
+    return "; ".join(texts) or "All verdicts so far are ties; no position was chosen."

@@ -14,8 +14,10 @@ from typing import Any, Final, Literal
 
 from components.html.format import DASH, count, interval, share
 from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
+from components.html.templates import macros
 from studies.domain import Estimate, Status
 
+TEMPLATE: Final = "html/pieces.html"
 STATUS_GLYPHS: Final[Mapping[Status, str]] = {
     "ok": "\u2713",
     "extracted": "\u21b3",
@@ -29,20 +31,9 @@ STATUS_GLYPHS: Final[Mapping[Status, str]] = {
     "error": "!",
 }
 LegendMark = Literal[
-    "first",
-    "second",
-    "tie",
-    "win",
-    "even",
-    "chance",
-    "dot",
-    "diamond",
-    "tick",
-    "band",
-    "ring",
-    "limit",
-    "waiting",
-]
+    "first", "second", "tie", "win", "even", "chance", "dot", "diamond", "tick", "band", "ring",
+    "limit", "waiting",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +48,15 @@ class Kpi:
     select: Any = None
     meter: tuple[float, float] | None = None
     """Shares of the budget, from 0 to 1: spent so far, and expected for the whole study."""
+
+    @property
+    def link_html(self) -> Markup:
+        return link(inline_markup(self.link), self.select) if self.link else EMPTY
+
+    @property
+    def meter_widths(self) -> list[str]:
+        """CSS widths of the two shares of the budget; empty without a budget."""
+        return [f"{100 * min(max(value, 0.0), 1.0):.1f}%" for value in self.meter or ()]
 
 
 def share_kpi(
@@ -94,16 +94,21 @@ def wrap(*parts: str) -> Markup:
     return fill('<div class="eh">{}</div>', join(parts))
 
 
+def paragraph(text: str | Markup, kind: str = "eh-small eh-under", key: str = "") -> Markup:
+    """HTML of a paragraph with the CSS classes `kind`, such as a note under a table; a plain text
+    may contain **bold** and `code`. `key` is the path of its number in the JSON."""
+    made = attributes({"class": kind, "data-key": key or None})
+    content = text if isinstance(text, Markup) else inline_markup(text)
+    return wrap(fill("<p{}>{}</p>", made, content)) if text else EMPTY
+
+
 def finding_html(title: str, lead: str = "") -> Markup:
     """HTML of a finding: one sentence, and optionally a second one on how to read it."""
-    below = fill("<p>{}</p>", inline_markup(lead)) if lead else ""
-    return wrap(
-        fill('<header class="eh-finding"><h1>{}</h1>{}</header>', inline_markup(title), below)
-    )
+    return macros(TEMPLATE).finding(title, lead)
 
 
 def legend_key(mark: LegendMark, text: str) -> Markup:
-    return fill('<span class="eh-key"><i class="{}"></i>{}</span>', mark, text)
+    return macros(TEMPLATE).legend_key(mark, text)
 
 
 def panel_heading(
@@ -128,57 +133,20 @@ def panel_html(
 
 
 def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]) -> Markup:
-    below = fill("<p>{}</p>", inline_markup(subtitle)) if subtitle else ""
-    row = join(legend_key(mark, text) for mark, text in keys)
-    aside = fill('<div class="eh-row">{}</div>', row) if row else ""
-    return fill(
-        '<header class="eh-head"><div><h2>{}</h2>{}</div>{}</header>',
-        inline_markup(title),
-        below,
-        aside,
-    )
+    return macros(TEMPLATE).panel_head(title, subtitle, keys)
 
 
 def kpi_strip(kpis: Sequence[Kpi]) -> Markup:
     """HTML of a row of at most five key figures."""
     if len(kpis) > 5:
         raise ValueError(f"at most five key figures fit in a row, got {len(kpis)}")
-    cells = join(_kpi_html(kpi) for kpi in kpis)
-    return wrap(fill('<dl class="eh-kpis" style="--n: {}">{}</dl>', len(kpis), cells))
-
-
-def _kpi_html(kpi: Kpi) -> Markup:
-    unit = fill(" <small>{}</small>", inline_markup(kpi.unit)) if kpi.unit else ""
-    opens = link(inline_markup(kpi.link), kpi.select) if kpi.link else ""
-    note = join((part for part in (opens, inline_markup(kpi.note)) if part), "; ")
-    return fill(
-        '<div class="eh-kpi"><dt>{}</dt><dd class="v">{}{}</dd>{}<dd class="n">{}</dd></div>',
-        inline_markup(kpi.label),
-        inline_markup(kpi.value),
-        unit,
-        _meter_html(kpi.meter),
-        note,
-    )
-
-
-def _meter_html(shares: tuple[float, float] | None) -> Markup:
-    if shares is None:
-        return EMPTY
-    spent, forecast = (f"{100 * min(max(value, 0.0), 1.0):.1f}%" for value in shares)
-    return fill(
-        '<dd class="eh-meter"><i class="f" style="width:{}"></i><i style="width:{}"></i></dd>',
-        forecast,
-        spent,
-    )
-
-
-def _select_attribute(select: Any) -> dict[str, object]:
-    return {"data-select": None if select is None else json.dumps(select)}
+    return macros(TEMPLATE).kpi_strip(kpis)
 
 
 def button_html(action: Action, small: bool = False) -> Markup:
     kind = "eh-btn" + (" primary" if action.primary else "") + (" small" if small else "")
-    made = attributes({"type": "button", "class": kind, **_select_attribute(action.select)})
+    select = None if action.select is None else json.dumps(action.select)
+    made = attributes({"type": "button", "class": kind, "data-select": select})
     return fill("<button{}>{}</button>", made, action.label)
 
 
@@ -216,31 +184,14 @@ def notice_html(
     kind: Literal["warn", "bad", "calm"], title: str, text: str = "", action: Action | None = None
 ) -> Markup:
     """HTML of a notice: what happened, how often, effect on the numbers, at most one action."""
-    made = button_html(action) if action else ""
-    role = "alert" if kind == "bad" else "status"
-    return wrap(
-        fill(
-            '<div class="eh-notice {}" role="{}"><b>{}</b><span class="eh-grow">{}</span>{}</div>',
-            kind,
-            role,
-            inline_markup(title),
-            inline_markup(text),
-            made,
-        )
-    )
+    button = button_html(action) if action else ""
+    return macros(TEMPLATE).notice(kind, title, text, button)
 
 
 def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
     """HTML shown in place of missing data: what is missing, why, and a button to get it."""
-    made = fill("<br>{}", button_html(action)) if action else ""
-    return wrap(
-        fill(
-            '<div class="eh-empty"><b>{}</b>{}{}</div>',
-            inline_markup(title),
-            inline_markup(why),
-            made,
-        )
-    )
+    button = button_html(action) if action else ""
+    return macros(TEMPLATE).empty_state(title, why, button)
 
 
 def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
@@ -250,35 +201,10 @@ def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
 
 
 def how_computed_details(text: str, json_keys: Sequence[str] = ()) -> Markup:
-    parts = text.split("\n\n") if text else []
-    paragraphs = join(fill("<p>{}</p>", inline_markup(part)) for part in parts)
-    where = "JSON keys of these numbers"
-    summary = "How is this computed?" if text else where
-    return fill(
-        '<details class="eh-how"><summary>{}</summary>{}{}</details>',
-        summary,
-        paragraphs,
-        json_keys_html(json_keys),
-    )
-
-
-def _json_key_html(key: str) -> Markup:
-    """HTML of one path; an option of the command before the path is set apart from it."""
-    option, colon, path = key.rpartition(": ")
-    code = fill("<code>{}</code>", path)
-    return fill("with <code>{}</code>: {}", option, code) if colon else code
-
-
-def json_keys_html(keys: Sequence[str]) -> Markup:
-    """HTML of the paths of numbers in the output of `python -m metrics --json`."""
-    if not keys:
-        return EMPTY
-    listed = Markup(", ").join(_json_key_html(key) for key in keys)
-    return fill(
-        '<p class="eh-json">In the output of <code>python -m metrics --json</code>: {} '
-        "(* stands for any name).</p>",
-        listed,
-    )
+    """HTML as `how_computed`, without the element around it. A path may follow an option of the
+    command, as in "--by category: by.*"."""
+    keys = [(key.rpartition(": ")[0], key.rpartition(": ")[2]) for key in json_keys]
+    return macros(TEMPLATE).how_computed(text, keys)
 
 
 def simulated_note(judges: Sequence[str]) -> str:
@@ -301,16 +227,7 @@ def run_pill(
     the last word, "65 %". `calls`: number of calls done, and planned."""
     word, _, last = text.rpartition(" ")
     counts = {"data-done": calls[0], "data-planned": calls[1]} if calls else {}
-    return wrap(
-        fill(
-            '<span class="eh-pill {}"{}><span class="eh-dot"></span>'
-            '<span class="eh-only-wide">{}</span>{}</span>',
-            kind,
-            attributes(counts),
-            word,
-            last,
-        )
-    )
+    return macros(TEMPLATE).run_pill(kind, attributes(counts), word, last)
 
 
 def brand_html() -> Markup:
@@ -320,7 +237,4 @@ def brand_html() -> Markup:
 
 
 def logo_html() -> Markup:
-    bar = Markup('<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>')
-    bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
-    mark = fill('<svg viewBox="0 0 26 26" aria-hidden="true">{}</svg>', bars)
-    return fill('<div class="eh-brand">{}Evenhand</div>', mark)
+    return macros(TEMPLATE).logo()

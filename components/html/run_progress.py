@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from components.html.format import count, share
-from components.html.markup import Markup, escape, fill, join, link
-from components.html.pieces import empty_state, status_badge, verdict_chip, wrap
+from components.html.markup import Markup, fill, join, link
+from components.html.pieces import TEMPLATE, empty_state, status_badge, verdict_chip, wrap
+from components.html.templates import macros
 from studies.domain import STATUSES, Status
 
 MAX_QUESTION: Final = 200
@@ -45,19 +46,7 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
     words += fill(", <b>{} waiting</b>", count(waiting)) if waiting else ""
     shown = [s for s in STATUSES if counts.get(s, 0) or s == "ok"]
     badges = join(status_badge(status, counts.get(status, 0)) for status in shown)
-    return wrap(
-        fill(
-            '<div class="eh-prog" role="progressbar" aria-label="calls done" aria-valuemin="0" '
-            'aria-valuemax="{}" aria-valuenow="{}">{}</div>'
-            '<div class="eh-row eh-between eh-prog-text"><span class="eh-small">{}</span>'
-            '<span class="eh-row">{}</span></div>',
-            whole,
-            done,
-            bars,
-            words,
-            badges,
-        )
-    )
+    return macros(TEMPLATE).progress(whole, done, bars, words, badges)
 
 
 def last_replies_html(rows: Sequence[ReplyRow]) -> Markup:
@@ -71,21 +60,9 @@ def last_replies_html(rows: Sequence[ReplyRow]) -> Markup:
 def _reply_html(row: ReplyRow) -> Markup:
     read = row.status in ("ok", "extracted") and row.pick is not None
     mark = verdict_chip(row.pick) if read else status_badge(row.status)
-    then = Markup(', <span class="eh-mute">then</span> ')
-    names = then.join(escape(name) for name in row.shown)
-    if row.judge:
-        names = fill("<b>{}:</b> {}", row.judge, names)
-    ending = _reply_ending(row.text)
+    question = " ".join(row.question[:MAX_QUESTION].split())
     opens = link("Open", row.select) if row.select is not None else ""
-    return fill(
-        '<div class="f"><span>{}</span><span class="who">{}</span><span class="q" dir="auto">{}'
-        '</span><p><bdi dir="ltr">{}</bdi></p><span>{}</span></div>',
-        mark,
-        names,
-        " ".join(row.question[:MAX_QUESTION].split()),
-        ending,
-        opens,
-    )
+    return macros(TEMPLATE).reply(row, mark, question, _reply_ending(row.text), opens)
 
 
 def _reply_ending(text: str, most: int = 140) -> str:

@@ -50,107 +50,61 @@ class ColourScale:
 
     def bounds(self, estimate: Estimate) -> str:
         """Text of the interval: "66–73", or "[−18, 8]" for signed and negative values."""
-        if (
-            estimate.low is None
-            or estimate.high is None
-            or not is_known(estimate.high - estimate.low)
-        ):
+        low, high = estimate.low, estimate.high
+        if low is None or high is None or not is_known(high - low):
             return ""
-        if self.signed or estimate.low < 0:
+        if self.signed or low < 0:
             return interval(estimate, self.decimals, scale=self.times)
-        ends = (number(self.times * end, self.decimals) for end in (estimate.low, estimate.high))
-        return "\u2013".join(ends)
+        return "\u2013".join(number(self.times * end, self.decimals) for end in (low, high))
+
+
+def score_scale(
+    name: str, full: float, blank_text: str, full_text: str, unit: str = "of 1"
+) -> ColourScale:
+    """Colour scale of a score whose best value is 1, without colour."""
+    ends = (f"no colour: {blank_text}", f"full colour: {full_text}")
+    return ColourScale(name, "b", 1, full, ends, 2, 1, unit)
 
 
 CONSISTENCY_SCALE: Final = ColourScale(
     "Consistency", "b", 1, 0.25, ("no colour: 100 % consistent", "full colour: 25 % or less")
 )
-ENTROPY_SCALE: Final = ColourScale(
-    "Entropy", "b", 1, 0.4, ("no colour: 1, even", "full colour: 0.40 or less"), 2, 1, "of 1"
-)
-ENTROPY_BAND_SCALE: Final = ColourScale(
+ENTROPY_SCALE: Final = score_scale("Entropy", 0.4, "1, even", "0.40 or less")
+ENTROPY_BAND_SCALE: Final = score_scale(
     "Entropy",
-    "b",
-    1,
     0.4,
-    (
-        "no colour: the difference from 1 (even) can be random variation",
-        "full colour: 10 times the largest difference expected from random variation, or more",
-    ),
-    2,
-    1,
-    "of 1",
+    "the difference from 1 (even) can be random variation",
+    "10 times the largest difference expected from random variation, or more",
 )
 """Scale for an entropy whose colour shows how far it lies below 1, compared with the distance that
 random variation explains."""
-GRADE_SCALE: Final = ColourScale(
-    "Grade", "b", 1, 0.4, ("no colour: 1, even-handed", "full colour: 0.40 or less"), 2, 1, "of 1"
-)
-KAPPA_SCALE: Final = ColourScale(
-    "Kappa",
-    "b",
-    1,
-    0,
-    ("no colour: 1, full agreement", "full colour: 0 (chance level) or less"),
-    2,
-    1,
-    "",
+GRADE_SCALE: Final = score_scale("Grade", 0.4, "1, even-handed", "0.40 or less")
+KAPPA_SCALE: Final = score_scale("Kappa", 0, "1, full agreement", "0 (chance level) or less", "")
+CHOICE_SCALE: Final = score_scale(
+    "Choice", 0.25, "1, the same answer in every order", "0.25 or less"
 )
 AGREEMENT_SCALE: Final = ColourScale(
     "Agreement", "b", 1, 0.28, ("no colour: 100 % agreement", "full colour: 28 % or less")
 )
-FIRST_SHARE_SCALE: Final = ColourScale(
-    "First-position share",
-    "f",
-    0.5,
-    1,
-    ("0 %: always second", "100 %: always first; no colour: 50 %"),
-)
-LEAN_SCALE: Final = ColourScale(
-    "Lean",
-    "f",
-    0,
-    1,
-    (
-        "\u2212100 %: all pairs flip toward the second position",
-        "+100 %: all pairs flip toward the first position; no colour: 0",
-    ),
-    signed=True,
-)
-POSITION_TERM_SCALE: Final = ColourScale(
-    "Position term",
-    "f",
-    0,
-    2,
-    (
-        "\u22122 logits or less: the judge favours the second position",
-        "+2 logits or more: the judge favours the first position; no colour: 0",
-    ),
-    1,
-    1,
-    "logit",
-    True,
-)
-CHOICE_SCALE: Final = ColourScale(
-    "Choice",
-    "b",
-    1,
-    0.25,
-    ("no colour: 1, the same answer in every order", "full colour: 0.25 or less"),
-    2,
-    1,
-    "of 1",
-)
 ACCURACY_SCALE: Final = ColourScale(
     "Accuracy", "b", 1, 0.28, ("no colour: 100 % right", "full colour: 28 % or less")
 )
-WINS_SCALE: Final = ColourScale(
-    "Win rate",
-    "w",
-    0.5,
-    1,
-    ("no colour: 50 % or less", "full colour: the model wins 100 % of battles"),
+_FIRST_ENDS: Final = ("0 %: always second", "100 %: always first; no colour: 50 %")
+FIRST_SHARE_SCALE: Final = ColourScale("First-position share", "f", 0.5, 1, _FIRST_ENDS)
+_LEAN_ENDS: Final = (
+    "\u2212100 %: all pairs flip toward the second position",
+    "+100 %: all pairs flip toward the first position; no colour: 0",
 )
+LEAN_SCALE: Final = ColourScale("Lean", "f", 0, 1, _LEAN_ENDS, signed=True)
+_TERM_ENDS: Final = (
+    "\u22122 logits or less: the judge favours the second position",
+    "+2 logits or more: the judge favours the first position; no colour: 0",
+)
+POSITION_TERM_SCALE: Final = ColourScale(
+    "Position term", "f", 0, 2, _TERM_ENDS, 1, 1, "logit", signed=True
+)
+_WINS_ENDS: Final = ("no colour: 50 % or less", "full colour: the model wins 100 % of battles")
+WINS_SCALE: Final = ColourScale("Win rate", "w", 0.5, 1, _WINS_ENDS)
 
 
 def even_share_scale(options: int) -> ColourScale:

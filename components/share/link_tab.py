@@ -8,12 +8,16 @@ from typing import Any, Final
 import gradio as gr
 
 from components.html.format import count
-from components.html.markup import fill
-from components.html.panel import wrap
+from components.html.panel import paragraph
 from components.layout.widgets import ClickableHTML
 from studies.sharing.visitor_store import VisitorStore
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
+_BUTTONS: Final = {
+    "make": "Make a read-only link",
+    "voters": "Make a link for voters",
+    "withdraw": "Withdraw",
+}
 SHOW_LINK: Final = "(token) => evenhand.link(token)"
 SHOW_VOTERS_LINK: Final = "(token) => evenhand.linkForVoters(token)"
 
@@ -31,22 +35,11 @@ class ShareLinks:
 def build() -> ShareLinks:
     note = ClickableHTML(elem_id="eh-link-note")
     with gr.Row(elem_classes="eh-chips"):
-        make = gr.Button(
-            "Make a read-only link",
-            size="sm",
-            elem_id="eh-link-make",
-            elem_classes="eh-fit",
-            visible=False,
-        )
-        voters = gr.Button(
-            "Make a link for voters",
-            size="sm",
-            elem_id="eh-link-voters",
-            elem_classes="eh-fit",
-            visible=False,
-        )
-        withdraw = gr.Button(
-            "Withdraw", size="sm", elem_id="eh-link-withdraw", elem_classes="eh-fit", visible=False
+        make, voters, withdraw = (
+            gr.Button(
+                text, size="sm", elem_id=f"eh-link-{name}", elem_classes="eh-fit", visible=False
+            )
+            for name, text in _BUTTONS.items()
         )
     token = gr.Textbox("", visible="hidden", elem_id="eh-link-token", label="link")
     return ShareLinks(note, make, voters, withdraw, token)
@@ -54,9 +47,6 @@ def build() -> ShareLinks:
 
 def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: VisitorStore) -> None:
     shown = [links.note, links.make, links.voters, links.withdraw]
-
-    def show(name: str) -> list[Any]:
-        return render(store, name)
 
     def make(name: str) -> list[Any]:
         return [store.share(name), *render(store, name)]
@@ -68,7 +58,7 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
         store.revoke_links(name)
         return ["", *render(store, name)]
 
-    opener.click(show, study, shown, **QUIET)
+    opener.click(lambda name: render(store, name), study, shown, **QUIET)
     for button, act, script in (
         (links.make, make, SHOW_LINK),
         (links.voters, make_for_voters, SHOW_VOTERS_LINK),
@@ -83,9 +73,7 @@ def render(store: VisitorStore, name: str) -> list[Any]:
     mine = bool(name) and store.owns(name)
     made = store.count_links(name) if mine else 0
     return [
-        wrap(fill('<p class="eh-small">{}</p>', link_status_text(store, name, made)))
-        if name
-        else "",
+        paragraph(link_status_text(store, name, made), "eh-small") if name else "",
         gr.Button(visible=mine),
         gr.Button(visible=mine),
         gr.Button(f"Withdraw {count(made, 'link')}", visible=made > 0),

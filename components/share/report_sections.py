@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import accuracy_label
+from components.html import panel as pieces
 from components.html.format import count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, fill, join, json_script
-from components.html.panel import (
-    brand_html,
-    data_note,
-    finding_html,
-    notice_html,
-    panel_heading,
-    panel_html,
-    simulated_note,
-    wrap,
-)
+from components.html.panel import panel_html, wrap
 from components.html.tables.table import plain_table
+from components.html.templates import macros
 from components.results.agreement import panels as agreement_view
 from components.results.agreement import tab as agreement_tab
 from components.results.agreement.computed import load_agreement
@@ -39,10 +34,15 @@ from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, View
 from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_unusable
-from components.share import paper_text, report_facts
+from components.share import paper_text
+from judges.rendering.prompt import parse_prompt
 from studies.domain import HUMAN_PREFIX
 from studies.spec.study import dump_study
 from studies.store.queries import cost_queries
+from studies.store.store import Store
+
+TEMPLATE: Final = "share/share.html"
+REPORTED_PACKAGES: Final = ("gradio", "plotly", "pandas", "numpy", "scipy", "openai", "datasets")
 
 
 class ReportFigures:
@@ -55,21 +55,17 @@ class ReportFigures:
         if figure is None:
             return wrap(Markup('<p class="eh-small eh-mute">No verdicts to show.</p>'))
         self.figures.append(figure)
-        return fill(
-            '<div data-figure="figure-{}"><div class="eh-plot" role="img"></div></div>',
-            len(self.figures),
-        )
+        return macros(TEMPLATE).figure_place(len(self.figures))
 
     def figures_html(self) -> Markup:
         return join(json_script(f"figure-{i}", f) for i, f in enumerate(self.figures, 1))
 
 
 def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
-    first, last = report_facts.reply_dates(filtered.store, filtered.name)
-    made = time.strftime("%Y-%m-%d", time.gmtime())
+    first, last = reply_dates(filtered.store, filtered.name)
     when = first if first == last else f"{first} to {last}"
     line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
-    line += f"Report made {made}."
+    line += f"Report made {_format_day(time.time())}."
     unusable = find_unusable(filtered)
     if unusable is not None:
         title, lead = unusable.sentence, NO_MEASURE_TEXT
@@ -79,17 +75,18 @@ def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
         title, lead = _points_view(filtered).finding(filtered)
     else:
         title, lead = bias_finding(load_bias(filtered))
-    return (
-        fill(
-            '<header class="eh-report-top">{}'
-            '<p class="eh-small eh-mute">{}</p></header><h1>{}</h1>',
-            brand_html(),
-            line,
-            filtered.name,
-        )
-        + finding_html(title, lead)
-        + _title_kpis(filtered)
-    )
+    top = macros(TEMPLATE).report_top(pieces.brand_html(), line, filtered.name)
+    return join([top, pieces.finding_html(title, lead), _title_kpis(filtered)])
+
+
+def reply_dates(store: Store, study: str) -> tuple[str, str]:
+    """Days of the first and the last reply of model judges; "" if no time was recorded."""
+    first, last = cost_queries.reply_times(store, study)
+    return _format_day(first), _format_day(last)
+
+
+def _format_day(at: float | None) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(at)) if at else ""
 
 
 def _points_view(filtered: FilteredStudy) -> View:
@@ -134,7 +131,8 @@ def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: ReportFigures) 
     """HTML of a panel as the page draws it; empty if the page hides it."""
     if drawn.get(panel.frame_name) is False:
         return EMPTY
-    heading = drawn.get(panel.heading_name, panel_heading(panel.title, panel.subtitle, panel.keys))
+    usual = pieces.panel_heading(panel.title, panel.subtitle, panel.keys)
+    heading = drawn.get(panel.heading_name, usual)
     contents = (drawn[body.name] for body in panel.bodies)
     bodies = (one if isinstance(one, Markup) else page.add_figure(one) for one in contents)
     body = join([heading, panel.legend, *bodies])
@@ -144,56 +142,45 @@ def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: ReportFigures) 
 def _tables_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     made = []
     for table in paper_text.paper_tables(filtered).values():
-        copies = _text_drawer("LaTeX", paper_text.latex_table(table)) + _text_drawer(
-            "Markdown", paper_text.markdown_table(table)
-        )
-        made.append(
-            panel_html(table.name, table.caption, plain_table(table.head, table.rows) + copies)
-        )
+        latex = _text_drawer("LaTeX", paper_text.latex_table(table))
+        markdown = _text_drawer("Markdown", paper_text.markdown_table(table))
+        body = plain_table(table.head, table.rows) + latex + markdown
+        made.append(panel_html(table.name, table.caption, body))
     return join(made)
 
 
 def _method_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(filtered)))
-    command = _text_drawer(
-        "Command that computes these numbers", paper_text.metrics_command(filtered)
-    )
-    return panel_html(
-        "Method", "text generated from the study file and its replies", text + command
-    )
+    title = "Command that computes these numbers"
+    body = text + _text_drawer(title, paper_text.metrics_command(filtered))
+    return panel_html("Method", "text generated from the study file and its replies", body)
 
 
 def _replies_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     """HTML report section on unusable replies, and on the cost by judge."""
     store, name = filtered.store, filtered.name
     bad = cost_queries.failure_counts(store, name)
-    failures = plain_table(
-        ("Status", "Judge", "n", "Example"),
-        [(f.status, f.judge, count(f.n), f.example) for f in bad],
-    )
+    rows = [(f.status, f.judge, count(f.n), f.example) for f in bad]
+    failures = plain_table(("Status", "Judge", "n", "Example"), rows)
+    none = pieces.notice_html("calm", "Every reply has a verdict.")
     models = cost_queries.reported_models(store, name)
-    cost = plain_table(
-        ("Judge", "Model as reported", "Replies", "Tokens in", "Tokens out", "Dollars", "Time"),
-        [
-            (
-                s.judge,
-                ", ".join(models.get(s.judge, [])),
-                count(s.replies),
-                _recorded_text(s.prompt_tokens, tokens),
-                _recorded_text(s.completion_tokens, tokens),
-                "not recorded" if s.dollars is None else dollars(s.dollars),
-                _recorded_text(s.seconds, duration),
-            )
-            for s in cost_queries.judge_costs(store, name)
-            if not s.judge.startswith(HUMAN_PREFIX)
-        ],
-    )
-    none = notice_html("calm", "Every reply has a verdict.")
-    return panel_html(
-        "Unusable replies",
-        "unusable replies enter no measure, unless the preset counts them as ties",
-        failures if bad else none,
-    ) + panel_html("Costs", "", cost)
+    head = ("Judge", "Model as reported", "Replies", "Tokens in", "Tokens out", "Dollars", "Time")
+    costs = [
+        (
+            s.judge,
+            ", ".join(models.get(s.judge, [])),
+            count(s.replies),
+            _recorded_text(s.prompt_tokens, tokens),
+            _recorded_text(s.completion_tokens, tokens),
+            "not recorded" if s.dollars is None else dollars(s.dollars),
+            _recorded_text(s.seconds, duration),
+        )
+        for s in cost_queries.judge_costs(store, name)
+        if not s.judge.startswith(HUMAN_PREFIX)
+    ]
+    subtitle = "unusable replies enter no measure, unless the preset counts them as ties"
+    unusable = panel_html("Unusable replies", subtitle, failures if bad else none)
+    return unusable + panel_html("Costs", "", plain_table(head, costs))
 
 
 def _recorded_text(value: float, words: Callable[[float], str]) -> str:
@@ -206,21 +193,34 @@ def _injection_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
 
 def _study_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(filtered.study))]
-    for prompt in report_facts.prompt_records(filtered.store, filtered.name):
-        title = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
-        text = prompt.yaml or "The text of this prompt was not recorded."
-        drawers.append(_text_drawer(title if prompt.yaml else prompt.name, text))
-    versions = ", ".join(f"{name} {text}" for name, text in report_facts.package_versions().items())
-    drawers.append(_text_drawer("Versions", versions))
+    store, study = filtered.store, filtered.name
+    for name in store.study(study).prompts:
+        text, title = store.prompt_of(study, name) or store.recorded_prompt(study, name), name
+        if text:
+            prompt = parse_prompt(text, name)
+            title = f"{name}, version {prompt.version}, sha {prompt.sha[:12]}"
+        drawers.append(_text_drawer(title, text or "The text of this prompt was not recorded."))
+    drawers.append(_text_drawer("Versions", ", ".join(map(" ".join, package_versions().items()))))
     return panel_html(
         "Study file, prompts, versions", "settings needed to reproduce the numbers", join(drawers)
     )
 
 
+def package_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that computed the numbers."""
+    found = {"python": platform.python_version()}
+    for package in REPORTED_PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
 def _data_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     note = f"{len(filtered.frame):,} judgements of the study “{filtered.name}”."
-    return data_note(f"{note} {simulated_note(simulated)}" if simulated else note)
+    return pieces.data_note(f"{note} {pieces.simulated_note(simulated)}" if simulated else note)
 
 
 POINT_VIEWS: Final = (
@@ -253,6 +253,4 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, ReportFigures], Markup], ...]] = 
 
 
 def _text_drawer(title: str, text: str) -> Markup:
-    return wrap(
-        fill('<details class="eh-how"><summary>{}</summary><pre>{}</pre></details>', title, text)
-    )
+    return wrap(macros(TEMPLATE).text_drawer(title, text))

@@ -26,6 +26,10 @@ class Axis:
         inside = (value - self.low) / (self.high - self.low)
         return f"{100 * min(max(inside, 0.0), 1.0):.2f}%"
 
+    def span(self, low: float, high: float) -> str:
+        """Width of the line from `low` to `high`."""
+        return f"{float(self.place(high)[:-1]) - float(self.place(low)[:-1]):.2f}%"
+
 
 TickSteps = Sequence[tuple[float, float]]
 """Pairs (distance between ticks, length of the longest axis that uses it), smallest first."""
@@ -126,9 +130,8 @@ def _dot_html(estimate: Estimate, axis: Axis) -> Markup:
         return fill('<i class="p hollow" style="left:{}"></i>', at)
     whisker = ""
     if estimate.low is not None and estimate.high is not None:
-        left, right = axis.place(estimate.low), axis.place(estimate.high)
-        width = float(right[:-1]) - float(left[:-1])
-        whisker = fill('<i class="w" style="left:{};width:{:.2f}%"></i>', left, width)
+        left, width = axis.place(estimate.low), axis.span(estimate.low, estimate.high)
+        whisker = fill('<i class="w" style="left:{};width:{}"></i>', left, width)
     return fill('{}<i class="p" style="left:{}"></i>', whisker, at)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from components.html import pieces
 from components.html.format import (
     DASH,
     NARROW_SPACE,
@@ -17,16 +18,8 @@ from components.html.format import (
     number,
     share,
 )
-from components.html.markup import Markup, attributes, fill, inline_markup, join, link
+from components.html.markup import Markup, attributes, fill, join, link
 from components.html.palette import PALETTE_SIZE, contestant_dash
-from components.html.pieces import (
-    Action,
-    LegendMark,
-    button_html,
-    no_difference_badge,
-    panel_html,
-    wrap,
-)
 from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
 from components.html.tables.forest_cells import (
     RATING_STEPS,
@@ -37,6 +30,7 @@ from components.html.tables.forest_cells import (
     value_html,
 )
 from components.html.tables.table import Cells, Table, TableCell
+from components.html.templates import macros
 from metrics.estimation.planning.power import MAX_BATTLES
 from studies.domain import Estimate
 
@@ -84,15 +78,15 @@ class LeaderRow:
 
 def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
     """HTML table of the embedded judge's consistency on the built-in pairs, by prompt."""
-    axis = Axis(chance=0.5)
-    head = fill(
-        '<div class="eh-fv h"><span>Prompt, labels</span>{}'
-        '<span class="eh-num">Consistency</span><span>Finding</span>'
-        '<span class="op"></span></div>',
-        axis_html(axis),
-    )
-    body = head + join(_first_visit_row(row, axis) for row in rows)
-    keys: list[tuple[LegendMark, str]] = [
+    axis, template = Axis(chance=0.5), macros(pieces.TEMPLATE)
+    body = [template.first_visit_head(axis_html(axis))]
+    for row in rows:
+        of = row.consistency
+        value = value_html(share(of.value, 0), interval(of, 0, scale=100))
+        opens = pieces.Action("Open", row.select)
+        button = pieces.button_html(opens, small=True) if row.select is not None else ""
+        body.append(template.first_visit_row(row, forest_html(of, axis), value, button))
+    keys: list[tuple[pieces.LegendMark, str]] = [
         ("dot", "consistency"),
         ("chance", f"chance 50{NARROW_SPACE}%"),
     ]
@@ -100,26 +94,8 @@ def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
         f"% of pairs with the same outcome in both orders, 95{NARROW_SPACE}% CI; one line per "
         "prompt"
     )
-    return panel_html("Evenhand's embedded judge on the probe set", subtitle, body, keys=keys)
-
-
-def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
-    value = value_html(share(row.consistency.value, 0), interval(row.consistency, 0, scale=100))
-    opens = button_html(Action("Open", row.select), small=True) if row.select is not None else ""
-    return fill(
-        '<div class="eh-fv"><span class="nm"><span class="eh-mono">{}</span>'
-        '<span class="eh-small eh-mute">{}</span></span>'
-        '<div class="plot">{}</div>'
-        '<span class="eh-num eh-nw val">{}</span>'
-        '<span class="eh-small tx">{}</span>'
-        '<span class="op">{}</span></div>',
-        row.prompt,
-        row.labels,
-        forest_html(row.consistency, axis),
-        value,
-        inline_markup(row.meaning),
-        opens,
-    )
+    title = "Evenhand's embedded judge on the probe set"
+    return pieces.panel_html(title, subtitle, join(body), keys=keys)
 
 
 def flips_table(rows: Sequence[FlipRow]) -> Markup:
@@ -130,35 +106,16 @@ def flips_table(rows: Sequence[FlipRow]) -> Markup:
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
         "<span>Finding</span><span></span></div>"
     )
-    return wrap(head, *(_flip_row(row, most) for row in rows))
+    return pieces.wrap(head, *(_flip_row(row, most) for row in rows))
 
 
 def _flip_row(row: FlipRow, most: int) -> Markup:
-    left, right = (f"{38 * value / most:.2f}%" for value in (row.first, row.second))
-    bars = fill(
-        '<i class="l" style="width:{}"></i><i class="r" style="width:{}"></i>'
-        '<i class="z"></i><span style="right:calc(50% + {})">{}</span>'
-        '<span style="left:calc(50% + {})">{}</span>',
-        left,
-        right,
-        left,
-        count(row.first),
-        right,
-        count(row.second),
-    )
+    widths = (f"{38 * value / most:.2f}%" for value in (row.first, row.second))
     total = row.first + row.second
     select = row.select if row.select is not None else {"judge": row.judge, "flipped": True}
-    opens = button_html(Action(f"Open {count(total)}", select)) if total else ""
-    return fill(
-        '<div class="eh-flip"><div class="nm">{}</div>'
-        '<div class="bx"><div class="eh-div">{}</div></div>'
-        '<div class="tx"><p>{}</p></div>'
-        '<div class="op">{}</div></div>',
-        row.judge,
-        bars,
-        inline_markup(row.finding),
-        opens,
-    )
+    opens = pieces.Action(f"Open {count(total)}", select)
+    button = pieces.button_html(opens) if total else ""
+    return macros(pieces.TEMPLATE).flip_row(row, *widths, button)
 
 
 def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
@@ -250,5 +207,8 @@ def _gap_html(row: LeaderRow) -> Markup:
         else f"a significant difference would need over {count(MAX_BATTLES)} further battles"
     )
     return fill(
-        '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed
+        '{} {}<span class="eh-small eh-more-battles">{}</span>',
+        made,
+        pieces.no_difference_badge(),
+        needed,
     )

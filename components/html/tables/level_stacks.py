@@ -10,16 +10,9 @@ from typing import Any, Final
 
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import Markup, attributes, fill, join
-from components.html.tables.value_table import (
-    PERCENT,
-    POINTS,
-    SCORE,
-    ColumnHead,
-    count_cell,
-    name_cell,
-    value_cell,
-    value_table,
-)
+from components.html.pieces import TEMPLATE
+from components.html.tables import value_table as tables
+from components.html.templates import macros
 from metrics.protocols.creation_levels import LEVELS
 from studies.domain import Estimate
 
@@ -61,56 +54,43 @@ class LevelRow:
 
 
 def level_legend() -> Markup:
-    keys = join(
-        fill('<span class="eh-key"><i class="lv {}"></i>{}</span>', level, word)
-        for level, word in LEVEL_NAMES.items()
-    )
-    return fill('<div class="eh-row">{}</div>', keys)
+    return macros(TEMPLATE).level_legend(LEVEL_NAMES)
 
 
 def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
     """HTML table of stacked bars on one common scale, with the paper's measures beside each bar."""
     low, high = _stack_extent(rows)
-    heads = [
-        ColumnHead("Model", numeric=False),
-        ColumnHead("Verdicts", html=_sides_html(baseline, low, high)),
-        ColumnHead("Reward", tip=f"−100 to 100, 95{NARROW_SPACE}% CI"),
-        ColumnHead(
-            "Win rate, %",
-            tip="% of usable verdicts that prefer the model to the baseline; a tie is not a win",
-        ),
-    ]
+    at = 100 * -low / (high - low)
+    sides = macros(TEMPLATE).level_sides(baseline, f"{at:.2f}", f"{100 - at:.2f}")
+    wins = "% of usable verdicts that prefer the model to the baseline; a tie is not a win"
     scored = any(row.vfs is not None for row in rows)
-    if scored:
-        heads.append(ColumnHead("VFS", tip="Visual Factuality Score, 0 to 10"))
-    heads.append(ColumnHead("Unusable", tip="replies without a verdict; left out of all shares"))
-    return value_table(
-        heads, [_level_cells(row, low, high, scored) for row in rows], label="Five levels"
-    )
+    heads: list[tables.Head] = [
+        "Model",
+        tables.ColumnHead("Verdicts", html=sides),
+        ("Reward", f"−100 to 100, 95{NARROW_SPACE}% CI"),
+        ("Win rate, %", wins),
+        *([("VFS", "Visual Factuality Score, 0 to 10")] if scored else []),
+        ("Unusable", "replies without a verdict; left out of all shares"),
+    ]
+    lines = [_level_cells(row, low, high, scored) for row in rows]
+    return tables.value_table(heads, lines, label="Five levels")
 
 
 def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[Markup]:
-    cells = [
-        name_cell(row.model, row.select, row.note),
-        level_stack(row, low, high),
-        value_cell(
-            row.reward, POINTS, who=f"Reward of {row.model}, −100 to 100", select=row.select
-        ),
-        value_cell(
-            row.win_rate,
-            PERCENT,
-            who=f"Wins of {row.model}: better or much better; ties are no wins",
-            select=row.select,
-        ),
+    wins = f"Wins of {row.model}: better or much better; ties are no wins"
+    measures: list[tuple[Estimate | None, tables.NumberStyle, str]] = [
+        (row.reward, tables.POINTS, f"Reward of {row.model}, −100 to 100"),
+        (row.win_rate, tables.PERCENT, wins),
     ]
     if scored:
-        cells.append(
-            value_cell(
-                row.vfs, SCORE, who=f"Visual Factuality Score of {row.model}", select=row.select
-            )
-        )
+        measures.append((row.vfs, tables.SCORE, f"Visual Factuality Score of {row.model}"))
     failed = None if row.select is None else {**row.select, "status": "failures"}
-    return [*cells, count_cell(row.fail, "unusable replies", failed)]
+    return [
+        tables.name_cell(row.model, row.select, row.note),
+        level_stack(row, low, high),
+        *(tables.value_cell(e, style, who=who, select=row.select) for e, style, who in measures),
+        tables.count_cell(row.fail, "unusable replies", failed),
+    ]
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
@@ -123,18 +103,6 @@ def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
     return -left - 2, right + 2
 
 
-def _sides_html(baseline: str, low: float, high: float) -> Markup:
-    at = 100 * -low / (high - low)
-    against = f"worse than {baseline}" if baseline else "worse"
-    return fill(
-        '<span class="eh-sides"><span style="right:calc({:.2f}% + 8px)">{}'
-        '</span><span style="left:calc({:.2f}% + 8px)">better</span></span>',
-        100 - at,
-        against,
-        at,
-    )
-
-
 def level_stack(row: LevelRow, low: float, high: float) -> Markup:
     """HTML of one row's stacked bar on a scale from `low` to `high` per cent, with the middle of
     the ties on the centre line."""
@@ -142,17 +110,20 @@ def level_stack(row: LevelRow, low: float, high: float) -> Markup:
         return Markup('<span class="eh-mute eh-small">no usable verdict</span>')
     parts = row.shares()
     at = -(parts["much_worse"] + parts["worse"] + parts["tie"] / 2)
-    pieces = ""
+    bars = []
     for level, width in parts.items():
         if width:
-            pieces += _stack_piece(row, level, width, at, low, high)
+            bars.append(_stack_piece(row, level, width, at, low, high))
         at += width
     zero = fill('<i class="z" style="left:{:.2f}%"></i>', 100 * -low / (high - low))
-    made = {"class": "eh-stack", "data-tip": _level_summary(row), "aria-label": _level_summary(row)}
+    shares = [f"{share(parts[level] / 100, 0)} {word}" for level, word in LEVEL_NAMES.items()]
+    summary = f"{row.model}: {', '.join(shares)}; {count(row.readable, 'usable verdict')}"
+    made = {"class": "eh-stack", "data-tip": summary, "aria-label": summary}
     if row.select is None:
-        return fill("<span{}>{}{}</span>", attributes({**made, "role": "img"}), pieces, zero)
+        shown = attributes({**made, "role": "img"})
+        return fill("<span{}>{}{}</span>", shown, join(bars), zero)
     made |= {"type": "button", "data-select": json.dumps(row.select)}
-    return fill("<button{}>{}{}</button>", attributes(made), pieces, zero)
+    return fill("<button{}>{}{}</button>", attributes(made), join(bars), zero)
 
 
 def _stack_piece(
@@ -163,20 +134,7 @@ def _stack_piece(
         f"{number(width, 1)}{NARROW_SPACE}% {LEVEL_NAMES[level]}\n{row.model}\n"
         f"{count(row.counts[level])} of {count(row.readable)} usable verdicts"
     )
-    made = attributes(
-        {
-            "class": f"lv {level}",
-            "style": f"left:{left:.2f}%;width:{wide:.2f}%",
-            "data-tip": tip,
-        }
-    )
+    style = f"left:{left:.2f}%;width:{wide:.2f}%"
+    made = attributes({"class": f"lv {level}", "style": style, "data-tip": tip})
     least = _MIN_TIE_LABEL_WIDTH if level == "tie" else _MIN_LABEL_WIDTH
     return fill("<i{}>{}</i>", made, number(width) if width >= least else "")
-
-
-def _level_summary(row: LevelRow) -> str:
-    parts = row.shares()
-    shares = ", ".join(
-        f"{share(parts[level] / 100, 0)} {word}" for level, word in LEVEL_NAMES.items()
-    )
-    return f"{row.model}: {shares}; {count(row.readable, 'usable verdict')}"

@@ -78,10 +78,25 @@ STYLES: Final[dict[Style, NumberStyle]] = {
 """Style of a measure's record -> number format."""
 
 
+Head = ColumnHead | Axis | tuple[str, str] | str
+"""A column head: a text (the first is that of the names, the others are above numbers), a text and
+its hover card, or the axis of a column of plots."""
+MUTED_DASH: Final = Markup('<span class="eh-mute">–</span>')
+
+
+def _column_head(head: Head, is_first: bool) -> ColumnHead:
+    if isinstance(head, Axis):
+        return ColumnHead("", axis=head)
+    if isinstance(head, tuple):
+        return ColumnHead(head[0], tip=head[1])
+    return ColumnHead(head, numeric=not is_first) if isinstance(head, str) else head
+
+
 def value_table(
-    heads: Sequence[ColumnHead], rows: Sequence[Sequence[str]], *, label: str = ""
+    column_heads: Sequence[Head], rows: Sequence[Sequence[str]], *, label: str = ""
 ) -> Markup:
     """HTML table of finished cells; the first cell of each row is its name."""
+    heads = [_column_head(head, not place) for place, head in enumerate(column_heads)]
     columns = [
         TableCell(
             axis_html(head.axis) if head.axis else head.html or head.text,
@@ -136,6 +151,23 @@ def value_cell(
     inside = fill("<b>{}</b>{}{}", style.text(estimate.value), ci, sized)
     card = estimate_card(estimate, style, who, note=note, opens=select is not None, key=key)
     return hover_html(inside, card, select, key)
+
+
+def plotted_cells(
+    estimate: Estimate,
+    axis: Axis,
+    style: NumberStyle,
+    who: str,
+    select: Mapping[str, Any] | None = None,
+    *,
+    key: str = "",
+    bounds: tuple[float, float] | None = None,
+) -> tuple[Markup, Markup]:
+    """HTML of an estimate in two cells: as a number with its interval, and as a plot."""
+    return (
+        value_cell(estimate, style, who=who, select=select, key=key),
+        forest_cell(estimate, axis, style, who, select, bounds=bounds),
+    )
 
 
 def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> Markup:
@@ -199,8 +231,7 @@ def forest_cell(
     The range of possible values, `bounds`, is drawn behind the interval."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
-        left, right = axis.place(bounds[0]), axis.place(bounds[1])
-        width = float(right[:-1]) - float(left[:-1])
-        span = fill('<i class="m" style="left:{};width:{:.2f}%"></i>', left, width)
+        left, width = axis.place(bounds[0]), axis.span(*bounds)
+        span = fill('<i class="m" style="left:{};width:{}"></i>', left, width)
         drawn = drawn.replace(">", Markup(">") + span, 1)
     return hover_html(drawn, estimate_card(estimate, style, who, opens=select is not None), select)

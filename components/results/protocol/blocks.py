@@ -10,29 +10,28 @@ from components.filtering.memo import memoise_by_study
 from components.html.markup import EMPTY, Markup
 from components.html.panel import Kpi, empty_state, kpi_strip, panel_heading
 from components.html.pieces import unusable_replies_kpi
-from components.results.protocol import sections
-from components.results.protocol.creation import alignment_with_people as protocol_alignment
-from components.results.protocol.creation import levels_table as protocol_creation
-from components.results.protocol.grade import grade_panel as protocol_grade
-from components.results.protocol.grade import unread_trials as protocol_unread
-from components.results.protocol.grade import unrelated_option as protocol_unrelated
-from components.results.protocol.grade.unrelated_option import ComparisonStudy
-from components.results.protocol.mt_bench import pair_games as protocol_games
-from components.results.protocol.published import paper_tables_html
-from components.results.protocol.published import redundancy_panel as protocol_redundancy
-from components.results.protocol.visit import cost_and_extraction as protocol_cost
-from components.results.protocol.visit import leaderboard as protocol_visit
+from components.results.protocol import (
+    creation_panels,
+    game_panels,
+    grade_panel,
+    paper_tables_html,
+    redundancy_panel,
+    sections,
+    unrelated_option,
+    visit_panels,
+    visit_replies,
+)
 from components.results.view.result_view import Drawn
 from metrics.protocols.creation_alignment_table import AlignmentTable
 from studies.spec.study import Study
 
-load_leaderboard = memoise_by_study(protocol_visit.compute_leaderboard)
-load_spending = memoise_by_study(protocol_cost.head_to_head_spending)
-load_grade_cells = memoise_by_study(protocol_grade.study_grade_cells)
-load_creation_rows = memoise_by_study(protocol_creation.creation_rows)
+load_leaderboard = memoise_by_study(visit_panels.compute_leaderboard)
+load_spending = memoise_by_study(visit_replies.head_to_head_spending)
+load_grade_cells = memoise_by_study(grade_panel.study_grade_cells)
+load_creation_rows = memoise_by_study(creation_panels.creation_rows)
 load_sections = memoise_by_study(sections.study_sections)
 load_own_alignment = memoise_by_study(
-    lambda filtered: protocol_alignment.compute_alignment(filtered, None)
+    lambda filtered: creation_panels.compute_alignment(filtered, None)
 )
 
 
@@ -53,33 +52,32 @@ def draw_rules(filtered: FilteredStudy) -> Markup:
 
 
 def draw_board(filtered: FilteredStudy) -> Markup:
-    return protocol_visit.show_elo_leaderboard(
-        load_leaderboard(filtered), protocol_visit.common_image_kind(filtered)
-    )
+    kind = visit_panels.common_image_kind(filtered)
+    return visit_panels.show_elo_leaderboard(load_leaderboard(filtered), kind)
 
 
 def draw_cost(filtered: FilteredStudy) -> Markup:
-    return protocol_cost.show_cost(load_spending(filtered))
+    return visit_replies.show_cost(load_spending(filtered))
 
 
 def draw_extraction(filtered: FilteredStudy) -> Markup:
-    return protocol_cost.show_extraction(filtered, protocol_cost.reply_counts(filtered))
+    return visit_replies.show_extraction(filtered, visit_replies.reply_counts(filtered))
 
 
 def draw_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
     cells = load_grade_cells(filtered)
-    sizes = protocol_grade.show_by_size(filtered, cells)
+    sizes = grade_panel.show_by_size(filtered, cells)
     bodies = {
-        "heatmap": protocol_grade.show_heatmap(cells, score),
-        "sizes": sizes + protocol_unread.show_unread_trials(filtered, cells),
+        "heatmap": grade_panel.show_heatmap(cells, score),
+        "sizes": sizes + grade_panel.show_unread_trials(filtered, cells),
     }
     title = f"Grade Score: {score.lower()} by judge and prompt"
-    return Drawn(bodies, panel_heading(title, protocol_grade.MEASURE_SUBTITLES[score]))
+    return Drawn(bodies, panel_heading(title, grade_panel.MEASURE_SUBTITLES[score]))
 
 
 def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
     other = load_comparison_study(filtered, beside)
-    return protocol_unrelated.show_unrelated(filtered, load_grade_cells(filtered), other)
+    return unrelated_option.show_unrelated(filtered, load_grade_cells(filtered), other)
 
 
 def draw_published_grades(filtered: FilteredStudy, printed: str) -> Markup:
@@ -89,25 +87,22 @@ def draw_published_grades(filtered: FilteredStudy, printed: str) -> Markup:
 def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> Drawn | None:
     if not uses(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)(filtered):
         return None
-    baseline = protocol_creation.study_baseline(filtered)
+    baseline = creation_panels.study_baseline(filtered)
     against = f"against {baseline}" if baseline else "against all opponents"
-    title = {
-        "Models": "Five levels by model",
-        "Categories": f"{cell} by category",
-        "Tasks": f"{cell} by task",
-    }[split]
-    subtitle = (
-        f"% of usable verdicts {against} by level, both orders pooled; ties are drawn half on each "
-        "side of the middle"
-    )
-    if split != "Models":
-        subtitle = f"{cell} {against}; both orders pooled; 95\u202f% CI by item"
-    table = protocol_creation.show_creation_table(filtered, split, cell, load_sections(filtered))
+    title = f"{cell} by {'category' if split == 'Categories' else 'task'}"
+    subtitle = f"{cell} {against}; both orders pooled; 95\u202f% CI by item"
+    if split == "Models":
+        title = "Five levels by model"
+        subtitle = (
+            f"% of usable verdicts {against} by level, both orders pooled; ties are drawn half on "
+            "each side of the middle"
+        )
+    table = creation_panels.show_creation_table(filtered, split, cell, load_sections(filtered))
     return Drawn({"levels": table}, panel_heading(title, subtitle))
 
 
 def draw_alignment(filtered: FilteredStudy, beside: str | None) -> Markup:
-    return protocol_alignment.show_alignment(load_alignment(filtered, beside))
+    return creation_panels.show_alignment(load_alignment(filtered, beside))
 
 
 def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
@@ -118,9 +113,9 @@ def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
 
 
 def draw_conflicts(filtered: FilteredStudy) -> Markup:
-    conflicts = protocol_games.game_conflicts(filtered)
-    summary = protocol_games.unequal_games_html(conflicts)
-    return summary + protocol_games.show_conflicts(conflicts)
+    conflicts = game_panels.game_conflicts(filtered)
+    summary = game_panels.unequal_games_html(conflicts)
+    return summary + game_panels.show_conflicts(conflicts)
 
 
 def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> Drawn | None:
@@ -129,8 +124,8 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
     if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
         return None
     bodies = {
-        "redundancy": protocol_redundancy.show_correlations(filtered, scores, correlation),
-        "scatter": protocol_redundancy.show_scatter(filtered, scores),
+        "redundancy": redundancy_panel.show_correlations(filtered, scores, correlation),
+        "scatter": redundancy_panel.show_scatter(filtered, scores),
     }
     return Drawn(bodies)
 
@@ -158,13 +153,17 @@ def _is_comparable(one: Study, two: Study) -> bool:
     return bool(same) and (one.unrelated != two.unrelated or one.judge_sees != two.judge_sees)
 
 
-def load_comparison_study(filtered: FilteredStudy, name: str | None) -> ComparisonStudy | None:
+def load_comparison_study(
+    filtered: FilteredStudy, name: str | None
+) -> unrelated_option.ComparisonStudy | None:
     """The choices among N options in the study `name`, under the same filters; None if `name` is
     not one of the comparable studies."""
     if not name or name not in comparable_studies(filtered):
         return None
     other = FilteredStudy(filtered.store, name, filtered.filter)
-    return ComparisonStudy(name, other.study.unrelated, protocol_grade.load_choice_rows(other))
+    return unrelated_option.ComparisonStudy(
+        name, other.study.unrelated, grade_panel.load_choice_rows(other)
+    )
 
 
 def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
@@ -176,41 +175,53 @@ def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable 
     if beside.study.judge_sees == filtered.study.judge_sees:
         return load_own_alignment(filtered)
     rows = sections.protocol_rows(beside, "five-level")
-    return protocol_alignment.compute_alignment(filtered, (beside.study.judge_sees, rows))
+    return creation_panels.compute_alignment(filtered, (beside.study.judge_sees, rows))
 
 
 # -- headline and key numbers --------------------------------------------------------------------
 
 
+def main_protocol(filtered: FilteredStudy) -> str:
+    """The protocol of the headline and the key figures, as the name of a panel; "" without any."""
+    wanted = load_sections(filtered)
+    if wanted and wanted[0] == sections.GRADE_SECTION:
+        return sections.GRADE_SECTION
+    if {sections.LEVELS_SECTION, sections.FACTUALITY_SECTION} & set(wanted):
+        return sections.LEVELS_SECTION
+    if wanted and wanted[0] == sections.VISIT_SECTION:
+        return sections.VISIT_SECTION
+    return sections.WINS_SECTION if wanted else ""
+
+
 def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of the first protocol shown, and the sentence below it."""
-    wanted = load_sections(filtered)
-    if sections.GRADE_SECTION in wanted and wanted[0] == sections.GRADE_SECTION:
-        return protocol_grade.grade_finding(load_grade_cells(filtered))
-    if sections.LEVELS_SECTION in wanted or sections.FACTUALITY_SECTION in wanted:
-        return protocol_creation.creation_finding(filtered, load_creation_rows(filtered))
-    if wanted and wanted[0] == sections.VISIT_SECTION:
-        return protocol_visit.leaderboard_finding(load_leaderboard(filtered))
-    if wanted:
-        return protocol_games.games_finding(filtered)
+    protocol = main_protocol(filtered)
+    if protocol == sections.GRADE_SECTION:
+        return grade_panel.grade_finding(load_grade_cells(filtered))
+    if protocol == sections.LEVELS_SECTION:
+        return creation_panels.creation_finding(filtered, load_creation_rows(filtered))
+    if protocol == sections.VISIT_SECTION:
+        return visit_panels.leaderboard_finding(load_leaderboard(filtered))
+    if protocol:
+        return game_panels.games_finding(filtered)
     return "No verdicts yet.", "Results appear here while the study runs."
 
 
 def show_kpis(filtered: FilteredStudy) -> Markup:
     """HTML of the key figures of the first protocol shown, with the unusable replies."""
-    wanted = load_sections(filtered)
+    protocol = main_protocol(filtered)
     kpis: list[Kpi] = []
-    if wanted and wanted[0] == sections.GRADE_SECTION:
-        kpis = protocol_grade.grade_kpis(load_grade_cells(filtered))
-    elif sections.LEVELS_SECTION in wanted or sections.FACTUALITY_SECTION in wanted:
-        kpis = protocol_creation.creation_kpis(load_creation_rows(filtered))
+    if protocol == sections.GRADE_SECTION:
+        kpis = grade_panel.grade_kpis(load_grade_cells(filtered))
+    elif protocol == sections.LEVELS_SECTION:
+        kpis = creation_panels.creation_kpis(load_creation_rows(filtered))
         if (people := load_own_alignment(filtered)) is not None:
-            kpis += protocol_alignment.alignment_kpis(people)
-    elif wanted and wanted[0] == sections.VISIT_SECTION:
-        read = protocol_cost.reply_counts(filtered)
-        kpis = protocol_cost.visit_kpis(load_leaderboard(filtered), load_spending(filtered), read)
-    elif wanted:
-        kpis = protocol_games.game_kpis(filtered)
+            kpis += creation_panels.alignment_kpis(people)
+    elif protocol == sections.VISIT_SECTION:
+        read = visit_replies.reply_counts(filtered)
+        kpis = visit_replies.visit_kpis(load_leaderboard(filtered), load_spending(filtered), read)
+    elif protocol:
+        kpis = game_panels.game_kpis(filtered)
     if kpis:
         kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.machines)))
     return kpi_strip(kpis[:5]) if kpis else EMPTY

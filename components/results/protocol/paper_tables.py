@@ -92,9 +92,8 @@ def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
 def models_by_grade() -> list[str]:
     """Models of the published tables, sorted by mean grade, highest first. Only grades without an
     added unrelated option count (an answer to another question)."""
-    tables = published_grades()
     means: dict[str, list[float]] = {}
-    for (model, _, added), cell in tables.items():
+    for (model, _, added), cell in published_grades().items():
         if not added:
             means.setdefault(model, []).append(cell.grade)
     return sorted(means, key=lambda model: -float(np.mean(means[model])))
@@ -120,9 +119,7 @@ def grade_caveat() -> GradeCaveat:
     tables = published_grades()
     found = doubtful_grades()
     pairs = [
-        (cell, tables[model, prompt, 1])
-        for (model, prompt, added), cell in tables.items()
-        if not added
+        (cell, tables[model, prompt, 1]) for (model, prompt, k), cell in tables.items() if not k
     ]
     columns: dict[tuple[str, int], list[tuple[float, str]]] = {}
     for (model, prompt, added), cell in tables.items():
@@ -167,9 +164,8 @@ class PublishedLevels:
 def creation_levels() -> tuple[PublishedLevels, ...]:
     """Creation-MMBench's Table 5, sorted by Reward. For the intervals, the two orders of an item
     count as one observation."""
-    made = [
-        _published_levels(row) for row in _read_csv("creation_mmbench_table5.csv") if row["fail"]
-    ]
+    rows = _read_csv("creation_mmbench_table5.csv")
+    made = [_published_levels(row) for row in rows if row["fail"]]
     return tuple(sorted(made, key=lambda row: -(row.reward.value or 0.0)))
 
 
@@ -177,46 +173,24 @@ def _published_levels(row: Mapping[str, str]) -> PublishedLevels:
     counts = {level: int(row[level]) for level in LEVELS}
     reward, rate = reward_from_counts(counts)
     readable = sum(counts.values())
-    return PublishedLevels(
-        row["model"],
-        row["group"],
-        counts,
-        int(row["fail"]),
-        float(row["vfs"]),
-        float(row["reward"]),
-        float(row["win_rate"]),
-        _reward_estimate(counts, reward or 0.0, readable),
-        _win_rate_estimate((rate or 0.0) / 100, readable),
-    )
-
-
-def _reward_estimate(counts: Mapping[str, int], reward: float, readable: int) -> Estimate:
     items = readable // ORDERS_PER_ITEM
-    spread = sum(n * (LEVEL_POINTS[level] - reward) ** 2 for level, n in counts.items()) / readable
+    mean, wins = reward or 0.0, (rate or 0.0) / 100
+    spread = sum(n * (LEVEL_POINTS[level] - mean) ** 2 for level, n in counts.items()) / readable
     half = float(student_t_quantile(items)) * math.sqrt(spread / items)
-    return Estimate(
-        reward,
-        reward - half,
-        reward + half,
-        readable,
-        items,
-        "reward",
-        method="t interval; the two orders of an item are one observation",
+    end = "interval; the two orders of an item are one observation"
+    reward_found = Estimate(
+        mean, mean - half, mean + half, readable, items, "reward", method=f"t {end}"
+    )
+    printed = (float(row["vfs"]), float(row["reward"]), float(row["win_rate"]))
+    estimates = (reward_found, _wilson_share(wins, readable, items, f"Wilson {end}"))
+    return PublishedLevels(
+        row["model"], row["group"], counts, int(row["fail"]), *printed, *estimates
     )
 
 
-def _win_rate_estimate(rate: float, readable: int) -> Estimate:
-    items = readable // ORDERS_PER_ITEM
-    low, high = wilson_bounds(rate * items, items)
-    return Estimate(
-        rate,
-        float(low),
-        float(high),
-        readable,
-        items,
-        "share",
-        method="Wilson interval; the two orders of an item are one observation",
-    )
+def _wilson_share(value: float, n: int, items: int, method: str) -> Estimate:
+    low, high = wilson_bounds(value * items, items)
+    return Estimate(value, float(low), float(high), n, items, "share", method=method)
 
 
 def reproduction_error() -> tuple[float, float]:
@@ -277,20 +251,10 @@ def creation_alignment() -> tuple[PublishedAlignment, ...]:
 
 
 def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
-    n, share = int(row["n"]), float(row["consistency"]) / 100
-    low, high = wilson_bounds(share * n, n)
-    within = Estimate(
-        share, float(low), float(high), n, n, "share", method="Wilson interval over items"
-    )
-    return PublishedAlignment(
-        _JUDGE_SEES[row["method"]],
-        row["judge"],
-        row["model"],
-        row["dual"] == "1",
-        float(row["mae"]),
-        within,
-        n,
-    )
+    n = int(row["n"])
+    within = _wilson_share(float(row["consistency"]) / 100, n, n, "Wilson interval over items")
+    judged = (_JUDGE_SEES[row["method"]], row["judge"], row["model"], row["dual"] == "1")
+    return PublishedAlignment(*judged, float(row["mae"]), within, n)
 
 
 def count_images_unhelpful() -> tuple[int, int]:

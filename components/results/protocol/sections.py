@@ -3,7 +3,7 @@ prompt's protocol is the kind of verdict that it asks for, such as pairwise or f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,18 +11,17 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import combine_text
+from components.filtering.filters import combine_text, machine_rows
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from components.html.markup import Markup, escape, fill, inline_markup
-from components.html.tables.value_table import ColumnHead, value_table
+from components.html.tables import value_table as tables
 from judges.rendering.prompt import load_prompt, parse_prompt
-from metrics.estimation.row_selection import people_mask, select_rows
+from metrics.estimation import row_selection
 from studies.domain import USABLE_STATUSES
 from studies.errors import EvenhandError
 from studies.frames.frame import NO_PICK
 from studies.spec.presets import PRESETS
-from studies.spec.study import Study
 
 VISIT_SECTION: Final = "visit-leaderboard"
 GRADE_SECTION: Final = "grade-heatmap"
@@ -70,8 +69,20 @@ def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
     """Judgements with a prompt of one of these protocols, and people's votes, under the filters."""
     wanted = {name for name, kind in protocol_by_prompt(filtered).items() if kind in protocols}
     frame = Raters(filtered).rows
-    mask = frame["prompt"].isin(wanted).to_numpy() | people_mask(frame)
-    return select_rows(frame, mask)
+    mask = frame["prompt"].isin(wanted).to_numpy() | row_selection.people_mask(frame)
+    return row_selection.select_rows(frame, mask)
+
+
+def judged_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
+    """Judgements of the judges, without people, with a prompt of one of these protocols."""
+    return machine_rows(protocol_rows(filtered, *protocols))
+
+
+def rows_by_rater(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Judge, prompt, and the rows of both, for each judge and prompt."""
+    for judge, prompt in row_selection.observed_combinations(rows, ("judge", "prompt")):
+        mask = (rows["judge"] == judge) & (rows["prompt"] == prompt)
+        yield judge, prompt, row_selection.select_rows(rows, mask)
 
 
 def _prompt_protocol(filtered: FilteredStudy, name: str) -> str:
@@ -110,140 +121,130 @@ class ProtocolRule:
     """Whether the published numbers were computed with the rule that this study uses."""
 
 
-def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
-    """The rules that apply to the panels `sections`, under the study's or the filter's settings."""
-    study = filtered.study
-    found: list[ProtocolRule] = []
-    if VISIT_SECTION in sections:
-        found += [_combination_rule(filtered), _unreadable_rule(filtered), ELO_SIGN_RULE]
-    if GRADE_SECTION in sections:
-        found += [_reading_rule(study), _unread_trials_rule(), CHOICE_SCORE_RULE]
-    if LEVELS_SECTION in sections:
-        found += [POOLED_ORDERS_RULE]
-    if ALIGNMENT_SECTION in sections:
-        found += [POOLED_ITEMS_RULE]
-    if FACTUALITY_SECTION in sections:
-        found += [NO_IMAGES_RULE]
-    if WINS_SECTION in sections and VISIT_SECTION not in sections:
-        found += [_games_rule(filtered)]
-    return found
-
-
-def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
-    on = {
-        "strict": "an answer wins if it wins in both orders, otherwise the pair is a tie (the "
-        "authors' code)",
-        "majority": "a win in one order and a tie in the other count as a win (the authors' "
-        "README)",
-        "pooled": "each order counts separately (this app)",
-        "graded": "the mean score of both orders decides (this app)",
-    }
-    others = {
-        "strict": "In the authors' README, one win and one tie is a win. In this app, each order "
-        "counts separately.",
-        "majority": "In the authors' code, a win needs both orders. In this app, each order "
-        "counts separately.",
-        "pooled": "In the authors' code, a win needs both orders. In their README, one win and "
-        "one tie is a win.",
-        "graded": "In the authors' code, a win needs both orders. In their README, one win and "
-        "one tie is a win.",
-    }
-    combine = filtered.rule[0]
-    used = on.get(combine) or f"{combine_text(combine)} (this app)"
-    other = others.get(combine, others["pooled"])
-    title = "How the two orders of a pair are combined"
-    return ProtocolRule(title, used, other, combine == "strict")
-
-
-def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
-    if filtered.rule[1] == "tie":
-        on = "an unusable reply counts as a tie (paper and authors' code)"
-        other = "By default this app leaves unusable replies out and shows their number."
-        return ProtocolRule("No verdict after extraction", on, other)
-    on = "unusable replies are left out; their number is shown (this app)"
-    other = "The paper and its code count an unusable reply as a tie."
-    return ProtocolRule("No verdict after extraction", on, other, published=False)
-
-
-ELO_SIGN_RULE: Final = ProtocolRule(
+_CODE: Final = "In the authors' code, a win needs both orders."
+_README: Final = "In the authors' README, one win and one tie is a win."
+_SEPARATE: Final = "In this app, each order counts separately."
+_BOTH: Final = f"{_CODE} In their README, one win and one tie is a win."
+_ORDERS_TITLE: Final = "How the two orders of a pair are combined"
+_ORDERS_RULES: Final = {
+    "strict": (
+        "an answer wins if it wins in both orders, otherwise the pair is a tie (the authors' code)",
+        f"{_README} {_SEPARATE}",
+    ),
+    "majority": (
+        "a win in one order and a tie in the other count as a win (the authors' README)",
+        f"{_CODE} {_SEPARATE}",
+    ),
+    "pooled": ("each order counts separately (this app)", _BOTH),
+    "graded": ("the mean score of both orders decides (this app)", _BOTH),
+}
+"""VisIT-Bench: combination of the orders -> rule in use, and its alternatives."""
+GAMES_TITLE: Final = "How the two games (orders) of a pair are combined"
+_GAMES_RULES: Final = {
+    "strict": "two games (orders) with different results count as a tie; pairs with an unusable "
+    "reply are dropped (authors' code)",
+    "majority": "a win in one order and a tie in the other count as a win (this app)",
+    "pooled": "each game (order) counts separately (this app)",
+    "graded": "the mean score of both games (orders) decides (this app)",
+}
+_UNREADABLE_TITLE: Final = "No verdict after extraction"
+_UNREADABLE_TIES: Final = ProtocolRule(
+    _UNREADABLE_TITLE,
+    "an unusable reply counts as a tie (paper and authors' code)",
+    "By default this app leaves unusable replies out and shows their number.",
+)
+_UNREADABLE_LEFT_OUT: Final = ProtocolRule(
+    _UNREADABLE_TITLE,
+    "unusable replies are left out; their number is shown (this app)",
+    "The paper and its code count an unusable reply as a tie.",
+    published=False,
+)
+_READING_TITLE: Final = "Part of a reply that is read as the choice"
+_READING_GRADELAB: Final = ProtocolRule(
+    _READING_TITLE,
+    "the first “Option k” after the first “Selection” (authors' code)",
+    "By default this app reads the last `Selection:` line, so that a heading repeated in the reply "
+    "is not read as a choice.",
+)
+_READING_DEFAULT: Final = ProtocolRule(
+    _READING_TITLE,
+    "the option in the last `Selection:` line (this app)",
+    "The authors' code reads the first “Option k” after the first “Selection” anywhere in the "
+    "reply.",
+    published=False,
+)
+_UNREAD_TRIALS_RULE: Final = ProtocolRule(
+    "Items with an unusable reply",
+    "items with an unusable reply are left out; their number is shown (this app)",
+    "The authors' code scores the usable replies, divides entropy by log2 of the number of all "
+    "replies, and gives 0 if no reply is usable.",
+    published=False,
+)
+_ELO_SIGN_RULE: Final = ProtocolRule(
     "Elo's expected score",
     "`1/(1 + 10^((Rb − Ra)/400))` (authors' code)",
     "The paper's equation (1) has Ra − Rb instead of Rb − Ra, a misprint.",
 )
-
-
-def _reading_rule(study: Study) -> ProtocolRule:
-    if study.reading == "gradelab":
-        return ProtocolRule(
-            "Part of a reply that is read as the choice",
-            "the first “Option k” after the first “Selection” (authors' code)",
-            "By default this app reads the last `Selection:` line, so that a heading repeated "
-            "in the reply is not read as a choice.",
-        )
-    return ProtocolRule(
-        "Part of a reply that is read as the choice",
-        "the option in the last `Selection:` line (this app)",
-        "The authors' code reads the first “Option k” after the first “Selection” anywhere in "
-        "the reply.",
-        published=False,
-    )
-
-
-def _unread_trials_rule() -> ProtocolRule:
-    return ProtocolRule(
-        "Items with an unusable reply",
-        "items with an unusable reply are left out; their number is shown (this app)",
-        "The authors' code scores the usable replies, divides entropy by log2 of the number of "
-        "all replies, and gives 0 if no reply is usable.",
-        published=False,
-    )
-
-
-CHOICE_SCORE_RULE: Final = ProtocolRule(
+_CHOICE_SCORE_RULE: Final = ProtocolRule(
     "Choice score",
     "share of an item's calls that chose the option chosen most often for this item (defined as in "
     "the authors' code)",
     "The paper's formula (4) uses the most chosen option itself, not the number of times it was "
     "chosen.",
 )
-POOLED_ORDERS_RULE: Final = ProtocolRule(
-    "How the two orders of an item are combined",
-    "both verdicts are counted separately (paper and authors' code)",
-    "An item's two verdicts are not averaged. Unusable replies are left out of the denominators.",
-)
-POOLED_ITEMS_RULE: Final = ProtocolRule(
-    "“Consistency” over several models",
-    "comparisons of all models are pooled and “Consistency” is computed once (this gives the "
-    "values printed in the paper)",
-    "Computing “Consistency” for each model and taking the mean gives other values than the "
-    "paper's.",
-)
-NO_IMAGES_RULE: Final = ProtocolRule(
-    "Input of the judge that scores visual factuality",
-    "this judge gets no images (as in the authors' code)",
-    "This judge gets the criteria, and the ground truth if the item has one.",
-)
+_CONSTANT_RULES: Final = {
+    LEVELS_SECTION: ProtocolRule(
+        "How the two orders of an item are combined",
+        "both verdicts are counted separately (paper and authors' code)",
+        "An item's two verdicts are not averaged. Unusable replies are left out of the "
+        "denominators.",
+    ),
+    ALIGNMENT_SECTION: ProtocolRule(
+        "“Consistency” over several models",
+        "comparisons of all models are pooled and “Consistency” is computed once (this gives the "
+        "values printed in the paper)",
+        "Computing “Consistency” for each model and taking the mean gives other values than the "
+        "paper's.",
+    ),
+    FACTUALITY_SECTION: ProtocolRule(
+        "Input of the judge that scores visual factuality",
+        "this judge gets no images (as in the authors' code)",
+        "This judge gets the criteria, and the ground truth if the item has one.",
+    ),
+}
 
 
-GAMES_TITLE: Final = "How the two games (orders) of a pair are combined"
+def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
+    """The rules that apply to the panels `sections`, under the study's or the filter's settings."""
+    found: list[ProtocolRule] = []
+    if VISIT_SECTION in sections:
+        ties = filtered.rule[1] == "tie"
+        unreadable = _UNREADABLE_TIES if ties else _UNREADABLE_LEFT_OUT
+        found += [_orders_rule(filtered.rule[0]), unreadable, _ELO_SIGN_RULE]
+    if GRADE_SECTION in sections:
+        by_authors = filtered.study.reading == "gradelab"
+        reading = _READING_GRADELAB if by_authors else _READING_DEFAULT
+        found += [reading, _UNREAD_TRIALS_RULE, _CHOICE_SCORE_RULE]
+    found += [rule for section, rule in _CONSTANT_RULES.items() if section in sections]
+    if WINS_SECTION in sections and VISIT_SECTION not in sections:
+        found.append(_games_rule(filtered))
+    return found
+
+
+def _orders_rule(combine: str) -> ProtocolRule:
+    used, other = _ORDERS_RULES.get(combine) or (f"{combine_text(combine)} (this app)", _BOTH)
+    return ProtocolRule(_ORDERS_TITLE, used, other, combine == "strict")
 
 
 def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
-    if filtered.study.preset == "arena-hard" and filtered.rule[0] == "pooled":
+    combine = filtered.rule[0]
+    if filtered.study.preset == "arena-hard" and combine == "pooled":
         separate = "each game (order) counts separately (authors' code)"
         other = "In other protocols, two games (orders) with different results count as a tie."
         return ProtocolRule(GAMES_TITLE, separate, other)
-    on = {
-        "strict": "two games (orders) with different results count as a tie; pairs with an "
-        "unusable reply are dropped (authors' code)",
-        "majority": "a win in one order and a tie in the other count as a win (this app)",
-        "pooled": "each game (order) counts separately (this app)",
-        "graded": "the mean score of both games (orders) decides (this app)",
-    }
-    combine = filtered.rule[0]
     code = "The authors' code counts two games (orders) with different results as a tie."
     other = "To use another rule, change the filter above." if combine == "strict" else code
-    used = on.get(combine) or f"{combine_text(combine)} (this app)"
+    used = _GAMES_RULES.get(combine) or f"{combine_text(combine)} (this app)"
     return ProtocolRule(GAMES_TITLE, used, other, combine == "strict")
 
 
@@ -251,18 +252,17 @@ def rules_table(rules: Sequence[ProtocolRule]) -> Markup:
     """HTML table of the rules that the study follows, their alternatives, and whether the published
     numbers used the same rule."""
     titles = ("Rule", "In use", "Alternatives and notes", "")
-    heads = [ColumnHead(text, numeric=False) for text in titles]
+    heads = [tables.ColumnHead(text, numeric=False) for text in titles]
     rows = [
         [
             escape(rule.what),
             fill("<b>{}</b>", inline_markup(rule.on)),
             fill('<span class="eh-mute">{}</span>', inline_markup(rule.other)),
-            fill(
-                '<span class="eh-badge {}">{}</span>',
-                "s-ok" if rule.published else "s-unreadable",
-                "as published" if rule.published else "not as published",
-            ),
+            Markup('<span class="eh-badge s-ok">as published</span>')
+            if rule.published
+            else Markup('<span class="eh-badge s-unreadable">not as published</span>'),
         ]
         for rule in rules
     ]
-    return fill('<div class="eh-rules">{}</div>', value_table(heads, rows, label="Active rules"))
+    table = tables.value_table(heads, rows, label="Active rules")
+    return fill('<div class="eh-rules">{}</div>', table)

@@ -10,17 +10,17 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
 from components.html.markup import EMPTY, Markup
 from components.html.panel import notice_html
-from components.results.protocol import blocks, sections
-from components.results.protocol.creation import levels_table as protocol_creation
-from components.results.protocol.grade import grade_panel as protocol_grade
-from components.results.protocol.grade import reading_rules as protocol_reading
-from components.results.protocol.how_computed import HOW_COMPUTED
-from components.results.protocol.mt_bench import pair_games as protocol_games
-from components.results.protocol.mt_bench import single_ratings as protocol_ratings
-from components.results.protocol.published import paper_tables_html
-from components.results.protocol.published import redundancy_panel as protocol_redundancy
-from components.results.protocol.published.redundancy_panel import InvalidScores, read_scores
-from components.results.protocol.visit import leaderboard as protocol_visit
+from components.results.protocol import (
+    blocks,
+    creation_panels,
+    game_panels,
+    grade_panel,
+    paper_tables_html,
+    reading_rules,
+    redundancy_panel,
+    sections,
+    visit_panels,
+)
 from components.results.view.address_choices import pick_choice
 from components.results.view.result_view import (
     Body,
@@ -42,8 +42,8 @@ def bind(parts: Any) -> None:
 
     def load_upload(path: str, scores: Any) -> tuple[Any, Markup]:
         try:
-            return read_scores(Path(path)), EMPTY
-        except InvalidScores as error:
+            return redundancy_panel.read_scores(Path(path)), EMPTY
+        except redundancy_panel.InvalidScores as error:
             return scores, notice_html("bad", "File not used.", str(error))
 
     upload, scores = parts.extras["upload"], parts.controls["scores"]
@@ -63,250 +63,302 @@ def beside_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     return ControlState(pick_choice(wanted, beside, default), beside, len(beside) > 1)
 
 
-def _panel(name: str, draw: Callable[..., Any], title: str, subtitle: str, **more: Any) -> Panel:
-    """Panel `name` with one body of the same name and the explanation HOW_COMPUTED[name]."""
-    body = (Body(name, f"eh-{name}", clickable=True),)
-    return Panel(name, draw, body, title, subtitle, how=HOW_COMPUTED[name], **more)
+HOW_COMPUTED: Final = {
+    "board": (
+        "After each battle of models a and b, in plan order, the rating of a changes by `4 (S − "
+        "E)`. S is the result (win 1, tie ½, loss 0); `E = 1/(1 + 10^((Rb − Ra)/400))` is the "
+        "result expected from the ratings Ra and Rb; all ratings start at 1000. Intervals: 200 "
+        "bootstrap draws of the items. “Elo range if items are shuffled”: 95\u202f% range over "
+        "random orders of the same items. Win rate against the reference: wins / head-to-heads "
+        "other than ties, Wilson interval at the effective n. Ranking shows Bradley–Terry ratings, "
+        "which do not depend on the order of the items."
+    ),
+    "cost": (
+        "A head-to-head is one pair of answers to one item in all its orders and repeats, without "
+        "noise-floor repeats. Dollars: the stored cost of each call, plus the extraction "
+        "cost divided equally among the head-to-heads; interval: Student's t, items as clusters. A "
+        "call without a price has unknown cost and does not count as free."
+    ),
+    "extraction": (
+        "The parsing rule of the prompt reads each reply. If this rule finds no verdict, the "
+        "extraction judge reads the reply. Replies that neither can read have no verdict. "
+        "If such replies are counted as ties, only the measures change, not the stored records."
+    ),
+    "skills": (
+        "`(wins + ties/2) / head-to-heads` per skill, both orders combined as stated under “Active "
+        "rules”. Intervals: Wilson at the effective n of the items. Cells with fewer than five "
+        "items are not coloured."
+    ),
+    "heatmap": (
+        "Per item, over its N rotations: entropy of the chosen positions, divided by log2 N; "
+        "choice = share of the most chosen option; grade G = harmonic mean of the two. Then the "
+        "mean over items; interval: Student's t, items as clusters. Chance grade: the mean over "
+        "all Nᴺ outcomes of random choices. Above chance, summed over items: `Σ(G − chance(N)) "
+        "/ Σ(1 − chance(N))`. Items with an unusable reply in one of their rotations are left "
+        "out. If there are any, a table below gives the result of the code of "
+        "Grade Score's authors."
+    ),
+    "unrelated": (
+        "N is the number of options. Only at equal N (`unrelated: replace`) does the "
+        "difference of Grade Scores measure the effect of the unrelated option. With one more "
+        "option N grows, and the same behaviour gives another score. Differences are paired by "
+        "item; intervals are adjusted for all judges and prompts simultaneously (max-t)."
+    ),
+    "reading": (
+        "Stored replies are parsed again, without new calls. `default`: the option after the last "
+        "`Selection:` line. `gradelab`: the first “Selection” anywhere, then the first `Option k`."
+    ),
+    "points": (
+        "Only replies that graded every option before selecting are used. A selection contradicts "
+        "its grades if another option got a higher grade; a shared top grade is no contradiction."
+    ),
+    "levels": (
+        "MB, B, W, MW: counts of much better, better, worse, much worse. “Usable”: number "
+        "of usable verdicts, both orders pooled. VFS: visual factuality score. `Reward = "
+        "(100 MB + 50 B − 50 W − 100 MW) / usable`, `Win rate = (MB + B) / usable`. "
+        "Unusable replies are left out. VFS is an item's mean over its usable "
+        "orders, then the mean over items. Intervals: Student's t with items as clusters for "
+        "Reward and VFS; Wilson at the effective n of the items for Win rate."
+    ),
+    "alignment": (
+        "J is the judge's score from −2 to 2, P the mean score of the people. Mean absolute error: "
+        "`MAE = mean |J − P|`. “Consistency” in the paper: share of items with `|J − P| ≤ 1`. With "
+        "both orders, J is the mean of the two scores, if both are usable. Each person is compared "
+        "with the mean of the others. With several models, their items are pooled."
+    ),
+    "wins": (
+        "`(wins + ties/2) / all pairs`. A game is one order of a pair; the two games of a pair "
+        "are combined as stated under “Active rules”. Pairs with an unusable reply in a game are "
+        "left out. Interval: Wilson at the effective n of the items."
+    ),
+    "conflicts": (
+        "A pair is in conflict if its two games have different results: different winners, or "
+        "a win and a tie. “First position won both” means that the answer shown first "
+        "won both games, although the answers were swapped."
+    ),
+    "single": (
+        "The mean over items of each model's mean rating; interval: Student's t, items as clusters."
+    ),
+    "five_labels": (
+        "The table counts each of the five levels, from much better to much worse. Ratings: "
+        "Bradley–Terry on the Elo scale. Arena-Hard's code counts `>>` (much better) three "
+        "times, which makes its intervals too narrow."
+    ),
+    "redundancy": (
+        "Spearman's rank correlation and R² (squared Pearson) between this study's scores and the "
+        "other benchmarks' scores of the same models. Intervals: bootstrap over models; unreliable "
+        "with fewer than ten models."
+    ),
+}
 
 
-RULES: Final = Panel(
+def _panel(
+    name: str, draw: Callable[..., Any], title: str, subtitle: str = "", *keys: str, **more: Any
+) -> Panel:
+    """Panel `name` with one body of the same name, the explanation HOW_COMPUTED[name] and the JSON
+    keys `keys`."""
+    bodies = more.pop("bodies", (Body(name, f"eh-{name.replace('_', '-')}", clickable=True),))
+    how = HOW_COMPUTED.get(more.pop("how", name), "")
+    return Panel(name, draw, bodies, title, subtitle, how=how, json_keys=keys, **more)
+
+
+def _block(name: str, section: str, *panels: Panel | PanelGroup) -> PanelGroup:
+    """Panels below each other that are shown if the study has the panel `section`."""
+    visible = blocks.uses(section)
+    return PanelGroup(panels, row=False, css="eh-block", name=name, visible=visible)
+
+
+BESIDE: Final = Control(
+    "beside", "Compare with", [NO_OTHER_STUDY], "menu", "eh-beside", state=beside_state
+)
+RULES: Final = _panel(
     "rules",
     blocks.draw_rules,
-    (Body("rules", "eh-rules", clickable=True),),
     "Active rules",
     "where a paper, its authors' code and this app differ",
-    controls=(
-        Control(
-            "beside", "Compare with", [NO_OTHER_STUDY], "menu", "eh-beside", state=beside_state
-        ),
+    controls=(BESIDE,),
+)
+COST: Final = _panel(
+    "cost",
+    blocks.draw_cost,
+    "Cost of a head-to-head",
+    "recorded cost of judging one pair of answers in both orders",
+)
+EXTRACTION: Final = _panel(
+    "extraction",
+    blocks.draw_extraction,
+    "Parsing of the replies",
+    "replies whose verdict was found by the parsing rule, by the extraction judge, or not at all",
+    "counts.by_status.*",
+)
+VISIT: Final = _block(
+    "visit",
+    sections.VISIT_SECTION,
+    _panel(
+        "board",
+        blocks.draw_board,
+        "VisIT-Bench: Elo leaderboard",
+        f"online Elo ratings, one pass in plan order, K-factor 4; {CI_TEXT} by item bootstrap",
+        "protocol.leaderboard.*.elo",
+        "elo.*",
+    ),
+    PanelGroup((COST, EXTRACTION)),
+    _panel(
+        "skills",
+        visit_panels.show_skills,
+        "Win rate by skill",
+        f"% of outcomes won, ties count half; the counting rule combines the orders; {CI_TEXT}",
+        "--by category: by.*.win_rate.*",
     ),
 )
-VISIT: Final = PanelGroup(
-    (
-        _panel(
-            "board",
-            blocks.draw_board,
-            "VisIT-Bench: Elo leaderboard",
-            f"online Elo ratings, one pass in plan order, K-factor 4; {CI_TEXT} by item bootstrap",
-            json_keys=(
-                "protocol.leaderboard.*.elo",
-                "elo.*",
-            ),
-        ),
-        PanelGroup(
-            (
-                _panel(
-                    "cost",
-                    blocks.draw_cost,
-                    "Cost of a head-to-head",
-                    "recorded cost of judging one pair of answers in both orders",
-                ),
-                _panel(
-                    "extraction",
-                    blocks.draw_extraction,
-                    "Parsing of the replies",
-                    "replies whose verdict was found by the parsing rule, by the extraction "
-                    "judge, or not at all",
-                    json_keys=("counts.by_status.*",),
-                ),
-            )
-        ),
-        _panel(
-            "skills",
-            protocol_visit.show_skills,
-            "Win rate by skill",
-            f"% of outcomes won, ties count half; the counting rule combines the orders; {CI_TEXT}",
-            json_keys=("--by category: by.*.win_rate.*",),
-        ),
-    ),
-    row=False,
-    css="eh-block",
-    name="visit",
-    visible=blocks.uses(sections.VISIT_SECTION),
-)
-HEATMAP: Final = Panel(
-    "grade",
-    blocks.draw_heatmap,
-    (Body("heatmap", "eh-heatmap", clickable=True), Body("sizes", "eh-sizes", clickable=True)),
-    "Grade Score",
-    heading_changes=True,
-    controls=(Control("score", "Score", tuple(protocol_grade.GRADE_MEASURES)),),
-    how=HOW_COMPUTED["heatmap"],
-    json_keys=(
+GRADE: Final = _block(
+    "grades",
+    sections.GRADE_SECTION,
+    _panel(
+        "grade",
+        blocks.draw_heatmap,
+        "Grade Score",
+        "",
         "grade.*.*.grade",
         "grade.*.*.entropy",
         "grade.*.*.choice",
+        bodies=tuple(Body(name, f"eh-{name}", clickable=True) for name in ("heatmap", "sizes")),
+        how="heatmap",
+        heading_changes=True,
+        controls=(Control("score", "Score", tuple(grade_panel.GRADE_MEASURES)),),
+    ),
+    _panel(
+        "unrelated",
+        blocks.draw_unrelated,
+        "Grade Score with and without an unrelated option",
+        f"an unrelated option is an answer to another question; {CI_TEXT}",
+        "grade.*.*.unrelated_share",
+        "grade.*.*.grade",
+    ),
+    _panel(
+        "reading",
+        reading_rules.show_reading_differences,
+        "Two parsing rules on the same replies",
+        "replies whose verdict depends on the parsing rule",
+    ),
+    _panel(
+        "points",
+        reading_rules.show_option_grades,
+        "Prompt 4: grades and contradictions",
+        "mean grade from 0 to 5 that the judge gave; % of selections whose option did not "
+        f"have the highest grade; {CI_TEXT}",
+        "grade.*.*.contradictions",
+    ),
+    _panel(
+        "grades_printed",
+        blocks.draw_published_grades,
+        "Published: Grade Score, Tables 1 to 3",
+        "10 models and 4 prompts on OpenAssistant data with different numbers of options; the "
+        "paper prints no intervals",
+        controls=(Control("printed", "Printed score", tuple(paper_tables_html.GRADE_SCALES)),),
     ),
 )
-PUBLISHED_GRADES: Final = Panel(
-    "grades_printed",
-    blocks.draw_published_grades,
-    (Body("grades_printed", "eh-grades-printed", clickable=True),),
-    "Published: Grade Score, Tables 1 to 3",
-    "10 models and 4 prompts on OpenAssistant data with different numbers of options; the paper "
-    "prints no intervals",
-    controls=(Control("printed", "Printed score", tuple(paper_tables_html.GRADE_SCALES)),),
-)
-GRADE: Final = PanelGroup(
-    (
-        HEATMAP,
-        _panel(
-            "unrelated",
-            blocks.draw_unrelated,
-            "Grade Score with and without an unrelated option",
-            f"an unrelated option is an answer to another question; {CI_TEXT}",
-            json_keys=(
-                "grade.*.*.unrelated_share",
-                "grade.*.*.grade",
-            ),
-        ),
-        _panel(
-            "reading",
-            protocol_reading.show_reading_differences,
-            "Two parsing rules on the same replies",
-            "replies whose verdict depends on the parsing rule",
-        ),
-        _panel(
-            "points",
-            protocol_reading.show_option_grades,
-            "Prompt 4: grades and contradictions",
-            "mean grade from 0 to 5 that the judge gave; % of selections whose option did not "
-            f"have the highest grade; {CI_TEXT}",
-            json_keys=("grade.*.*.contradictions",),
-        ),
-        PUBLISHED_GRADES,
-    ),
-    row=False,
-    css="eh-block",
-    name="grades",
-    visible=blocks.uses(sections.GRADE_SECTION),
-)
-CREATION: Final = Panel(
+CREATION: Final = _panel(
     "creation",
     blocks.draw_creation,
-    (Body("levels", "eh-creation", clickable=True),),
     "Five levels",
+    "",
+    "reward.*",
+    "levels.*.*",
+    "factuality.*",
+    "creation.*.*",
+    bodies=(Body("levels", "eh-creation", clickable=True),),
+    how="levels",
     heading_changes=True,
     controls=(
-        Control("split", "Split by", protocol_creation.SPLITS),
-        Control("cell", "Value in the cells", tuple(protocol_creation.CELL_SCALES)),
+        Control("split", "Split by", creation_panels.SPLITS),
+        Control("cell", "Value in the cells", tuple(creation_panels.CELL_SCALES)),
     ),
-    how=HOW_COMPUTED["levels"],
     visibility="hidden",
-    json_keys=(
-        "reward.*",
+)
+LABELS: Final = _block(
+    "labels",
+    sections.LEVELS_SECTION,
+    _panel(
+        "five_labels",
+        game_panels.show_label_counts,
+        "Five labels as given",
+        "A = the answer shown first; without position bias, A and B are chosen equally often "
+        "at each margin",
         "levels.*.*",
-        "factuality.*",
-        "creation.*.*",
+        bodies=(Body("five_labels", "eh-five_labels", clickable=True),),
     ),
 )
-LABELS: Final = PanelGroup(
-    (
-        _panel(
-            "five_labels",
-            protocol_ratings.show_label_counts,
-            "Five labels as given",
-            "A = the answer shown first; without position bias, A and B are chosen equally often "
-            "at each margin",
-            json_keys=("levels.*.*",),
-        ),
+PEOPLE: Final = _block(
+    "people",
+    sections.ALIGNMENT_SECTION,
+    _panel(
+        "alignment",
+        blocks.draw_alignment,
+        "Five levels: agreement with people",
+        "MAE: mean absolute error on levels −2 to 2; “Consistency” in the paper: % of "
+        f"scores within one level of people; {CI_TEXT}",
+        "agreement.alignment.*.*.*.mae",
+        "agreement.alignment.*.*.*.consistency",
     ),
-    row=False,
-    css="eh-block",
-    name="labels",
-    visible=blocks.uses(sections.LEVELS_SECTION),
-)
-PUBLISHED_CREATION: Final = Panel(
-    "creation_printed",
-    blocks.draw_published_creation,
-    (Body("creation_printed", "eh-creation-printed", clickable=True),),
-    "Published: Creation-MMBench",
-    "values printed in the paper's Tables 5, 6 and 7; intervals are computed here",
-    controls=(Control("table", "Printed table", paper_tables_html.CREATION_TABLES),),
-)
-PEOPLE: Final = PanelGroup(
-    (
-        _panel(
-            "alignment",
-            blocks.draw_alignment,
-            "Five levels: agreement with people",
-            "MAE: mean absolute error on levels −2 to 2; “Consistency” in the paper: % of "
-            "scores within one level of people; "
-            f"{CI_TEXT}",
-            json_keys=(
-                "agreement.alignment.*.*.*.mae",
-                "agreement.alignment.*.*.*.consistency",
-            ),
-        ),
-        PUBLISHED_CREATION,
+    _panel(
+        "creation_printed",
+        blocks.draw_published_creation,
+        "Published: Creation-MMBench",
+        "values printed in the paper's Tables 5, 6 and 7; intervals are computed here",
+        controls=(Control("table", "Printed table", paper_tables_html.CREATION_TABLES),),
     ),
-    row=False,
-    css="eh-block",
-    name="people",
-    visible=blocks.uses(sections.ALIGNMENT_SECTION),
 )
-GAMES: Final = PanelGroup(
-    (
-        _panel(
-            "wins",
-            protocol_games.show_win_rates,
-            "Adjusted win rate",
-            f"adjusted win rate: (wins + ties/2) / all pairs, in %; {CI_TEXT} by items",
-            json_keys=(
-                "win_rate.*",
-                "protocol.win_rate.*",
-            ),
-        ),
-        _panel(
-            "conflicts",
-            blocks.draw_conflicts,
-            "Conflicts between the two games (orders) of a pair",
-            "number of pairs judged in both orders, by result",
-            json_keys=(
-                "position.*.*.flips.first_twice",
-                "position.*.*.flips.second_twice",
-            ),
-        ),
+GAMES: Final = _block(
+    "games",
+    sections.WINS_SECTION,
+    _panel(
+        "wins",
+        game_panels.show_win_rates,
+        "Adjusted win rate",
+        f"adjusted win rate: (wins + ties/2) / all pairs, in %; {CI_TEXT} by items",
+        "win_rate.*",
+        "protocol.win_rate.*",
     ),
-    row=False,
-    css="eh-block",
-    name="games",
-    visible=blocks.uses(sections.WINS_SECTION),
-)
-RATINGS: Final = PanelGroup(
-    (
-        _panel(
-            "single",
-            protocol_ratings.show_ratings,
-            "Single ratings",
-            f"mean over items of each model's rating from 1 to 10; {CI_TEXT}",
-            json_keys=("ratings.*",),
-        ),
+    _panel(
+        "conflicts",
+        blocks.draw_conflicts,
+        "Conflicts between the two games (orders) of a pair",
+        "number of pairs judged in both orders, by result",
+        "position.*.*.flips.first_twice",
+        "position.*.*.flips.second_twice",
     ),
-    row=False,
-    css="eh-block",
-    name="ratings",
-    visible=blocks.uses(sections.RATINGS_SECTION),
 )
-REDUNDANCY: Final = Panel(
+RATINGS: Final = _block(
+    "ratings",
+    sections.RATINGS_SECTION,
+    _panel(
+        "single",
+        game_panels.show_ratings,
+        "Single ratings",
+        f"mean over items of each model's rating from 1 to 10; {CI_TEXT}",
+        "ratings.*",
+    ),
+)
+REDUNDANCY: Final = _panel(
     "others",
     blocks.draw_redundancy,
-    (
-        Body("redundancy", "eh-redundancy", clickable=True),
-        Body("scatter", "eh-scatter", chart_height=1, clickable=True),
-    ),
     "Redundancy: correlation with other benchmarks",
     "correlation of scores over the models that both this study and the benchmark contain; "
     f"{CI_TEXT} over models",
+    bodies=(
+        Body("redundancy", "eh-redundancy", clickable=True),
+        Body("scatter", "eh-scatter", chart_height=1, clickable=True),
+    ),
+    how="redundancy",
     controls=(
-        Control("correlation", "Correlation", tuple(protocol_redundancy.CORRELATION_SCALES)),
+        Control("correlation", "Correlation", tuple(redundancy_panel.CORRELATION_SCALES)),
         Control("scores", "Scores", kind="session"),
     ),
     extras=(
         Extra("upload", "upload", "Upload scores (CSV)", "eh-scores", file_types=(".csv",)),
         Extra("message", "text"),
     ),
-    how=HOW_COMPUTED["redundancy"],
     visibility="hidden",
 )
 VIEW: Final = View(
@@ -315,11 +367,5 @@ VIEW: Final = View(
     blocks.protocol_finding,
     blocks.show_kpis,
     bind=bind,
-    json_keys=(
-        "elo.*",
-        "grade.*.*.grade",
-        "reward.*",
-        "win_rate.*",
-        "ratings.*",
-    ),
+    json_keys=("elo.*", "grade.*.*.grade", "reward.*", "win_rate.*", "ratings.*"),
 )

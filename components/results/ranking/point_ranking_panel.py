@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -11,17 +9,8 @@ from components.filtering.memo import share_in_drawing
 from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, notice_html, wrap
-from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
-from components.html.tables.value_table import (
-    PERCENT,
-    SCORE,
-    ColumnHead,
-    NumberStyle,
-    forest_cell,
-    name_cell,
-    value_cell,
-    value_table,
-)
+from components.html.tables import value_table as tables
+from components.html.tables.forest_cells import fit_axis, fit_share_axis, steps_from
 from components.results.view.paper_table import rank_cell
 from components.results.view.result_view import ReportPanel
 from metrics.labels.option_order import Cell
@@ -104,13 +93,10 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
     if not several:
         return empty_state("One model.", ONE_MODEL)
     shown = list(several.items())[:MAX_TABLES]
-    tables = join(_table(cell, ranking) for cell, ranking in shown)
+    tables_html = join(_table(cell, ranking) for cell, ranking in shown)
     left = len(several) - len(shown)
-    more = fill(
-        "<p>{}</p>",
-        f"{count(left, 'more table')} not shown; filter by judge or prompt to see them.",
-    )
-    return wrap(tables, more if left else EMPTY)
+    text = f"{count(left, 'more table')} not shown; filter by judge or prompt to see them."
+    return wrap(tables_html, fill("<p>{}</p>", text) if left else EMPTY)
 
 
 def point_ranking_report(filtered: FilteredStudy) -> ReportPanel | None:
@@ -120,45 +106,33 @@ def point_ranking_report(filtered: FilteredStudy) -> ReportPanel | None:
 
 def _table(cell: Cell, ranking: PointRanking) -> Markup:
     passes = ranking.basis != "mean score"
-    style = PERCENT if passes else SCORE
-    axis = _axis([_basis_value(ranking, one) for one in ranking.models], passes)
-    heads = [
-        ColumnHead("Model", numeric=False),
-        ColumnHead("Rank"),
-        *([ColumnHead("True pass rate, %")] if passes else []),
-        ColumnHead("Observed pass rate, %" if passes else "Mean score"),
-        ColumnHead(
-            "Pass rate of the model ranked first minus that of this model, points"
-            if passes
-            else "Mean score of the model ranked first minus that of this model, scale points"
-        ),
-        ColumnHead("", axis=axis),
-    ]
-    rows = [_row(cell, ranking, one, style, axis) for one in ranking.models]
-    title = fill('<h3 class="eh-under">{}</h3>', " · ".join(cell))
+    style = tables.PERCENT if passes else tables.SCORE
+    values = [_basis_value(ranking, one) for one in ranking.models]
+    if passes:
+        axis = fit_share_axis(values, bounds=(0, 1))
+        heads = ["True pass rate, %", "Observed pass rate, %"]
+        heads.append("Pass rate of the model ranked first minus that of this model, points")
+    else:
+        axis = fit_axis(values, steps_from(0.1), lambda tick: number(tick, 1))
+        heads = ["Mean score"]
+        heads.append("Mean score of the model ranked first minus that of this model, scale points")
+    rows = []
+    for one, used in zip(ranking.models, values, strict=True):
+        select = {"judge": cell[0], "prompt": cell[1], "contestant": one.name}
+        true = tables.value_cell(one.true_rate, tables.PERCENT, who=one.name)
+        rows.append(
+            [
+                tables.name_cell(one.name, select),
+                fill("{}", rank_cell(*one.ranks)),
+                *([true] if one.true_rate else []),
+                tables.value_cell(one.value, style, who=one.name, n=True),
+                tables.value_cell(one.lead, style, who=one.name) if one.lead else fill("–"),
+                EMPTY if used.value is None else tables.forest_cell(used, axis, style, one.name),
+            ]
+        )
+    name = " · ".join(cell)
+    title = fill('<h3 class="eh-under">{}</h3>', name)
     text = REVERSED if ranking.basis == "true pass rate" else UNCORRECTED
     warning = notice_html("warn", text) if ranking.may_reverse else EMPTY
-    return title + value_table(heads, rows, label=f"Models by {' · '.join(cell)}") + warning
-
-
-def _row(
-    cell: Cell, ranking: PointRanking, one: RankedModel, style: NumberStyle, axis: Axis
-) -> list[Markup]:
-    select = {"judge": cell[0], "prompt": cell[1], "contestant": one.name}
-    used = _basis_value(ranking, one)
-    true = [value_cell(one.true_rate, PERCENT, who=one.name)] if one.true_rate else []
-    return [
-        name_cell(one.name, select),
-        fill("{}", rank_cell(*one.ranks)),
-        *true,
-        value_cell(one.value, style, who=one.name, n=True),
-        value_cell(one.lead, style, who=one.name) if one.lead else fill("–"),
-        EMPTY if used.value is None else forest_cell(used, axis, style, one.name),
-    ]
-
-
-def _axis(values: Sequence[Estimate], passes: bool) -> Axis:
-    if passes:
-        return fit_share_axis(values, bounds=(0, 1))
-    axis = fit_axis(values, steps_from(0.1), lambda tick: number(tick, 1))
-    return replace(axis, chance=None)
+    table = tables.value_table(["Model", "Rank", *heads, axis], rows, label=f"Models by {name}")
+    return title + table + warning

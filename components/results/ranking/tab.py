@@ -6,17 +6,21 @@ from typing import Final
 
 from components.charts.figure_parts import empty_figure
 from components.filtering.filtered_study import FilteredStudy, rule_clause
-from components.html.format import NARROW_SPACE, count
-from components.html.markup import Markup, fill, inline_markup
-from components.html.panel import LegendMark, panel_heading, wrap
+from components.filtering.filters import rule_text
+from components.html.format import NARROW_SPACE, count, number
+from components.html.markup import EMPTY, Markup
+from components.html.panel import LegendMark, finding_html, panel_heading, paragraph
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
 from components.results.pass_fail.scores.computed import has_comparisons
-from components.results.ranking import panels, point_ranking_panel, ranking_report
+from components.results.ranking import panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.ranking.sentences import ranking_finding
+from components.results.view import paper_table
 from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
+from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.win_rates.win_rates import win_rate
 
 NAME: Final = "Ranking"
 ONE_ORDER: Final = "One order"
@@ -58,6 +62,45 @@ HOW_ORDERS: Final = (
 )
 
 
+def has_pairs(filtered: FilteredStudy) -> bool:
+    return bool((filtered.outcomes["options"] == 2).any())
+
+
+def report_headline(filtered: FilteredStudy) -> Markup:
+    shown = has_pairs(filtered)
+    return finding_html(*ranking_finding(load_ranking(filtered))) if shown else EMPTY
+
+
+def ranking_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
+    """Table of Bradley–Terry ratings on the Elo scale, with rank ranges."""
+    pairs = filtered.outcomes[filtered.outcomes["options"] == 2]
+    if pairs.empty:
+        return None
+    rates = win_rate(pairs)  # on the ranked battles only, as on the page
+    rows = []
+    for board in fit_leaderboards(pairs):
+        for place, name in enumerate(board.names):
+            rank, rating = board.ranks[name], board.ratings[name]
+            rows.append(
+                (
+                    paper_table.rank_cell(rank.low, rank.high),
+                    name,
+                    number(rating.value),
+                    paper_table.interval_cell(rating, 1, 0),
+                    *paper_table.percent_cells(rates[name]),
+                    count(int(board.matches[place])),
+                )
+            )
+    caption = (
+        f"Ranking on {filtered.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
+        "over items, and win rates (ties count half). A rank is the range of places that the "
+        f"intervals of differences between models allow. {rule_text(*filtered.rule)} "
+        f"{paper_table.slice_text(filtered)}"
+    )
+    head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
+    return paper_table.PaperTable("Ranking", caption, head, tuple(rows))
+
+
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return point_ranking_panel.point_ranking_finding(filtered)
@@ -92,16 +135,10 @@ def draw_head_to_head(filtered: FilteredStudy) -> Drawn:
 
 
 def draw_orders(filtered: FilteredStudy) -> Markup:
+    """Draw the sentence on whether the ranking holds in both orders, and the table of orders."""
     ranking = load_ranking(filtered)
-    return stability_html(ranking) + panels.order_comparison_html(ranking)
-
-
-def stability_html(ranking: Ranking) -> Markup:
-    """HTML sentence above the table of orders: whether the ranking holds in both orders."""
-    sentence = compare_orders(ranking).sentence
-    return wrap(
-        fill('<p class="eh-under">{}</p>', inline_markup(f"**Does the ranking hold?** {sentence}"))
-    )
+    text = f"**Does the ranking hold?** {compare_orders(ranking).sentence}"
+    return paragraph(text, "eh-under") + panels.order_comparison_html(ranking)
 
 
 def board_heading(ranking: Ranking, rule: str = "") -> Markup:
@@ -140,8 +177,8 @@ BOARD: Final = Panel(
     "Leaderboard",
     heading_changes=True,
     how=HOW_RANKING,
-    in_report=ranking_report.has_pairs,
-    table=ranking_report.ranking_table,
+    in_report=has_pairs,
+    table=ranking_table,
     json_keys=(
         "bradley_terry.*",
         "ranks.*.place",
@@ -160,11 +197,8 @@ ELO: Final = Panel(
     controls=(Control("curves", "Curves", CURVE_MODES, elem_id="eh-curves"),),
     how=HOW_ELO,
     scale=29,
-    in_report=ranking_report.has_pairs,
-    json_keys=(
-        "elo.*",
-        "protocol.elo.*",
-    ),
+    in_report=has_pairs,
+    json_keys=("elo.*", "protocol.elo.*"),
 )
 HEAD_TO_HEAD: Final = Panel(
     "head_to_head",
@@ -174,11 +208,8 @@ HEAD_TO_HEAD: Final = Panel(
     heading_changes=True,
     how=HOW_HEAD_TO_HEAD,
     scale=20,
-    in_report=ranking_report.has_pairs,
-    json_keys=(
-        "head_to_head.*.*",
-        "protocol.head_to_head.*.*",
-    ),
+    in_report=has_pairs,
+    json_keys=("head_to_head.*.*", "protocol.head_to_head.*.*"),
 )
 ORDERS: Final = Panel(
     "orders",
@@ -219,10 +250,6 @@ VIEW: Final = View(
     NAME,
     (PAIRS, POINTS),
     finding,
-    report=ranking_report.report_headline,
-    json_keys=(
-        "gaps.*.*",
-        "planning.*.battles_needed",
-        "position_pooled.consistency",
-    ),
+    report=report_headline,
+    json_keys=("gaps.*.*", "planning.*.battles_needed", "position_pooled.consistency"),
 )

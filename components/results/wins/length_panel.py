@@ -5,33 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from components.charts.figure_parts import (
-    Figure,
-    error_bars,
-    horizontal_line,
-    make_axis,
-    make_figure,
-    make_layout,
-)
+from components.charts import figure_parts as parts
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from components.html.format import count, number, percent, share
-from components.html.markup import Markup, escape, escape_plot, fill, inline_markup
-from components.html.panel import empty_state, wrap
-from components.html.tables.value_table import (
-    PERCENT,
-    ColumnHead,
-    NumberStyle,
-    name_cell,
-    value_cell,
-    value_table,
-)
-from metrics.estimation.row_selection import (
-    people_mask,
-    select_pairs,
-    select_rows,
-)
+from components.html.markup import Markup, escape, escape_plot, fill
+from components.html.panel import empty_state, paragraph
+from components.html.tables import value_table as tables
+from metrics.estimation.row_selection import people_mask, select_pairs, select_rows
 from metrics.win_rates.length_bins import LengthBin, LengthEffect, length_effect
 from metrics.win_rates.length_effects import length_controlled_win_rates
 from metrics.win_rates.win_rates import head_to_head, win_rate
@@ -42,9 +24,7 @@ NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts
 
 
 @memoise_by_study
-def length_effects(
-    filtered: FilteredStudy,
-) -> tuple[LengthEffect | None, LengthEffect | None]:
+def length_effects(filtered: FilteredStudy) -> tuple[LengthEffect | None, LengthEffect | None]:
     """Effect of answer length on the judges' verdicts, and on people's votes; None if unknown."""
     rows = Raters(filtered).rows
     human = people_mask(rows)
@@ -55,7 +35,7 @@ def length_effects(
 # -- the plot ------------------------------------------------------------------------------------
 
 
-def length_figure(filtered: FilteredStudy) -> Figure | None:
+def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
     """Figure of the share won by ratio of answer lengths: judges as dots with the fitted curve,
     people as diamonds."""
     judges, persons = length_effects(filtered)
@@ -65,15 +45,15 @@ def length_figure(filtered: FilteredStudy) -> Figure | None:
     if persons is not None:
         data.append(_bin_trace(persons, "people", 0.05))
     data.append(_bin_trace(judges, "judges", 0.0))
-    layout = make_layout(
+    layout = parts.make_layout(
         height=330,
         left=52,
         right=16,
         bottom=52,
         revision="length",
         dragmode=False,
-        shapes=[horizontal_line(0.5)],
-        xaxis=make_axis(
+        shapes=[parts.horizontal_line(0.5)],
+        xaxis=parts.make_axis(
             "length of the answer divided by that of the other answer (in characters)",
             range=[-2.9, 2.9],
             fixedrange=True,
@@ -81,14 +61,14 @@ def length_figure(filtered: FilteredStudy) -> Figure | None:
             ticktext=["¼", "½", "same", "2 ×", "4 ×"],
             showgrid=False,
         ),
-        yaxis=make_axis(
+        yaxis=parts.make_axis(
             range=[-0.02, 1.04],
             tickvals=[0, 0.25, 0.5, 0.75, 1],
             fixedrange=True,
             ticktext=["0", "25", "50", "75", "100\u202f%"],
         ),
     )
-    return make_figure(data, layout, length_sentence(judges, persons).replace("**", ""))
+    return parts.make_figure(data, layout, length_sentence(judges, persons).replace("**", ""))
 
 
 def _fit_trace(odds: Estimate) -> dict[str, Any]:
@@ -108,7 +88,7 @@ def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
     person = who == "people"
     few = [0 < b.win_rate.items < MIN_ITEMS for b in bins]
     colour = "var(--ink-3)" if person else "var(--ink)"
-    bars = error_bars([b.win_rate for b in bins], 2, caps=0)
+    bars = parts.error_bars([b.win_rate for b in bins], 2, caps=0)
     return {
         "mode": "markers",
         "x": [min(max(b.ratio + shift, -2.8), 2.8) for b in bins],
@@ -142,7 +122,7 @@ def _odds_text(odds: Estimate) -> tuple[str, str]:
     """Odds ratio and its interval as texts with one decimal; with two decimals if the ratio or its
     lower limit is below 1."""
     ends = [end for end in (odds.low, odds.value) if end is not None]
-    style = NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
+    style = tables.NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
     return style.text(odds.value), style.bounds(odds)
 
 
@@ -163,7 +143,7 @@ def show_length_sentence(filtered: FilteredStudy) -> Markup:
     judges, persons = length_effects(filtered)
     if judges is None:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
-    return wrap(fill('<p class="eh-small">{}</p>', inline_markup(length_sentence(judges, persons))))
+    return paragraph(length_sentence(judges, persons), "eh-small")
 
 
 # -- length held equal ---------------------------------------------------------------------------
@@ -173,11 +153,8 @@ def length_opponent(filtered: FilteredStudy) -> str | None:
     """Opponent in length-controlled win rates: the baseline, else the model that wins most."""
     if filtered.study.pairing in ("baseline", "new") and filtered.study.baseline:
         return filtered.study.baseline
-    return (
-        next(iter(win_rate(select_pairs(filtered.machines))), None)
-        if len(filtered.machines)
-        else None
-    )
+    rows = filtered.machines
+    return next(iter(win_rate(select_pairs(rows))), None) if len(rows) else None
 
 
 def show_length_controlled(filtered: FilteredStudy) -> Markup:
@@ -189,31 +166,23 @@ def show_length_controlled(filtered: FilteredStudy) -> Markup:
     raw = head_to_head(rows)
     found = length_controlled_win_rates(rows, opponent)
     lines = []
-    for who, held in sorted(found.items(), key=lambda pair: -(pair[1].value or 0.0)):
-        plain = raw.get(who, {}).get(opponent)
-        select = {"contestant": who, "opponent": opponent}
+    for model, held in sorted(found.items(), key=lambda pair: -(pair[1].value or 0.0)):
+        plain = raw.get(model, {}).get(opponent)
+        select, who = {"contestant": model, "opponent": opponent}, f"{model} against {opponent}"
+        known = plain is not None and plain.value is not None and held.value is not None
+        change = 100 * ((held.value or 0) - (plain.value or 0)) if plain and known else None
         lines.append(
             [
-                name_cell(who, select),
-                value_cell(plain, PERCENT, who=f"{who} against {opponent}", select=select),
-                value_cell(
-                    held, PERCENT, who=f"{who} against {opponent}, length held equal", select=select
+                tables.name_cell(model, select),
+                tables.value_cell(plain, tables.PERCENT, who=who, select=select),
+                tables.value_cell(
+                    held, tables.PERCENT, who=f"{who}, length held equal", select=select
                 ),
-                _change_text(plain, held),
+                escape(number(change, 1, signed=True)) if known else tables.MUTED_DASH,
             ]
         )
     if not lines:
         return empty_state("No comparisons.", f"No model was compared with {opponent}.")
-    heads = [
-        ColumnHead(f"Against {opponent}", numeric=False),
-        ColumnHead("Win rate, %"),
-        ColumnHead("Win rate with length held equal, %"),
-        ColumnHead("Change, points"),
-    ]
-    return value_table(heads, lines, label="Length-controlled win rates")
-
-
-def _change_text(plain: Estimate | None, held: Estimate) -> Markup:
-    if plain is None or plain.value is None or held.value is None:
-        return Markup('<span class="eh-mute">–</span>')
-    return escape(number(100 * (held.value - plain.value), 1, signed=True))
+    rates = ("Win rate, %", "Win rate with length held equal, %")
+    heads = [f"Against {opponent}", *rates, "Change, points"]
+    return tables.value_table(heads, lines, label="Length-controlled win rates")

@@ -1,4 +1,5 @@
-"""Contents of the win-rate panels, without Gradio: by model, category, judge and prompt."""
+"""Contents of the win-rate panels, without Gradio: by model, category, judge and prompt; and the
+differences between win rates by judges and by people, on the cases that both judged."""
 
 from __future__ import annotations
 
@@ -8,37 +9,29 @@ from typing import Final
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
-from components.html import heatmap as heat
-from components.html import scales
-from components.html.format import count, number, share
+from components.html import heatmap, scales
+from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import Action, Axis, empty_state, notice_html, panel_html
+from components.html.tables import value_table as tables
 from components.html.tables.level_stacks import level_legend, level_table
-from components.html.tables.value_table import (
-    PERCENT,
-    ColumnHead,
-    count_cell,
-    forest_cell,
-    name_cell,
-    value_cell,
-    value_table,
-)
 from components.results.bias.computed import load_bias
-from components.results.protocol.creation.levels_table import level_row, study_baseline
-from components.results.wins.judges_vs_people import GAP_SCALE, judge_people_gaps
-from metrics.estimation.row_selection import (
-    contestants,
-    count_items_by,
-    people_mask,
-    select_pairs,
-    select_picks,
-    select_rows,
-)
+from components.results.protocol.creation_panels import level_row, study_baseline
+from metrics.estimation import row_selection
 from metrics.protocols.creation_table import creation_table
+from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
 from metrics.win_rates.win_rates import manski_bounds, win_loss_record, win_rate, win_rates_by_cell
 from studies.domain import USABLE_STATUSES, Estimate
 
+_GAP_ENDS: Final = (
+    "−30 points or less: lower win rate by judges than by people; no colour: 0",
+    "+30 points or more: higher win rate by judges than by people",
+)
+GAP_SCALE: Final = scales.ColourScale(
+    "Judges − people", "r", 0, 0.3, _GAP_ENDS, 0, 100, "points", signed=True
+)
 SPLIT_COLUMNS: Final = {"Category": "category", "Judge": "judge", "Prompt": "prompt"}
 RATER_CHOICES: Final = ("Judges", "People", "Difference")
 NOTHING_YET_HTML: Final = empty_state(
@@ -71,99 +64,76 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     rates = study_win_rates(filtered)
     if not rates:
         return NOTHING_YET_HTML
-    counts, bounds = (
-        win_loss_record(filtered.outcomes),
-        manski_bounds(filtered.machines),
-    )
+    counts, bounds = win_loss_record(filtered.outcomes), manski_bounds(filtered.machines)
     axis = Axis(chance=chance_win_rate(filtered.outcomes))
-    missing = any(_has_missing(bounds.get(who)) for who in rates)
-    heads = [
-        ColumnHead("Model", numeric=False),
-        ColumnHead("Win rate, %"),
-        ColumnHead("", axis=axis),
-        ColumnHead("Wins"),
-        ColumnHead("Ties"),
-        ColumnHead("Losses"),
-    ]
+    spans = {who: _span(bounds.get(who)) for who in rates}
+    missing = any(span and span[0] != span[1] for span in spans.values())
+    heads: list[tables.Head] = ["Model", "Win rate, %", axis, "Wins", "Ties", "Losses"]
     if missing:
-        heads.append(
-            ColumnHead(
-                "Range of the win rate, %: from all missing verdicts lost to all won",
-                tip="win rate if the model lost all missing verdicts, and if it won all",
-            )
-        )
-    lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]
-    return _missing_notice(filtered, rates) + value_table(heads, lines, label="Win rates")
+        title = "Range of the win rate, %: from all missing verdicts lost to all won"
+        tip = "win rate if the model lost all missing verdicts, and if it won all"
+        heads.append((title, tip))
+    lines = []
+    for who, rate in rates.items():
+        own, select, span = counts[who], {"contestant": who}, spans[who] if missing else None
+        name, key = f"win rate of {who}", f"win_rate.{who}"
+        cells = tables.plotted_cells(rate, axis, tables.PERCENT, name, select, key=key, bounds=span)
+        tied = f"{share(own['ties'] / max(own['matches'], 1))} of verdicts"
+        line = [
+            tables.name_cell(who, select),
+            *cells,
+            tables.count_cell(own["wins"]),
+            tables.count_cell(own["ties"], tied, {**select, "slot": -1}),
+            tables.count_cell(own["losses"]),
+        ]
+        if missing:
+            ends = "–" if span is None else "–".join(number(100 * end, 1) for end in span)
+            line.append(fill('<span class="eh-ci">{}</span>', ends))
+        lines.append(line)
+    table = tables.value_table(heads, lines, label="Win rates")
+    return _missing_notice(filtered, rates, spans[next(iter(rates))]) + table
 
 
-def _rate_row(
-    who: str,
-    rates: Mapping[str, Estimate],
-    counts: Mapping[str, Mapping[str, int]],
-    bounds: Mapping[str, Estimate],
-    axis: Axis,
-    missing: bool,
-) -> list[Markup]:
-    rate, own, bound = rates[who], counts[who], bounds.get(who)
-    select = {"contestant": who}
-    tied = {**select, "slot": -1}
-    span = None
-    if bound is not None and bound.low is not None and bound.high is not None and missing:
-        span = (bound.low, bound.high)
-    line = [
-        name_cell(who, select),
-        value_cell(rate, PERCENT, who=f"win rate of {who}", select=select, key=f"win_rate.{who}"),
-        forest_cell(rate, axis, PERCENT, f"win rate of {who}", select, bounds=span),
-        count_cell(own["wins"]),
-        count_cell(own["ties"], f"{share(own['ties'] / max(own['matches'], 1))} of verdicts", tied),
-        count_cell(own["losses"]),
-    ]
-    if missing:
-        ends = "–" if span is None else f"{number(100 * span[0], 1)}–{number(100 * span[1], 1)}"
-        line.append(fill('<span class="eh-ci">{}</span>', ends))
-    return line
+def _span(bound: Estimate | None) -> tuple[float, float] | None:
+    """Lowest and highest possible value of a win rate; None if unknown."""
+    if bound is None or bound.low is None or bound.high is None:
+        return None
+    return bound.low, bound.high
 
 
-def _has_missing(bound: Estimate | None) -> bool:
-    return bound is not None and bound.low is not None and bound.low != bound.high
-
-
-def _missing_notice(filtered: FilteredStudy, rates: Mapping[str, Estimate]) -> Markup:
+def _missing_notice(
+    filtered: FilteredStudy, rates: Mapping[str, Estimate], span: tuple[float, float] | None
+) -> Markup:
     """HTML notice on missing verdicts: their number, and the leading model's win rate if they were
-    all lost, all won, or counted otherwise (as ties if they are left out now, or the reverse)."""
-    failed = ~filtered.machines["status"].isin(list(USABLE_STATUSES)) & ~filtered.machines["noise"]
-    missing = int(failed.sum())
+    all lost, all won (`span`), or counted otherwise (as ties if they are left out now, or the
+    reverse)."""
+    rows = filtered.machines
+    failed = ~rows["status"].isin(list(USABLE_STATUSES)) & ~rows["noise"]
+    missing, total = int(failed.sum()), int((~rows["noise"]).sum())
     if not missing:
         return EMPTY
     best = next(iter(rates))
-    total = int((~filtered.machines["noise"]).sum())
     combine, unreadable = filtered.rule
-    other = win_rate(filtered.machines, combine, "exclude" if unreadable == "tie" else "tie").get(
-        best
-    )
+    ties = unreadable == "tie"
+    other = win_rate(rows, combine, "exclude" if ties else "tie").get(best)
     now = number(100 * (rates[best].value or 0), 1)
     text = f"{count(missing)} of {count(total)} verdicts are missing. "
     if other is not None and other.value is not None:
-        word = "were excluded" if unreadable == "tie" else "counted as ties"
         text += (
-            f"If the missing verdicts {word}, the win rate of {best} would be "
-            f"{number(100 * other.value, 1)} instead of {now}\u202f%. "
+            f"If the missing verdicts {'were excluded' if ties else 'counted as ties'}, the win "
+            f"rate of {best} would be {number(100 * other.value, 1)} instead of "
+            f"{now}{NARROW_SPACE}%. "
         )
-    bound = manski_bounds(filtered.machines).get(best)
-    if bound is not None and bound.low is not None and bound.high is not None:
-        low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
+    if span is not None:
+        low, high = (share(end) for end in span)
         text += (
-            f"If {best} lost all missing verdicts, its win rate would be {low}\u202f%; if it won "
-            f"all, {high}\u202f%."
+            f"If {best} lost all missing verdicts, its win rate would be {low}; if it won all, "
+            f"{high}."
         )
-    title = (
-        "Missing verdicts count as ties in these win rates."
-        if unreadable == "tie"
-        else "Missing verdicts are excluded."
-    )
-    return notice_html(
-        "warn", title, text, Action(f"Open {count(missing)}", {"status": "failures"})
-    )
+    title = "Missing verdicts are excluded."
+    title = "Missing verdicts count as ties in these win rates." if ties else title
+    opens = Action(f"Open {count(missing)}", {"status": "failures"})
+    return notice_html("warn", title, text, opens)
 
 
 # -- by category, judge, prompt ------------------------------------------------------------------
@@ -180,18 +150,23 @@ def default_split(filtered: FilteredStudy) -> str:
 def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
     """HTML matrix of win rates; rows are models. `raters`: "Judges" (columns by `by`: category,
     judge or prompt), "People", or "Difference" of the two (columns are categories)."""
-    column = SPLIT_COLUMNS[by]
-    if raters != "Judges":
-        rows = Raters(filtered).rows
-        votes = select_rows(rows, people_mask(rows))
-        if votes.empty:
-            return NO_VOTES_HTML
-        if raters == "Difference":
-            return _difference_matrix(filtered)
+    if raters == "Judges":
+        rows = filtered.outcomes
+        return _rate_matrix(rows, SPLIT_COLUMNS[by], by) if len(rows) else NOTHING_YET_HTML
+    rows = Raters(filtered).rows
+    votes = row_selection.select_rows(rows, row_selection.people_mask(rows))
+    if votes.empty:
+        return NO_VOTES_HTML
+    if raters == "People":
         return _rate_matrix(votes, "category", "Category")
-    return (
-        _rate_matrix(filtered.outcomes, column, by) if len(filtered.outcomes) else NOTHING_YET_HTML
-    )
+    found = judge_people_gaps(filtered)
+    if not found:
+        return empty_state(
+            "No pair has both a judge's verdict and a person's vote.",
+            "The difference between judges and people needs votes and verdicts on the same pairs.",
+        )
+    names = list(study_win_rates(filtered)) or row_selection.contestants(filtered.machines)
+    return _draw_matrix(filtered.machines, names, "category", "Category", found, GAP_SCALE)
 
 
 def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
@@ -223,29 +198,29 @@ def _draw_matrix(
     cells: Mapping[tuple[str, str], Estimate | None],
     scale: scales.ColourScale,
 ) -> Markup:
-    sizes = count_items_by(rows, column)
-    columns = [
-        heat.MatrixColumn("All", count(rows["item"].nunique(), "item")),
-        *(heat.MatrixColumn(group, str(n)) for group, n in sizes.items() if group),
-    ]
-    if len(columns) == 2 and column != "category":
-        columns = columns[1:]
-    total = columns[0].name == "All"
-    return heat.matrix_html(
-        names, columns, cells, scale, total=total, turns=True, keys=("contestant", by.lower())
-    )
+    sizes = row_selection.count_items_by(rows, column)
+    columns = [heatmap.MatrixColumn(group, str(n)) for group, n in sizes.items() if group]
+    total = len(columns) != 1 or column == "category"
+    if total:
+        columns.insert(0, heatmap.MatrixColumn("All", count(rows["item"].nunique(), "item")))
+    keys = ("contestant", by.lower())
+    return heatmap.matrix_html(names, columns, cells, scale, total=total, turns=True, keys=keys)
 
 
-def _difference_matrix(filtered: FilteredStudy) -> Markup:
-    found = judge_people_gaps(filtered)
-    if not found:
-        return empty_state(
-            "No pair has both a judge's verdict and a person's vote.",
-            "The difference between judges and people needs votes and verdicts on the same pairs.",
-        )
-    rows = filtered.machines
-    names = list(study_win_rates(filtered)) or contestants(rows)
-    return _draw_matrix(rows, names, "category", "Category", found, GAP_SCALE)
+# -- judges and people ---------------------------------------------------------------------------
+
+
+@memoise_by_study
+def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+    """(model, category or "All") -> win rate by judges minus win rate by people, on the cases that
+    both judged."""
+    return win_rate_gaps(Raters(filtered).rows)
+
+
+def overall_gaps(filtered: FilteredStudy) -> dict[str, Estimate]:
+    """Model -> win rate by judges minus win rate by people, over all categories."""
+    found = judge_people_gaps(filtered).items()
+    return {who: e for (who, group), e in found if group == ALL_CATEGORIES and e.value is not None}
 
 
 # -- five levels ---------------------------------------------------------------------------------
@@ -253,8 +228,8 @@ def _difference_matrix(filtered: FilteredStudy) -> Markup:
 
 def show_levels(filtered: FilteredStudy) -> Markup:
     """HTML panel of five-level verdicts; empty if no verdict is "much better"."""
-    rows = select_pairs(filtered.machines)
-    strong = select_picks(rows)
+    rows = row_selection.select_pairs(filtered.machines)
+    strong = row_selection.select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):
         return EMPTY
     baseline = study_baseline(filtered)
@@ -287,22 +262,12 @@ def show_ties(filtered: FilteredStudy) -> Markup:
     if not any(rate.value for rate in rates.values()):
         return EMPTY
     axis = Axis()
-    heads = [
-        ColumnHead("Judge, prompt", numeric=False),
-        ColumnHead("Ties, %"),
-        ColumnHead("", axis=axis),
-    ]
     lines = []
     for (judge, prompt), rate in sorted(rates.items()):
-        select = {"judge": judge, "prompt": prompt, "slot": -1}
         if rate.value is None:
             continue  # a format with scores only
+        select = {"judge": judge, "prompt": prompt, "slot": -1}
         who = f"ties by {judge}, {prompt}"
-        lines.append(
-            [
-                name_cell(judge, select, prompt),
-                value_cell(rate, PERCENT, who=who, select=select),
-                forest_cell(rate, axis, PERCENT, who, select),
-            ]
-        )
-    return value_table(heads, lines, label="Tie rates")
+        cells = tables.plotted_cells(rate, axis, tables.PERCENT, who, select)
+        lines.append([tables.name_cell(judge, select, prompt), *cells])
+    return tables.value_table(["Judge, prompt", "Ties, %", axis], lines, label="Tie rates")

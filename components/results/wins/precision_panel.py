@@ -12,16 +12,9 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.html.format import count, interval, number, share
-from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import wrap
-from components.html.tables.value_table import (
-    PERCENT,
-    ColumnHead,
-    NumberStyle,
-    name_cell,
-    value_cell,
-    value_table,
-)
+from components.html.markup import EMPTY, Markup, escape, fill
+from components.html.panel import paragraph
+from components.html.tables import value_table as tables
 from components.results.wins.panels import study_win_rates
 from metrics.estimation.planning.variance_components import ITEM, REPEAT
 from metrics.estimation.row_selection import people_mask, select_pairs, select_picks, select_rows
@@ -31,7 +24,7 @@ from metrics.win_rates.precision_plan import PrecisionPlan, precision_plan
 from studies.frames.frame import TIE
 
 FACET_WORDS: Final = {ITEM: "items", "judge": "judges", "prompt": "prompts", REPEAT: "repeats"}
-LOGITS: Final = NumberStyle(2, signed=True)
+LOGITS: Final = tables.NumberStyle(2, signed=True)
 MIN_JURY: Final = 3
 
 
@@ -49,11 +42,9 @@ def precision_sentence(plan: PrecisionPlan) -> str:
     parts = [f"twice the {FACET_WORDS[name]} by {share(gain, 0)}" for name, gain in gains]
     unmeasured = " (for repeats, at most this: the study has no repeats to measure it)"
     limit = "" if plan.repeat_known else unmeasured
-    best, rest = (
-        parts[0].replace(" by ", f" narrows the interval of the win rate of {plan.contestant} by "),
-        parts[1:],
-    )
-    return f"{', '.join([best[0].upper() + best[1:], *rest])}{limit}."
+    narrows = f" narrows the interval of the win rate of {plan.contestant} by "
+    first = parts[0].replace(" by ", narrows)
+    return f"{', '.join([first[0].upper() + first[1:], *parts[1:]])}{limit}."
 
 
 def show_precision(filtered: FilteredStudy) -> Markup:
@@ -63,29 +54,16 @@ def show_precision(filtered: FilteredStudy) -> Markup:
     if plan is None:
         return EMPTY
     shares = sorted(plan.components.shares().items(), key=lambda one: -one[1])
-    key = f"precision.{plan.contestant}"
-    lines = [
-        [
-            name_cell(name),
-            fill(
-                '<span data-key="{}">{}</span>',
-                f"{key}.variance_shares.{name}",
-                number(100 * part, 1),
-            ),
-        ]
-        for name, part in shares
-        if part > 0
-    ]
-    heads = [
-        ColumnHead("Source of variance", numeric=False),
-        ColumnHead("Share of the variance of single verdicts, %"),
-    ]
-    text = wrap(
-        fill(
-            '<p class="eh-small" data-key="{}">{}</p>', f"{key}.narrowing", precision_sentence(plan)
-        )
-    )
-    return text + value_table(heads, lines, label="Variance components")
+    path = f"precision.{plan.contestant}"
+    lines = []
+    for name, part in shares:
+        if part > 0:
+            key, text = f"{path}.variance_shares.{name}", number(100 * part, 1)
+            cell = tables.hover_html(text, "", None, key)
+            lines.append([tables.name_cell(name), cell])
+    heads = ["Source of variance", "Share of the variance of single verdicts, %"]
+    text = paragraph(escape(precision_sentence(plan)), "eh-small", f"{path}.narrowing")
+    return text + tables.value_table(heads, lines, label="Variance components")
 
 
 def show_jury(filtered: FilteredStudy) -> Markup:
@@ -95,28 +73,27 @@ def show_jury(filtered: FilteredStudy) -> Markup:
     if got is None:
         return EMPTY
     result, worth = got
-    heads = [
-        ColumnHead("Model (verdicts by the jury of all judges)", numeric=False),
-        ColumnHead("Win rate, %", tip="jury.win_rate"),
-        ColumnHead(
+    heads: list[tables.Head] = [
+        "Model (verdicts by the jury of all judges)",
+        ("Win rate, %", "jury.win_rate"),
+        (
             "Range of the win rate, %: from all undecided cases lost to all won",
-            tip="jury.bounds: win rate if all undecided cases were lost, and if all were won",
+            "jury.bounds: win rate if all undecided cases were lost, and if all were won",
         ),
     ]
     lines = []
     for name, rate in result.win_rate.items():
-        bound = result.bounds[name]
+        bound, who = result.bounds[name], f"win rate of {name} by the jury"
         ends = f"{number(100 * (bound.low or 0), 1)}–{number(100 * (bound.high or 0), 1)}"
-        cell = value_cell(
-            rate, PERCENT, who=f"win rate of {name} by the jury", key=f"jury.win_rate.{name}"
-        )
-        lines.append([name_cell(name), cell, fill('<span class="eh-ci">{}</span>', ends)])
+        cell = tables.value_cell(rate, tables.PERCENT, who=who, key=f"jury.win_rate.{name}")
+        span = fill('<span class="eh-ci">{}</span>', ends)
+        lines.append([tables.name_cell(name), cell, span])
     text = (
         f"The jury has {count(len(result.panel), 'judge')}; a strict majority decides "
         f"{share(result.coverage.value, 0)} of cases.{worth}"
     )
-    note = wrap(fill('<p class="eh-small" data-key="jury.coverage">{}</p>', text))
-    return note + value_table(heads, lines, label="Jury")
+    note = paragraph(escape(text), "eh-small", "jury.coverage")
+    return note + tables.value_table(heads, lines, label="Jury")
 
 
 @memoise_by_study
@@ -157,23 +134,16 @@ def show_tie_models(filtered: FilteredStudy) -> Markup:
     models = _tie_models(filtered)
     if models is None:
         return EMPTY
-    heads = [ColumnHead("Model (rated with ties as a third outcome)", numeric=False)]
-    heads += [
-        ColumnHead(
-            f"Strength by {name}, logits",
-            tip="Davidson and Rao–Kupper have different scales: compare only the order of the "
-            f"models. Key in the JSON: tie_models.{key}",
-        )
-        for name, key in (("Davidson", "davidson"), ("Rao–Kupper", "rao_kupper"))
-    ]
-    lines = [
-        [
-            name_cell(who),
-            *(
-                value_cell(one.strength.get(who), LOGITS, who=f"{who}, {one.model}")
-                for one in models
-            ),
+    tip = "Davidson and Rao–Kupper have different scales: compare only the order of the models."
+    heads: list[tables.Head] = ["Model (rated with ties as a third outcome)"]
+    for name, key in (("Davidson", "davidson"), ("Rao–Kupper", "rao_kupper")):
+        where = f"{tip} Key in the JSON: tie_models.{key}"
+        heads.append((f"Strength by {name}, logits", where))
+    lines = []
+    for who in models[0].strength:
+        cells = [
+            tables.value_cell(one.strength.get(who), LOGITS, who=f"{who}, {one.model}")
+            for one in models
         ]
-        for who in models[0].strength
-    ]
-    return value_table(heads, lines, label="Tie models")
+        lines.append([tables.name_cell(who), *cells])
+    return tables.value_table(heads, lines, label="Tie models")

@@ -12,8 +12,7 @@ from components.html.markup import EMPTY, Markup
 from components.html.panel import Kpi, kpi_strip
 from components.html.pieces import unusable_replies_kpi
 from components.html.tables.value_table import PERCENT
-from components.results.wins.judges_vs_people import overall_gaps
-from components.results.wins.panels import chance_win_rate, study_win_rates
+from components.results.wins.panels import chance_win_rate, overall_gaps, study_win_rates
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.position.position_measures import tie_rate
 from metrics.win_rates.length_effects import length_preference
@@ -39,7 +38,8 @@ def leading_categories(filtered: FilteredStudy, best: str) -> tuple[list[str], l
         }
         if not group or best not in known or len(known) < 2:
             continue
-        others = max(_upper_end(rate) for who, rate in known.items() if who != best)
+        ends = {who: 1.0 if rate.high is None else rate.high for who, rate in known.items()}
+        others = max(end for who, end in ends.items() if who != best)
         low = known[best].low
         (ahead if low is not None and low > others else behind).append(str(group))
     return sorted(ahead), sorted(behind)
@@ -77,10 +77,6 @@ def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: flo
         f"{title}, which is not significantly above {even_share}. Models with a lower win rate, "
         f"but significantly above it because of a narrower interval: {join_names(above)}."
     )
-
-
-def _upper_end(rate: Estimate) -> float:
-    return 1.0 if rate.high is None else rate.high
 
 
 def _categories_clause(ahead: list[str], behind: list[str]) -> str:
@@ -136,47 +132,21 @@ def show_kpis(filtered: FilteredStudy) -> Markup:
     rates = study_win_rates(filtered)
     if not rates:
         return EMPTY
-    best = next(iter(rates))
-    rate = rates[best]
-    kpis = [
-        Kpi(
-            "Highest win rate",
-            share(rate.value),
-            note=f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}",
-        ),
-        *_tie_kpi(filtered),
-        *_people_kpi(filtered),
-        *_length_kpi(filtered),
-    ]
-    kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.machines)))
-    return kpi_strip(kpis[-5:] if len(kpis) > 5 else kpis)
-
-
-def _tie_kpi(filtered: FilteredStudy) -> list[Kpi]:
-    rate = tie_rate(filtered.machines)
-    if rate.value is None:
-        return []
-    note = f"{PERCENT.bounds(rate)}, n {count(rate.n)}"
-    return [Kpi("Ties", share(rate.value), note=note)]
-
-
-def _people_kpi(filtered: FilteredStudy) -> list[Kpi]:
-    known = overall_gaps(filtered)
-    if not known:
-        return []
-    who, got = largest_gap(known)
-    note = f"{who} {interval(got, scale=100)}"
-    return [Kpi("Largest win-rate gap, judges − people", _points_text(got), "points", note)]
-
-
-def _length_kpi(filtered: FilteredStudy) -> list[Kpi]:
+    best, rate = next(iter(rates.items()))
+    note = f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}"
+    kpis = [Kpi("Highest win rate", share(rate.value), note=note)]
+    ties = tie_rate(filtered.machines)
+    if ties.value is not None:
+        note = f"{PERCENT.bounds(ties)}, n {count(ties.n)}"
+        kpis.append(Kpi("Ties", share(ties.value), note=note))
+    if known := overall_gaps(filtered):
+        who, got = largest_gap(known)
+        note = f"{who} {interval(got, scale=100)}"
+        label = "Largest win-rate gap, judges − people"
+        kpis.append(Kpi(label, _points_text(got), "points", note))
     longer = length_preference(filtered.machines)
-    if longer.value is None:
-        return []
-    return [
-        Kpi(
-            "Longer answer wins",
-            share(longer.value),
-            note=f"{PERCENT.bounds(longer)}; even {share(0.5, 0)}",
-        )
-    ]
+    if longer.value is not None:
+        note = f"{PERCENT.bounds(longer)}; even {share(0.5, 0)}"
+        kpis.append(Kpi("Longer answer wins", share(longer.value), note=note))
+    kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.machines)))
+    return kpi_strip(kpis[-5:])

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import NARROW_SPACE
+from components.filtering.filters import rule_text
+from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup
 from components.html.panel import legend_key, panel_heading, wrap
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
 from components.results.view.address_choices import pick_choice
+from components.results.view.paper_table import PaperTable, percent_cells, slice_text
 from components.results.view.result_view import (
     Body,
     Control,
@@ -20,11 +22,8 @@ from components.results.view.result_view import (
     PanelGroup,
     View,
 )
-from components.results.wins import length_panel as wins_length
-from components.results.wins import panels as wins_view
-from components.results.wins import precision_panel as precision_view
-from components.results.wins import sentences as wins_words
-from components.results.wins.wins_table import wins_table
+from components.results.wins import length_panel, panels, precision_panel, sentences
+from metrics.win_rates.win_rates import win_rate
 
 NAME: Final = "Win rates"
 
@@ -76,17 +75,13 @@ HOW_JURY: Final = (
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    title, lead = wins_words.wins_finding(filtered)
+    title, lead = sentences.wins_finding(filtered)
     return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 
-def kpis(filtered: FilteredStudy) -> Markup:
-    return wins_words.show_kpis(filtered)
-
-
 def split_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    names = list(wins_view.SPLIT_COLUMNS)
-    return ControlState(pick_choice(wanted, names, wins_view.default_split(filtered)))
+    names = list(panels.SPLIT_COLUMNS)
+    return ControlState(pick_choice(wanted, names, panels.default_split(filtered)))
 
 
 def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
@@ -100,52 +95,61 @@ def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
             f"95{NARROW_SPACE}% CI"
         )
     heading = panel_heading(f"{what}{of} by {split}", subtitle)
-    return Drawn({"rate_matrix": wins_view.show_matrix(filtered, by, voice)}, heading)
+    return Drawn({"rate_matrix": panels.show_matrix(filtered, by, voice)}, heading)
 
 
 def draw_length(filtered: FilteredStudy) -> Drawn | None:
     """Draw the win rate by length ratio; None if the lengths are not known."""
-    figure = wins_length.length_figure(filtered)
+    figure = length_panel.length_figure(filtered)
     if figure is None:
         return None
-    sentence = wins_length.show_length_sentence(filtered)
+    sentence = length_panel.show_length_sentence(filtered)
     return Drawn({"length": figure, "length_text": sentence})
 
 
 def draw_controlled(filtered: FilteredStudy) -> Markup | None:
-    if wins_length.length_effects(filtered)[0] is None:
+    if length_panel.length_effects(filtered)[0] is None:
         return None
-    return wins_length.show_length_controlled(filtered)
+    return length_panel.show_length_controlled(filtered)
 
 
 def draw_ties(filtered: FilteredStudy) -> Markup | None:
-    return wins_view.show_ties(filtered) or None
+    return panels.show_ties(filtered) or None
 
 
 def draw_precision(filtered: FilteredStudy) -> Markup | None:
-    return precision_view.show_precision(filtered) or None
+    return precision_panel.show_precision(filtered) or None
 
 
 def draw_jury(filtered: FilteredStudy) -> Drawn | None:
-    jury = precision_view.show_jury(filtered)
-    ties = precision_view.show_tie_models(filtered)
+    jury = precision_panel.show_jury(filtered)
+    ties = precision_panel.show_tie_models(filtered)
     return Drawn({"jury": jury, "tie_models": ties}) if jury or ties else None
+
+
+def wins_table(filtered: FilteredStudy) -> PaperTable | None:
+    """Table of the models' win rates, from pairs and from choices among several options."""
+    if filtered.machines.empty:
+        return None
+    rates = win_rate(filtered.machines, *filtered.rule)
+    rows = tuple((name, *percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
+    caption = (
+        f"Win rates on {filtered.name}: (wins + ties/2) / usable verdicts, 95 % Wilson intervals "
+        f"at the effective n. {rule_text(*filtered.rule)} {slice_text(filtered)}"
+    )
+    return PaperTable("Win rates", caption, ("Model", "Win rate", "95 % CI", "n"), rows)
 
 
 RATES: Final = Panel(
     "rates",
-    wins_view.show_win_rates,
+    panels.show_win_rates,
     (Body("rates", "eh-rates", clickable=True),),
     "Win rate by model",
     f"% of verdicts that a model wins, ties count half; 95{NARROW_SPACE}% CI by items; grey: "
     "range if all missing verdicts were lost, or all won",
     how=HOW_WINS,
     table=wins_table,
-    json_keys=(
-        "win_rate.*",
-        "bounds.*",
-        "protocol.win_rate.*",
-    ),
+    json_keys=("win_rate.*", "bounds.*", "protocol.win_rate.*"),
 )
 MATRIX: Final = Panel(
     "rate_matrix",
@@ -154,15 +158,12 @@ MATRIX: Final = Panel(
     "Win rate by category",
     heading_changes=True,
     controls=(
-        Control("by", "Split by", list(wins_view.SPLIT_COLUMNS), state=split_state),
-        Control("voice", "Whose verdicts", list(wins_view.RATER_CHOICES)),
+        Control("by", "Split by", list(panels.SPLIT_COLUMNS), state=split_state),
+        Control("voice", "Whose verdicts", list(panels.RATER_CHOICES)),
     ),
     how=HOW_MATRIX,
     scale=19,
-    json_keys=(
-        "--by category: by.*.win_rate.*",
-        "people_gaps.*",
-    ),
+    json_keys=("--by category: by.*.win_rate.*", "people_gaps.*"),
 )
 LENGTH: Final = Panel(
     "length",
@@ -210,7 +211,7 @@ TIES: Final = Panel(
 )
 LEVELS: Final = Panel(
     "levels",
-    wins_view.show_levels,
+    panels.show_levels,
     (Body("levels", "eh-levels", clickable=True),),
     css="",
     json_keys=("levels.*.*",),
@@ -224,10 +225,7 @@ PRECISION: Final = Panel(
     "judges, prompts or repeats",
     how=HOW_PRECISION,
     visibility="shown",
-    json_keys=(
-        "precision.*.variance_shares.*",
-        "precision.*.narrowing.*",
-    ),
+    json_keys=("precision.*.variance_shares.*", "precision.*.narrowing.*"),
 )
 JURY: Final = Panel(
     "jury",
@@ -256,11 +254,6 @@ VIEW: Final = View(
         PanelGroup((PRECISION, JURY)),
     ),
     finding,
-    kpis,
-    json_keys=(
-        "win_rate.*",
-        "position_pooled.tie_rate",
-        "people_gaps.*",
-        "length.longer",
-    ),
+    sentences.show_kpis,
+    json_keys=("win_rate.*", "position_pooled.tie_rate", "people_gaps.*", "length.longer"),
 )

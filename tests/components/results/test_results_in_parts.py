@@ -38,5 +38,5 @@ def test_a_view_counted_in_parts_is_the_view(judged, view, monkeypatch):
     monkeypatch.setattr(measure_cube, "BLOCK_ROWS", 40)
     monkeypatch.setattr(win_rates, "BLOCK_ROWS", 7)
     monkeypatch.setattr(elo_orders, "_MAX_CELLS", 500)
-    monkeypatch.setattr("components.results.protocol.visit.cost_and_extraction.MIN_CACHED_ROWS", 0)
+    monkeypatch.setattr("components.results.protocol.visit_replies.MIN_CACHED_ROWS", 0)
     assert drawn(judged.path, view) == whole

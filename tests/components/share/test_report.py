@@ -15,7 +15,7 @@ import pytest
 
 from components.__main__ import main
 from components.filtering.filtered_study import FilteredStudy
-from components.share import report, report_facts
+from components.share import report, report_sections
 from metrics.__main__ import main as metrics_main
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
@@ -140,7 +140,7 @@ def test_a_vote_of_today_does_not_date_replies_whose_time_nobody_wrote_down(stor
         mine = "key IN (SELECT key FROM plan WHERE judge='human:ann')"
         behind.execute(f"UPDATE judgements SET time=1700000000.0 WHERE {mine}")
         behind.execute(f"UPDATE judgements SET time=0 WHERE NOT {mine}")
-    assert report_facts.reply_dates(store, "dated") == ("", "")
+    assert report_sections.reply_dates(store, "dated") == ("", "")
     assert says(sections(store, "dated"), "dates", "replies", "not recorded")
 
 

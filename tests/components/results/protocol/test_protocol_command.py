@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.protocol.creation import levels_table
-from components.results.protocol.mt_bench import single_ratings
-from components.results.protocol.visit import leaderboard
+from components.results.protocol import creation_panels, game_panels, visit_panels
 from components.results.ranking.computed import load_ranking
 from metrics.protocols.creation_levels import single_ratings as rated
 from metrics.summary.summary import summarise_frame
@@ -53,7 +51,7 @@ def mixed(store: Store, tmp_path: Path) -> Store:
 def test_every_protocol_has_the_same_numbers_on_the_page_and_in_the_command(mixed: Store) -> None:
     scene = FilteredStudy(mixed, "mixed")
     said = summarise_frame(mixed.frame("mixed"), combine="strict", unreadable="tie", quick=True)
-    models = levels_table.creation_rows(scene)
+    models = creation_panels.creation_rows(scene)
     assert {row.model for row in models} == {"m", "n"} == set(said["reward"])
     for row in models:
         levels = said["levels"][row.model]
@@ -63,7 +61,7 @@ def test_every_protocol_has_the_same_numbers_on_the_page_and_in_the_command(mixe
         assert row.vfs.value == said["factuality"][row.model]["value"]
     board = {
         row.model: (row.matches, row.wins, row.ties)
-        for row in leaderboard.compute_leaderboard(scene)
+        for row in visit_panels.compute_leaderboard(scene)
     }
     table = said["protocol"]["leaderboard"]
     assert board == {
@@ -73,7 +71,5 @@ def test_every_protocol_has_the_same_numbers_on_the_page_and_in_the_command(mixe
     rates = {name: (rate.value, rate.n) for name, rate in load_ranking(scene).win_rates.items()}
     told = said["protocol"]["win_rate"]
     assert rates == {name: (rate["value"], rate["n"]) for name, rate in told.items()}
-    single = {
-        name: got.value for name, got in rated(single_ratings.load_rating_rows(scene)).items()
-    }
+    single = {name: got.value for name, got in rated(game_panels.load_rating_rows(scene)).items()}
     assert single == {name: got["value"] for name, got in said["ratings"].items()}

@@ -10,10 +10,9 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.protocol import blocks as protocol_view
-from components.results.protocol.creation import alignment_with_people as protocol_alignment
-from components.results.protocol.creation import levels_table as protocol_creation
-from components.results.protocol.mt_bench import single_ratings as protocol_ratings
-from components.results.protocol.published import redundancy_panel as protocol_redundancy
+from components.results.protocol import creation_panels as protocol_creation
+from components.results.protocol import game_panels as protocol_ratings
+from components.results.protocol import redundancy_panel as protocol_redundancy
 from components.results.wins import panels as wins_view
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
@@ -111,7 +110,7 @@ def test_the_five_labels_by_place(creation):
 
 
 def test_a_judge_held_against_people_in_one_order_and_in_both(creation):
-    found = protocol_alignment.compute_alignment(FilteredStudy(creation, READ), None)
+    found = protocol_creation.compute_alignment(FilteredStudy(creation, READ), None)
     overall = {(r.judge, r.run): r for r in found.rows if r.model == "overall"}
     # People: good +½, bad −½. firm: good +1 (gap ½), bad −2 (gap 1½): MAE 1, half within one.
     assert overall["firm", "dual"].mae.value == pytest.approx(1)
@@ -121,7 +120,7 @@ def test_a_judge_held_against_people_in_one_order_and_in_both(creation):
     # Always tie: |0 − ½| = ½ everywhere, so within one.
     tie = next(r for r in found.always_tie if r.model == "overall")
     assert (tie.mae.value, tie.consistency.value) == (0.5, 1)
-    html = protocol_alignment.show_alignment(found)
+    html = protocol_creation.show_alignment(found)
     assert "Always tie" in html and "ann" in html and says(html, "each person compared", "others")
 
 
@@ -132,14 +131,14 @@ def test_seeing_and_reading_stand_side_by_side_when_both_studies_are_there(creat
     assert {(r.judge, r.sees) for r in found.rows} == {
         (judge, sees) for judge in ("firm", "waverer") for sees in ("context", "images")
     }
-    html = protocol_alignment.show_alignment(found)
+    html = protocol_creation.show_alignment(found)
     assert "description − images" in html or "images − description" in html
 
 
 def test_without_votes_the_panel_says_what_it_needs(judged):
-    found = protocol_alignment.compute_alignment(FilteredStudy(judged, "two judges"), None)
+    found = protocol_creation.compute_alignment(FilteredStudy(judged, "two judges"), None)
     assert found is None
-    assert says(protocol_alignment.show_alignment(found), "No votes", "people")
+    assert says(protocol_creation.show_alignment(found), "No votes", "people")
 
 
 def test_win_rates_show_the_same_stacks(scene):

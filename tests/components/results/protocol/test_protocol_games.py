@@ -7,11 +7,10 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.protocol import blocks as protocol_view
+from components.results.protocol import game_panels as protocol_games
 from components.results.protocol import sections as protocol_sections
-from components.results.protocol.mt_bench import pair_games as protocol_games
-from components.results.protocol.mt_bench import single_ratings as protocol_ratings
+from components.results.protocol import visit_replies as protocol_cost
 from components.results.protocol.tab import VIEW
-from components.results.protocol.visit import cost_and_extraction as protocol_cost
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.presets import PRESETS
 from studies.store.store import Store
@@ -78,7 +77,7 @@ def test_the_adjusted_win_rate_counts_unequal_games_as_ties(scene):
 
 
 def test_single_ratings_by_model_and_category(scene):
-    html = protocol_ratings.show_ratings(scene)
+    html = protocol_games.show_ratings(scene)
     assert "<b>8.00</b>" in html and "<b>5.00</b>" in html
     assert "maths" in html and "coding" in html
 

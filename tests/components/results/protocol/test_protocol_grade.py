@@ -10,9 +10,9 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.html.panel import no_difference_badge
 from components.results.protocol import blocks as protocol_view
-from components.results.protocol.grade import grade_panel as protocol_grade
-from components.results.protocol.grade import reading_rules as protocol_reading
-from components.results.protocol.grade import unrelated_option as protocol_unrelated
+from components.results.protocol import grade_panel as protocol_grade
+from components.results.protocol import reading_rules as protocol_reading
+from components.results.protocol import unrelated_option as protocol_unrelated
 from metrics.protocols.grade_score import RANDOM_GRADE
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from components.html.scales import COLOUR_BINS
-from components.results.protocol import paper_tables
-from components.results.protocol.published import paper_tables_html
+from components.results.protocol import paper_tables, paper_tables_html
 from tests.components.html.test_heatmap import STYLE, contrast, ramp, tokens
 from tests.page_words import says
 

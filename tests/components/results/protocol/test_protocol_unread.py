@@ -8,8 +8,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.protocol.blocks import draw_heatmap
-from components.results.protocol.grade.grade_panel import study_grade_cells
-from components.results.protocol.grade.unread_trials import show_unread_trials
+from components.results.protocol.grade_panel import show_unread_trials, study_grade_cells
 from metrics.summary.summary import summarise_frame
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items

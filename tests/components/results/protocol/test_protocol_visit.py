@@ -12,8 +12,8 @@ from components.filtering.filters import Filter
 from components.html.markup import escape
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol import sections as protocol_sections
-from components.results.protocol.visit import cost_and_extraction as protocol_cost
-from components.results.protocol.visit import leaderboard as protocol_visit
+from components.results.protocol import visit_panels as protocol_visit
+from components.results.protocol import visit_replies as protocol_cost
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, extracted, write_items
 from tests.page_words import says

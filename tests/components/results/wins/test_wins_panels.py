@@ -11,7 +11,6 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol.tab import VIEW as PROTOCOL
-from components.results.wins import judges_vs_people as wins_people
 from components.results.wins import length_panel as wins_length
 from components.results.wins import panels as wins_view
 from components.results.wins import precision_panel
@@ -92,7 +91,7 @@ def test_the_matrix_splits_by_category_judge_and_prompt(won):
 def test_judges_are_held_against_people_on_the_same_pairs(won):
     # Ann voted on q0 … q9: x five times. The judges say x in every one of these ten: 1 − 5/10.
     scene = FilteredStudy(won, NAME)
-    gaps = wins_people.judge_people_gaps(scene)
+    gaps = wins_view.judge_people_gaps(scene)
     assert gaps["x", "All"].value == pytest.approx(0.5)
     assert gaps["y", "All"].value == pytest.approx(-0.5)
     assert gaps["x", "All"].items == 10
@@ -102,13 +101,13 @@ def test_judges_are_held_against_people_on_the_same_pairs(won):
 
 def test_people_are_heard_whatever_judge_is_chosen(won):
     # fair alone: q0 is unread, so nine cases; it says x in all of them, Ann in q1 … q4.
-    assert wins_people.judge_people_gaps(fair(won))["x", "All"].value == pytest.approx(1 - 4 / 9)
+    assert wins_view.judge_people_gaps(fair(won))["x", "All"].value == pytest.approx(1 - 4 / 9)
 
 
 def test_nobody_voted_is_an_answer(judged):
     scene = FilteredStudy(judged, "two judges")
     assert says(wins_view.show_matrix(scene, "Category", "People"), "No votes", "people")
-    assert wins_people.judge_people_gaps(scene) == {}
+    assert wins_view.judge_people_gaps(scene) == {}
     assert says(wins_words.wins_finding(scene)[1], "unusable replies", "excluded")
 
 

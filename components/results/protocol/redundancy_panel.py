@@ -18,16 +18,11 @@ from components.html.heatmap import scale_html
 from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.static_matrix import StaticCell, static_matrix
-from components.html.tables.value_table import NumberStyle
-from components.results.protocol.creation.levels_table import creation_rows
-from components.results.protocol.mt_bench.single_ratings import load_rating_rows
+from components.html.tables.value_table import SCORE
+from components.results.protocol.creation_panels import creation_rows
+from components.results.protocol.game_panels import load_rating_rows
 from components.results.protocol.sections import study_protocols
-from metrics.protocols.benchmark_correlations import (
-    BenchmarkCorrelations,
-    add_study_scores,
-    benchmark_scores,
-    correlate_all_benchmarks,
-)
+from metrics.protocols import benchmark_correlations as benchmarks
 from metrics.protocols.creation_levels import ratings_by_prompt
 from metrics.ratings.bradley_terry import fit_leaderboards
 from studies.domain import Estimate
@@ -35,17 +30,12 @@ from studies.domain import Estimate
 BenchmarkScores = Mapping[str, Mapping[str, float]]
 """Scores by benchmark, then by model."""
 
-CORRELATION_SCALES: Final[dict[str, scales.ColourScale]] = {
-    "Spearman": scales.ColourScale(
-        "Spearman", "b", 1, 0, ("no colour: 1, same ranking", "full colour: 0 or less"), 2, 1, ""
-    ),
-    "R²": scales.ColourScale(
-        "R²", "b", 1, 0, ("no colour: 1, exact linear relation", "full colour: 0"), 2, 1, ""
-    ),
+CORRELATION_SCALES: Final = {
+    "Spearman": scales.score_scale("Spearman", 0, "1, same ranking", "0 or less", ""),
+    "R²": scales.score_scale("R²", 0, "1, exact linear relation", "0", ""),
 }
 MAX_BYTES: Final = 2_000_000
 SEED: Final = 20_24
-_TWO_DECIMALS: Final = NumberStyle(2)
 
 
 class InvalidScores(ValueError):
@@ -66,7 +56,8 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
             f"{path.name} is not a CSV file in UTF-8: {str(error).splitlines()[0]}"
         ) from None
     try:
-        return benchmark_scores(table.rename(columns=lambda name: str(name).strip().lower()))
+        lower = table.rename(columns=lambda name: str(name).strip().lower())
+        return benchmarks.benchmark_scores(lower)
     except ValueError as error:
         raise InvalidScores(f"{path.name}: {error}") from None
 
@@ -92,14 +83,14 @@ def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
 
 def study_redundancy(
     filtered: FilteredStudy, scores: BenchmarkScores
-) -> BenchmarkCorrelations | None:
+) -> benchmarks.BenchmarkCorrelations | None:
     """Correlations between the study's scores and the uploaded benchmarks; None if the study has no
     scores."""
     kind, own = own_scores(filtered)
     if not own:
         return None
-    whole = add_study_scores(own, scores, f"this study ({kind})")
-    return correlate_all_benchmarks(whole, np.random.default_rng(SEED))
+    whole = benchmarks.add_study_scores(own, scores, f"this study ({kind})")
+    return benchmarks.correlate_all_benchmarks(whole, np.random.default_rng(SEED))
 
 
 def show_correlations(
@@ -132,22 +123,18 @@ def show_correlations(
     return wrap(_unmatched_models(found), drawn, scale_html(scale))
 
 
-def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
+def _unmatched_models(found: benchmarks.BenchmarkCorrelations) -> Markup:
     """HTML: number of models named equally in study and benchmarks, and names without a match."""
     own = set(found.scores[found.benchmarks[0]])
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
-    common, missing = own & others, own - others
-    if common:
-        text = (
-            f"{count(len(common))} of {count(len(own), 'model')} of this study are in the "
-            "uploaded table"
-        )
-        text += f"; missing: {', '.join(sorted(missing)[:6])}." if missing else "."
-        return fill('<p class="eh-small">{}</p>', inline_markup(text))
-    text = f"Study: {', '.join(sorted(own)[:6])}. Table: {', '.join(sorted(others)[:6])}. "
-    return notice_html(
-        "warn", "No model name matches.", f"{text}In the CSV, use this study's names of the models."
-    )
+    common, missing = own & others, ", ".join(sorted(own - others)[:6])
+    if not common:
+        names = f"Study: {', '.join(sorted(own)[:6])}. Table: {', '.join(sorted(others)[:6])}. "
+        text = f"{names}In the CSV, use this study's names of the models."
+        return notice_html("warn", "No model name matches.", text)
+    of = f"{count(len(common))} of {count(len(own), 'model')} of this study"
+    end = f"; missing: {missing}." if missing else "."
+    return fill('<p class="eh-small">{}</p>', inline_markup(f"{of} are in the uploaded table{end}"))
 
 
 def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:
@@ -159,10 +146,7 @@ def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Fig
     plots = []
     for other in found.benchmarks[1:]:
         rho, r2 = found.spearman[own][other], found.r2[own][other]
-        title = f"{other}: ρ {_estimate_text(rho)}, R² {number(r2.value, 2)}"
+        text = f"{number(rho.value, 2)} {SCORE.bounds(rho)}".strip()
+        title = f"{other}: ρ {text}, R² {number(r2.value, 2)}"
         plots.append(ScatterPlot(found.points(other, own), other, own, title))
     return scatter_figure(plots)
-
-
-def _estimate_text(estimate: Estimate) -> str:
-    return f"{number(estimate.value, 2)} {_TWO_DECIMALS.bounds(estimate)}".strip()

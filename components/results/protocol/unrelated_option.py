@@ -14,34 +14,16 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import scales
 from components.html.format import number
 from components.html.heatmap import scale_html
-from components.html.markup import EMPTY, Markup, fill, inline_markup, join
-from components.html.panel import empty_state, no_difference_badge, wrap
+from components.html.markup import EMPTY, Markup, fill
+from components.html.panel import empty_state, no_difference_badge, paragraph, wrap
 from components.html.static_matrix import StaticCell, static_matrix
-from components.html.tables.value_table import (
-    ROUND_PERCENT,
-    ColumnHead,
-    NumberStyle,
-    name_cell,
-    value_cell,
-    value_table,
-)
-from components.results.protocol.grade.grade_panel import (
-    chance_note,
-    load_choice_rows,
-    prompt_columns,
-    rank_judges,
-    short_prompt,
-)
+from components.html.tables import value_table as tables
+from components.results.protocol import grade_panel
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
+from metrics.protocols import grade_table
 from metrics.protocols.grade_score import RANDOM_GRADE, grade_measure
-from metrics.protocols.grade_table import (
-    UNRELATED_ABSENT,
-    UNRELATED_PRESENT,
-    GradeCell,
-    grade_cells,
-    mark_unrelated,
-)
+from metrics.protocols.grade_table import UNRELATED_ABSENT, UNRELATED_PRESENT, GradeCell
 from studies.domain import UNRELATED
 
 SEED: Final = 20_24
@@ -61,44 +43,33 @@ def show_unrelated(
 ) -> Markup:
     """HTML of how often the unrelated option is chosen, and a comparison with another study."""
     if not cells:
-        return empty_state(
-            "No item was shown with its options rotated.", "Grades need rotated options."
-        )
-    parts = [_unrelated_shares(cells)]
-    if beside is None:
-        parts.append(_no_comparison(filtered))
-    else:
-        parts.append(_side_by_side(filtered, cells, beside))
-    return join(part for part in parts if part)
+        why = "Grades need rotated options."
+        return empty_state("No item was shown with its options rotated.", why)
+    compared = _side_by_side(filtered, cells, beside) if beside else _no_comparison(filtered)
+    return _unrelated_shares(cells) + compared
 
 
 def _unrelated_shares(cells: Sequence[GradeCell]) -> Markup:
     shown = [cell for cell in cells if cell.unrelated_share.value is not None]
     if not shown:
         return EMPTY
-    prompts = [c.name for c in prompt_columns(shown)]
-    heads = [ColumnHead("Unrelated option chosen, %", numeric=False)]
-    heads += [ColumnHead(short_prompt(prompt)) for prompt in prompts]
-    by_cell = {(cell.judge, cell.prompt): cell for cell in shown}
+    prompts = [c.name for c in grade_panel.prompt_columns(shown)]
+    by_cell = {(cell.judge, cell.prompt): cell.unrelated_share for cell in shown}
     lines = []
-    for judge in rank_judges(shown):
-        line = [name_cell(judge, {"judge": judge, "contestant": UNRELATED})]
+    for judge in grade_panel.rank_judges(shown):
+        line = [tables.name_cell(judge, {"judge": judge, "contestant": UNRELATED})]
         for prompt in prompts:
-            cell = by_cell.get((judge, prompt))
             select = {"judge": judge, "prompt": prompt, "contestant": UNRELATED}
-            got = cell.unrelated_share if cell else None
-            line.append(value_cell(got, ROUND_PERCENT, who=f"{judge}, {prompt}", select=select))
+            got, who = by_cell.get((judge, prompt)), f"{judge}, {prompt}"
+            line.append(tables.value_cell(got, tables.ROUND_PERCENT, who=who, select=select))
         lines.append(line)
     evens = sorted({cell.unrelated_share.note for cell in shown})
     note = (
         "A judge that chooses at random picks the unrelated option as often as any other "
         f"option: {'; '.join(evens)}."
     )
-    return value_table(heads, lines) + _note_html(note)
-
-
-def _note_html(text: str) -> Markup:
-    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text)))
+    heads = ["Unrelated option chosen, %", *map(grade_panel.short_prompt, prompts)]
+    return tables.value_table(heads, lines) + paragraph(note)
 
 
 def _no_comparison(filtered: FilteredStudy) -> Markup:
@@ -109,37 +80,30 @@ def _no_comparison(filtered: FilteredStudy) -> Markup:
         "grades are not comparable with grades without this option.",
         "replace": "This study replaces the worst-ranked answer by an unrelated option.",
     }[filtered.study.unrelated]
-    return empty_state(
-        why,
-        f"Run the same study with `unrelated: {other}` and choose that study in the menu next to "
-        "“Active rules”.",
-    )
+    menu = "choose that study in the menu next to “Active rules”"
+    return empty_state(why, f"Run the same study with `unrelated: {other}` and {menu}.")
 
 
 def _side_by_side(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy
 ) -> Markup:
-    theirs = grade_cells(beside.frame)
+    theirs = grade_table.grade_cells(beside.frame)
     if not theirs:
         return empty_state(f"{beside.name} has no rotations.", "Choose another study.")
-    columns = [(c.name, c.note) for c in prompt_columns(theirs)]
+    scale, where = scales.GRADE_SCALE, f"in {beside.name}"
+    columns = [(c.name, c.note) for c in grade_panel.prompt_columns(theirs)]
     still = {
-        (cell.judge, cell.prompt): StaticCell.of(
-            cell.grade, scales.GRADE_SCALE, f"{cell.judge}, {cell.prompt}", f"in {beside.name}"
-        )
-        for cell in theirs
+        (c.judge, c.prompt): StaticCell.of(c.grade, scale, f"{c.judge}, {c.prompt}", where)
+        for c in theirs
     }
-    title = f"{beside.name}: unrelated {beside.unrelated}, N = {_option_counts(theirs)}"
-    drawn = static_matrix(
-        rank_judges(theirs), columns, still, scales.GRADE_SCALE, title=title, small=False
+    sizes = grade_panel.option_sizes(theirs)
+    title = f"{beside.name}: unrelated {beside.unrelated}, N = {', '.join(map(str, sizes))}"
+    ranked = grade_panel.rank_judges(theirs)
+    drawn = static_matrix(ranked, columns, still, scale, title=title, small=False)
+    chance = fill("<span>{}</span>", grade_panel.chance_note("Grade", sizes))
+    return wrap(drawn, scale_html(scale, chance)) + _paired_differences(
+        filtered, cells, theirs, beside
     )
-    sizes = sorted({n for cell in theirs for n in cell.options})
-    under = scale_html(scales.GRADE_SCALE, fill("<span>{}</span>", chance_note("Grade", sizes)))
-    return wrap(drawn, under) + _paired_differences(filtered, cells, theirs, beside)
-
-
-def _option_counts(cells: Sequence[GradeCell]) -> str:
-    return ", ".join(str(n) for n in sorted({n for cell in cells for n in cell.options}))
 
 
 def _paired_differences(
@@ -150,18 +114,18 @@ def _paired_differences(
 ) -> Markup:
     """HTML of grade differences paired by item at equal N, adjusted for all judges and prompts; or
     the reason why they cannot be computed."""
-    if _option_counts(cells) != _option_counts(theirs):
+    if grade_panel.option_sizes(cells) != grade_panel.option_sizes(theirs):
         chances = " and ".join(
             f"{number(RANDOM_GRADE.get(max(c.options)), 2)} at N = {max(c.options)}"
             for c in (cells[0], theirs[0])
         )
-        return _note_html(
+        return paragraph(
             f"The studies have different numbers of options N; the Grade Score by chance is "
             f"{chances}. **Their grades are not comparable.**"
         )
-    found = unrelated_contrasts(load_choice_rows(filtered), beside.frame)
+    found = unrelated_contrasts(grade_panel.load_choice_rows(filtered), beside.frame)
     if not found:
-        return _note_html(
+        return paragraph(
             "Both studies treat the unrelated option alike, so its effect cannot be measured."
         )
     return _effect_table(found)
@@ -176,23 +140,22 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
         "Grade Score with the unrelated option minus Grade Score without it, on the same items; "
         "interval adjusted for all judges and prompts"
     )
-    heads = [ColumnHead("Grade with minus grade without the unrelated option", numeric=False)]
-    heads += [ColumnHead(short_prompt(prompt), tip=tip) for prompt in prompts]
+    heads: list[tables.Head] = ["Grade with minus grade without the unrelated option"]
+    heads += [(grade_panel.short_prompt(prompt), tip) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in by_cell):
-        cells = [by_cell.get((judge, prompt)) for prompt in prompts]
-        lines.append([name_cell(judge, {"judge": judge}), *(_effect_cell(one) for one in cells)])
-    return value_table(
-        heads,
-        lines,
-        label="Grade Score if one of N options answers another item, minus Grade Score if all N "
-        "options answer this item",
+        cells = [_effect_cell(by_cell.get((judge, prompt))) for prompt in prompts]
+        lines.append([tables.name_cell(judge, {"judge": judge}), *cells])
+    label = (
+        "Grade Score if one of N options answers another item, minus Grade Score if all N options "
+        "answer this item"
     )
+    return tables.value_table(heads, lines, label=label)
 
 
 def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:
     """Grade with − grade without the unrelated option, for each judge and prompt that has both."""
-    marked = mark_unrelated(stack_frames({"own": own, "other": other}, "which"))
+    marked = grade_table.mark_unrelated(stack_frames({"own": own, "other": other}, "which"))
     known = {
         tuple(map(str, key))
         for key in marked.groupby(["judge", "prompt", "unrelated"], observed=True).size().index
@@ -210,12 +173,11 @@ def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast
 
 def _effect_cell(one: Contrast | None) -> Markup:
     if one is None:
-        return Markup('<span class="eh-mute">–</span>')
+        return tables.MUTED_DASH
     judge, prompt, _ = one.left
-    got = one.adjusted
+    got, select, who = one.adjusted, {"judge": judge, "prompt": prompt}, f"{judge}, {prompt}"
     covers_zero = got.low is not None and got.high is not None and got.low <= 0 <= got.high
     badge = " " + no_difference_badge() if covers_zero else ""
     note = f"without {number(one.right_value, 2)}, with {number(one.left_value, 2)}"
-    select = {"judge": judge, "prompt": prompt}
-    who = f"{judge}, {prompt}"
-    return value_cell(got, NumberStyle(2, signed=True), who=who, note=note, select=select) + badge
+    style = tables.NumberStyle(2, signed=True)
+    return tables.value_cell(got, style, who=who, note=note, select=select) + badge

@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import machine_rows
 from components.filtering.memo import memoise_by_study
-from components.html import heatmap as heat
-from components.html import scales
+from components.html import heatmap, scales
 from components.html.format import count, join_names, number, share
-from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import empty_state, wrap
-from components.html.tables.forest_cells import fit_axis, steps_from
-from components.html.tables.value_table import (
-    ELO,
-    PERCENT,
-    ColumnHead,
-    count_cell,
-    forest_cell,
-    name_cell,
-    value_cell,
-    value_table,
-)
-from components.results.protocol.sections import protocol_rows
-from metrics.estimation.row_selection import add_item_column, count_items_by, select_pairs
-from metrics.protocols.visit_leaderboard import (
-    VisitLeaderboardRow,
-    visit_leaderboard_rows,
-)
+from components.html.markup import EMPTY, Markup, escape, fill
+from components.html.panel import empty_state, paragraph
+from components.html.tables import value_table as tables
+from components.html.tables.forest_cells import Axis, fit_axis, steps_from
+from components.results.protocol.sections import judged_rows
+from metrics.estimation import row_selection
+from metrics.protocols.visit_leaderboard import VisitLeaderboardRow, visit_leaderboard_rows
 from metrics.win_rates.win_rates import win_rate, win_rates_by_cell
 from studies.domain import REFERENCE, Estimate
 
 SEED: Final = 20_24
 IMAGE_KINDS: Final = ("text only", "single image", "multi image")
 ALL_CATEGORIES: Final = "all"
+MAX_SKILLS: Final = 14
+"""Largest number of rows of the matrix of skills that is shown without scrolling."""
 
 
 def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
     """The judges' verdicts on pairs that pass the filters."""
-    rows = machine_rows(protocol_rows(filtered, "pairwise"))
-    return select_pairs(rows)
+    return row_selection.select_pairs(judged_rows(filtered, "pairwise"))
 
 
 # -- the leaderboard -----------------------------------------------------------------------------
@@ -58,7 +45,7 @@ def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
         return []
     kinds = item_image_kinds(filtered)
     by = "images" if len(set(kinds.values())) > 1 else None
-    frame = add_item_column(rows, "images", kinds, IMAGE_KINDS[0])
+    frame = row_selection.add_item_column(rows, "images", kinds, IMAGE_KINDS[0])
     combine, unreadable = filtered.rule
     rng = np.random.default_rng(SEED)
     return visit_leaderboard_rows(frame, rng=rng, combine=combine, unreadable=unreadable, by=by)
@@ -79,94 +66,72 @@ def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
     return {name: IMAGE_KINDS[min(len(item.images), 2)] for name, item in items.items()}
 
 
-def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> Markup:
-    """HTML table with the paper's columns (category, model, Elo, matches, win rate) and intervals.
-    `kind`: text in the column Category for rows on all items."""
-    if not rows:
-        return empty_state("No pairs.", "The leaderboard needs comparisons of two answers.")
-    axis = fit_axis([row.elo.estimate for row in rows], steps_from(10), number)
-    played = any(row.reference_matches for row in rows)
-    heads = [
-        ColumnHead("Model", numeric=False),
-        ColumnHead("Category", numeric=False),
-        ColumnHead("Elo"),
-        ColumnHead("", axis=axis),
-        ColumnHead(
-            "Elo range if items are shuffled",
-            tip="range that contains 95 % of the Elo ratings if the items come in another order; "
-            "not a confidence interval",
-        ),
-        ColumnHead(
-            "Head-to-heads",
-            tip="number of head-to-heads, ties included; the two orders are combined as "
-            "stated under “Active rules”",
-        ),
-        ColumnHead("Ties"),
-    ]
-    if played:
-        tip = "wins against the reference, divided by head-to-heads with it that are not ties"
-        heads.append(ColumnHead("Win rate vs reference, %", tip=tip))
-        heads.append(ColumnHead("n without ties"))
-    lines = [
-        _leaderboard_row(
-            row, axis, kind if row.category == ALL_CATEGORIES else row.category, played
-        )
-        for row in rows
-    ]
-    return value_table(heads, lines, label="Elo leaderboard") + _outside_interval_note(rows)
-
-
-def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> Markup:
-    """HTML note on the models whose Elo lies outside its bootstrap interval, with the reason; empty
-    if there are none."""
-    names = [row.model for row in rows if row.elo.outside_interval]
-    if not names:
-        return EMPTY
-    text = (
-        f"The Elo of {join_names(names)} lies outside its interval, because the last battles of "
-        "the plan count most. Use the Bradley–Terry ratings under Ranking."
-    )
-    return wrap(fill('<p class="eh-small">{}</p>', text))
-
-
-def _leaderboard_row(row: VisitLeaderboardRow, axis: Any, category: str, played: bool) -> list[str]:
-    select = {"contestant": row.model}
-    who = f"Elo of {row.model}, {category}" if category else f"Elo of {row.model}"
-    got = row.elo.estimate
-    line = [
-        name_cell(row.model, select),
-        category or ALL_CATEGORIES,
-        value_cell(got, ELO, who=who, select=select),
-        forest_cell(got, axis, ELO, who, select),
-        _order_band(row),
-        count_cell(row.matches),
-        count_cell(row.ties),
-    ]
-    if played:
-        against = row.against_reference
-        meets = {**select, "opponent": REFERENCE}
-        line.append(
-            value_cell(against, PERCENT, who=f"{row.model} against the reference", select=meets)
-        )
-        without_ties = f"{count(against.n)} of {count(row.reference_matches)}"
-        line.append(without_ties if row.reference_matches else "–")
-    return line
-
-
-def _order_band(row: VisitLeaderboardRow) -> Markup:
-    low, high = row.elo.order_low, row.elo.order_high
-    if low is None or high is None:
-        return Markup('<span class="eh-mute">–</span>')
-    return fill('<span class="eh-ci">{}–{}</span>', number(low), number(high))
-
-
 def common_image_kind(filtered: FilteredStudy) -> str:
     """The image kind of all filtered items; "" if they have different kinds."""
     kinds = set(item_image_kinds(filtered).values())
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-# -- by skill ------------------------------------------------------------------------------------
+def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> Markup:
+    """HTML table with the paper's columns (category, model, Elo, matches, win rate) and intervals.
+    `kind`: text in the column Category for rows on all items. Below it, a note on the models whose
+    Elo lies outside its bootstrap interval."""
+    if not rows:
+        return empty_state("No pairs.", "The leaderboard needs comparisons of two answers.")
+    axis = fit_axis([row.elo.estimate for row in rows], steps_from(10), number)
+    played = any(row.reference_matches for row in rows)
+    heads: list[tables.Head] = [
+        "Model",
+        tables.ColumnHead("Category", numeric=False),
+        "Elo",
+        axis,
+        (
+            "Elo range if items are shuffled",
+            "range that contains 95 % of the Elo ratings if the items come in another order; not a "
+            "confidence interval",
+        ),
+        (
+            "Head-to-heads",
+            "number of head-to-heads, ties included; the two orders are combined as stated under "
+            "“Active rules”",
+        ),
+        "Ties",
+    ]
+    if played:
+        tip = "wins against the reference, divided by head-to-heads with it that are not ties"
+        heads += [("Win rate vs reference, %", tip), "n without ties"]
+    lines = [_leaderboard_row(row, axis, kind, played) for row in rows]
+    outside = [row.model for row in rows if row.elo.outside_interval]
+    note = (
+        f"The Elo of {join_names(outside)} lies outside its interval, because the last battles of "
+        "the plan count most. Use the Bradley–Terry ratings under Ranking."
+    )
+    table = tables.value_table(heads, lines, label="Elo leaderboard")
+    return table + (paragraph(escape(note), "eh-small") if outside else EMPTY)
+
+
+def _leaderboard_row(row: VisitLeaderboardRow, axis: Axis, kind: str, played: bool) -> list[str]:
+    category = kind if row.category == ALL_CATEGORIES else row.category
+    select = {"contestant": row.model}
+    who = f"Elo of {row.model}, {category}" if category else f"Elo of {row.model}"
+    low, high = row.elo.order_low, row.elo.order_high
+    line = [
+        tables.name_cell(row.model, select),
+        category or ALL_CATEGORIES,
+        *tables.plotted_cells(row.elo.estimate, axis, tables.ELO, who, select),
+        tables.MUTED_DASH
+        if low is None or high is None
+        else fill('<span class="eh-ci">{}–{}</span>', number(low), number(high)),
+        tables.count_cell(row.matches),
+        tables.count_cell(row.ties),
+    ]
+    if played:
+        against, who = row.against_reference, f"{row.model} against the reference"
+        meets = {**select, "opponent": REFERENCE}
+        without_ties = f"{count(against.n)} of {count(row.reference_matches)}"
+        line.append(tables.value_cell(against, tables.PERCENT, who=who, select=meets))
+        line.append(without_ties if row.reference_matches else "–")
+    return line
 
 
 def show_skills(filtered: FilteredStudy) -> Markup:
@@ -175,61 +140,54 @@ def show_skills(filtered: FilteredStudy) -> Markup:
     rows = load_pair_rows(filtered)
     if rows.empty:
         return empty_state("No pairs.", "Win rates by skill need comparisons of two answers.")
-    sizes = pd.Series(count_items_by(rows, "category")).sort_values(ascending=False)
+    sizes = pd.Series(row_selection.count_items_by(rows, "category")).sort_values(ascending=False)
     sizes = sizes[[bool(skill) for skill in sizes.index]]
     if sizes.empty:
-        return empty_state(
-            "No item names the skill that it tests.",
-            "Set the `category` of each item to its skill.",
-        )
+        why = "Set the `category` of each item to its skill."
+        return empty_state("No item names the skill that it tests.", why)
     combine, unreadable = filtered.rule
     whole = {n: e for n, e in win_rate(rows, combine, unreadable).items() if e.n}
     cells: dict[tuple[str, str], Estimate | None] = {("All", n): e for n, e in whole.items()}
     for (skill,), rates in win_rates_by_cell(rows, ["category"], combine, unreadable).items():
         cells |= {(skill, model): e for model, e in rates.items() if e.n}
-    columns = [heat.MatrixColumn(model) for model in whole]
+    columns = [heatmap.MatrixColumn(model) for model in whole]
     skills = ["All", *(str(skill) for skill in sizes.index)]
-    drawn = heat.matrix_html(
-        skills,
-        columns,
-        cells,
-        scales.WINS_SCALE,
-        keys=("category", "contestant"),
-        turns=False,
-        label_width=190,
+    keys = ("category", "contestant")
+    drawn = heatmap.matrix_html(
+        skills, columns, cells, scales.WINS_SCALE, keys=keys, turns=False, label_width=190
     )
-    if len(skills) <= 14:
+    if len(skills) <= MAX_SKILLS:
         return drawn
-    note = (
-        f"{count(len(skills) - 1)} skills, those with the most items first. Scroll to see all "
-        "skills."
-    )
-    return fill('<div class="eh-scrolls">{}</div>', drawn) + wrap(
-        fill('<p class="eh-small">{}</p>', note)
-    )
+    note = f"{count(len(skills) - 1)} skills, those with the most items first. "
+    below = paragraph(f"{note}Scroll to see all skills.", "eh-small")
+    return fill('<div class="eh-scrolls">{}</div>', drawn) + below
 
 
 # -- headline and key numbers --------------------------------------------------------------------
+
+
+def elo_of(row: VisitLeaderboardRow) -> float:
+    return row.elo.estimate.value or 0.0
+
+
+def best_against_reference(rated: Sequence[VisitLeaderboardRow]) -> VisitLeaderboardRow | None:
+    met = [row for row in rated if row.against_reference.value is not None]
+    return max(met, key=lambda row: row.against_reference.value or 0.0, default=None)
 
 
 def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
     rated = [row for row in rows if row.matches]
     if not rated:
         return "There are no head-to-heads yet.", "The leaderboard appears while the study runs."
-    best = max(rated, key=lambda row: row.elo.estimate.value or 0.0)
+    best, against = max(rated, key=elo_of), best_against_reference(rated)
     lead = (
         "Elo is computed online as in VisIT-Bench (K-factor 4, one pass in plan order); this "
         "app adds the intervals."
     )
-    against = max(
-        (row for row in rated if row.against_reference.value is not None),
-        key=lambda row: row.against_reference.value or 0.0,
-        default=None,
-    )
     if against is not None:
-        won = share(against.against_reference.value, 0)
+        won = against.against_reference
         lead = (
-            f"{against.model} wins most often against the human-verified reference: {won} of "
-            f"{count(against.against_reference.n)} head-to-heads that are not ties. {lead}"
+            f"{against.model} wins most often against the human-verified reference: "
+            f"{share(won.value, 0)} of {count(won.n)} head-to-heads that are not ties. {lead}"
         )
     return f"{best.model} has the highest Elo: {number(best.elo.estimate.value)}.", lead

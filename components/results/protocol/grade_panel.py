@@ -1,8 +1,10 @@
 """Grade Score of a study: heatmaps by judge and prompt, with and without an unrelated option (an
-answer to another item), and the scores of random choices.
+answer to another item), the scores of random choices, and the scores by the authors' code.
 
 An item's grade is the harmonic mean of Entropy (its position entropy) and Choice (share of its most
-chosen option). Scores with different numbers of options N are never compared.
+chosen option). Scores with different numbers of options N are never compared. A trial is one call:
+one rotation of an item's options. Evenhand leaves out items with an unusable trial. The authors'
+code, and so the published numbers, include such items.
 """
 
 from __future__ import annotations
@@ -15,28 +17,21 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import machine_rows
-from components.html import heatmap as heat
-from components.html import scales
+from components.html import heatmap, scales
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
-from components.html.panel import Kpi, empty_state, wrap
-from components.html.tables.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
+from components.html.panel import Kpi, empty_state, paragraph, wrap
+from components.html.tables import value_table as tables
 from components.results.protocol.paper_tables import GRADE_PROMPTS
-from components.results.protocol.sections import protocol_rows
+from components.results.protocol.sections import judged_rows
+from metrics.estimation.row_selection import select_rows
 from metrics.position.position_measures import chance_accuracy
-from metrics.protocols.grade_score import (
-    RANDOM_GRADE,
-    canonical_slot_probabilities,
-    expected_grade_scores,
-    grade_estimates,
-)
-from metrics.protocols.grade_table import UNRELATED_PRESENT, GradeCell, grade_cells
+from metrics.protocols import grade_score
+from metrics.protocols.grade_score import RANDOM_GRADE
+from metrics.protocols.grade_table import UNRELATED_PRESENT, GradeCell, grade_cells, mark_unrelated
 from studies.domain import Estimate
 
-CORRECTED_SCALE: Final = scales.ColourScale(
-    "Above chance", "b", 1, 0, ("no colour: 1", "full colour: 0 (chance level) or less"), 2, 1, ""
-)
+CORRECTED_SCALE: Final = scales.score_scale("Above chance", 0, "1", "0 (chance level) or less", "")
 
 GRADE_MEASURES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
     "Grade": ("grade", scales.GRADE_SCALE),
@@ -62,7 +57,6 @@ MEASURE_SUBTITLES: Final = {
 MAX_EXACT_OPTIONS: Final = 6
 """Largest N for which the page shows Entropy and Choice of random choices: all Nᴺ outcomes have to
 be enumerated."""
-SEED: Final = 20_24
 
 
 def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
@@ -73,8 +67,13 @@ def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
 
 
 def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    rows = machine_rows(protocol_rows(filtered, "choice"))
+    rows = judged_rows(filtered, "choice")
     return rows.loc[(rows["options"] > 1).to_numpy()]
+
+
+def option_sizes(cells: Sequence[GradeCell]) -> list[int]:
+    """Numbers of options N of the items, the smallest first."""
+    return sorted({n for cell in cells for n in cell.options})
 
 
 # -- chance scores -------------------------------------------------------------------------------
@@ -91,7 +90,8 @@ def chance_score(measure: str, options: int) -> float | None:
         return RANDOM_GRADE.get(options)
     if options > MAX_EXACT_OPTIONS:
         return None
-    return expected_grade_scores(canonical_slot_probabilities(options, best=None))[measure.lower()]
+    random = grade_score.canonical_slot_probabilities(options, best=None)
+    return grade_score.expected_grade_scores(random)[measure.lower()]
 
 
 def chance_sentence(measure: str, options: Sequence[int]) -> str:
@@ -121,12 +121,12 @@ def short_prompt(prompt: str) -> str:
     return prompt.removeprefix("grade-")
 
 
-def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.MatrixColumn]:
+def prompt_columns(cells: Sequence[GradeCell]) -> list[heatmap.MatrixColumn]:
     """Heatmap columns of the prompts: those of the paper in its order, then all other prompts."""
     found = list(dict.fromkeys(cell.prompt for cell in cells))
     order = {prompt: place for place, prompt in enumerate(GRADE_PROMPTS)}
     found.sort(key=lambda prompt: order.get(prompt, len(order)))
-    return [heat.MatrixColumn(p, f"prompt {order[p] + 1}" if p in order else "") for p in found]
+    return [heatmap.MatrixColumn(p, f"prompt {order[p] + 1}" if p in order else "") for p in found]
 
 
 def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]:
@@ -147,65 +147,103 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
             "Grade Score needs prompts in which the judge chooses among N options, such as "
             "grade-simple.",
         )
+    states = dict.fromkeys(cell.unrelated for cell in cells)
+    by_state = {state: [cell for cell in cells if cell.unrelated == state] for state in states}
+    return join(_state_heatmap(state, mine, measure) for state, mine in by_state.items())
+
+
+def _state_heatmap(state: str, cells: Sequence[GradeCell], measure: str) -> Markup:
+    """HTML of the matrix of items with the unrelated option, or of those without it."""
     attribute, scale = GRADE_MEASURES[measure]
-    parts = []
-    for state in dict.fromkeys(cell.unrelated for cell in cells):
-        mine = [cell for cell in cells if cell.unrelated == state]
-        found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in mine}
-        sizes = sorted({n for cell in mine for n in cell.options})
-        drawn = heat.matrix_html(
-            rank_judges(mine, measure),
-            prompt_columns(mine),
-            found,
-            scale,
-            keys=("judge", "prompt"),
-            aside=chance_note(measure, sizes),
-        )
-        parts.append(wrap(_heatmap_title(state, mine), drawn, _mixed_sizes_note(sizes)))
-    return join(parts)
-
-
-def _heatmap_title(state: str, cells: Sequence[GradeCell]) -> Markup:
-    sizes = sorted({n for cell in cells for n in cell.options})
-    listed = ", ".join(map(str, sizes))
-    items = max((cell.grade.items for cell in cells), default=0)
-    shown = (
-        "with the unrelated option" if state == UNRELATED_PRESENT else "without an unrelated option"
+    found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in cells}
+    sizes = option_sizes(cells)
+    items = count(max((cell.grade.items for cell in cells), default=0), "item")
+    shown = "with the" if state == UNRELATED_PRESENT else "without an"
+    title = f"N = {', '.join(map(str, sizes))}, {items}, {shown} unrelated option"
+    drawn = heatmap.matrix_html(
+        rank_judges(cells, measure),
+        prompt_columns(cells),
+        found,
+        scale,
+        keys=("judge", "prompt"),
+        aside=chance_note(measure, sizes),
     )
-    title = inline_markup(f"N = {listed}, {count(items, 'item')}, {shown}")
-    return fill('<p class="eh-still-title">{}</p>', title)
-
-
-def _mixed_sizes_note(sizes: Sequence[int]) -> Markup:
-    if len(sizes) < 2:
-        return EMPTY
-    note = (
-        "This score mixes items with different numbers of options N. The table below shows each N "
-        "separately."
+    mixed = Markup(
+        '<p class="eh-small eh-under">This score mixes items with different numbers of options N. '
+        "The table below shows each N separately.</p>"
     )
-    return fill('<p class="eh-small eh-under">{}</p>', note)
+    head = fill('<p class="eh-still-title">{}</p>', inline_markup(title))
+    return wrap(head, drawn, mixed if len(sizes) > 1 else EMPTY)
 
 
 def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """HTML table of grades and chance scores by number of options N, for a study with several N."""
-    sizes = sorted({n for cell in cells for n in cell.options})
+    sizes = option_sizes(cells)
     if len(sizes) < 2:
         return EMPTY
     rows = load_choice_rows(filtered)
-    heads = [ColumnHead("Judge, prompt", numeric=False)]
-    heads += [ColumnHead(f"N = {n}", tip=f"chance {number(RANDOM_GRADE.get(n), 2)}") for n in sizes]
-    lines = []
+    chances = [number(RANDOM_GRADE.get(n), 2) for n in sizes]
+    by_size = [(f"N = {n}", f"chance {text}") for n, text in zip(sizes, chances, strict=True)]
+    lines: list[list[str]] = []
     for cell in cells:
         mine = rows[(rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)]
-        found = grade_estimates(mine)
+        found = grade_score.grade_estimates(mine)
         select = {"judge": cell.judge, "prompt": cell.prompt}
-        line = [name_cell(cell.judge, select, short_prompt(cell.prompt))]
+        line = [tables.name_cell(cell.judge, select, short_prompt(cell.prompt))]
         for n in sizes:
             got = found.get(f"grade_{n}") or (found["grade"] if cell.options == (n,) else None)
-            line.append(value_cell(got, SCORE, who=f"{cell.judge}, {cell.prompt}, N = {n}"))
-        lines.append(line)
-    chance = ["chance", *(fill("<b>{}</b>", number(RANDOM_GRADE.get(n), 2)) for n in sizes)]
-    return value_table(heads, [*lines, chance], label="Grade Score by number of options")
+            who = f"{cell.judge}, {cell.prompt}, N = {n}"
+            line.append(tables.value_cell(got, tables.SCORE, who=who))
+        lines.append([*line])
+    lines.append(["chance", *(fill("<b>{}</b>", text) for text in chances)])
+    label = "Grade Score by number of options"
+    return tables.value_table(["Judge, prompt", *by_size], lines, label=label)
+
+
+def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
+    """HTML table of Grade Scores by both rules, for judges and prompts that have items with an
+    unusable trial; empty if there are none."""
+    rows = mark_unrelated(load_choice_rows(filtered))
+    lines, total = [], 0
+    for cell in cells:
+        own = (rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)
+        mine = select_rows(rows, own & (rows["unrelated"] == cell.unrelated))
+        left_out = int(grade_score.grade_table(mine).attrs["left_out"])
+        if not left_out:
+            continue
+        total += left_out
+        theirs, who = grade_score.grade_estimates(mine, "gradelab"), f"{cell.judge}, {cell.prompt}"
+        mark = ", unrelated" if cell.unrelated == UNRELATED_PRESENT else ""
+        select = {"judge": cell.judge, "prompt": cell.prompt}
+        grades = [(cell.grade, who)]
+        grades += [(theirs[k], f"{who}, authors’ code") for k in ("grade", "entropy", "choice")]
+        failures = {**select, "status": "failures"}
+        lines.append(
+            [
+                tables.name_cell(cell.judge, select, short_prompt(cell.prompt) + mark),
+                tables.count_cell(left_out, "a reply without a verdict", failures),
+                *(tables.value_cell(e, tables.SCORE, who=w, select=select) for e, w in grades),
+            ]
+        )
+    if not lines:
+        return EMPTY
+    heads: list[tables.Head] = [
+        "Judge, prompt",
+        ("Items left out", "items with at least one unusable reply, counted once per repeat"),
+        "Grade, this app",
+        *(f"{part}, authors’ code" for part in ("Grade", "Entropy", "Choice")),
+    ]
+    have, are = ("has", "is") if total == 1 else ("have", "are")
+    text = (
+        f"{count(total, 'item')} {have} an unusable reply and {are} left out. The code of "
+        "Grade Score's authors scores the usable replies of these items; an item without a usable "
+        "reply gets 0."
+    )
+    label = (
+        "Grade Score of each judge with unusable replies: by the rule of this app, and by the "
+        "authors' code"
+    )
+    return tables.value_table(heads, lines, label=label) + paragraph(text)
 
 
 # -- headline and key numbers --------------------------------------------------------------------
@@ -213,7 +251,7 @@ def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
 
 def best_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
     known = [cell for cell in cells if cell.grade.value is not None]
-    return max(known, key=lambda cell: cell.grade.value or 0.0) if known else None
+    return max(known, key=lambda cell: cell.grade.value or 0.0, default=None)
 
 
 def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
@@ -228,21 +266,17 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
     significant = [c for c in cells if c.corrected.low is not None and c.corrected.low > 0]
     known = [c for c in cells if c.corrected.value is not None]
     leader = f"{best.judge} with {short_prompt(best.prompt)}"
-    lead = (
-        f"{leader} has the highest grade, {number(best.grade.value, 2)}{_accuracy_clause(best)}. "
-    )
-    lead += chance_sentence("Grade", best.options)
+    grade = f"{number(best.grade.value, 2)}{_accuracy_clause(best)}"
+    lead = f"{leader} has the highest grade, {grade}. {chance_sentence('Grade', best.options)}"
     if len(known) == 1:
         word = "is" if significant else "is not"
-        return (
-            f"With rotated options, the Grade Score of {leader} {word} significantly above chance.",
-            lead,
+        title = f"the Grade Score of {leader} {word} significantly above chance."
+    else:
+        title = (
+            f"{len(significant)} of {len(known)} combinations of judge and prompt have a Grade "
+            "Score significantly above chance."
         )
-    return (
-        f"With rotated options, {len(significant)} of {len(known)} combinations of judge and "
-        "prompt have a Grade Score significantly above chance.",
-        lead,
-    )
+    return f"With rotated options, {title}", lead
 
 
 def _accuracy_clause(best: GradeCell) -> str:
@@ -265,31 +299,21 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     best = best_cell(cells)
     if best is None:
         return []
-    who = f"{best.judge}, {short_prompt(best.prompt)}"
-    corrected = best.corrected
-    right = best.accuracy
+    corrected, right = best.corrected, best.accuracy
     level = RANDOM_GRADE.get(best.options[0]) if len(set(best.options)) == 1 else None
     chance = "" if level is None else f"; chance {number(level, 2)}"
-    note = f"{who} {_bounds_text(best.grade)}{chance}"
+    who = f"{best.judge}, {short_prompt(best.prompt)} {_bounds_text(best.grade, tables.SCORE)}"
+    above = f"{_bounds_text(corrected, tables.SCORE)}, chance 0"
+    accuracy = f"{_bounds_text(right, tables.ROUND_PERCENT)}, chance {_chance_text(best)}"
+    if right.value is None:
+        accuracy = right.note or "people have not ranked these answers"
     return [
-        Kpi("Highest grade", number(best.grade.value, 2), note=note),
-        Kpi(
-            "Grade above chance",
-            number(corrected.value, 2),
-            note=f"{_bounds_text(corrected)}, chance 0",
-        ),
-        Kpi(
-            "Accuracy",
-            share(right.value, 0),
-            note=f"{_bounds_text(right, 100)}, chance {_chance_text(best)}"
-            if right.value is not None
-            else right.note or "people have not ranked these answers",
-        ),
+        Kpi("Highest grade", number(best.grade.value, 2), note=f"{who}{chance}"),
+        Kpi("Grade above chance", number(corrected.value, 2), note=above),
+        Kpi("Accuracy", share(right.value, 0), note=accuracy),
     ]
 
 
-def _bounds_text(estimate: Estimate, times: float = 1) -> str:
-    if estimate.low is None or estimate.high is None:
-        return estimate.note
-    digits = 2 if times == 1 else 0
-    return f"[{number(times * estimate.low, digits)}, {number(times * estimate.high, digits)}]"
+def _bounds_text(estimate: Estimate, style: tables.NumberStyle) -> str:
+    unknown = estimate.low is None or estimate.high is None
+    return estimate.note if unknown else style.bounds(estimate)

@@ -1,0 +1,274 @@
+"""VisIT-Bench: cost of comparing two models (calls, tokens, dollars), and counts of the ways in
+which verdicts were read from replies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import memoise_by_study
+from components.html.format import count, dollars, number, share, tokens
+from components.html.markup import Markup, fill
+from components.html.panel import Kpi, empty_state, paragraph, status_badge
+from components.html.tables import value_table as tables
+from components.results.protocol import visit_panels
+from components.results.protocol.sections import rows_by_rater
+from metrics.estimation import row_selection
+from metrics.protocols import visit_leaderboard as measures
+from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES
+from studies.store.caching.frame_cache import MIN_CACHED_ROWS
+from studies.store.queries.cost_queries import call_cost_table, extraction_costs
+
+NEW_MODEL_GAMES: Final = 700
+"""Number of comparisons with which VisIT-Bench assesses a new model."""
+DOLLAR_STYLE: Final = tables.NumberStyle(4)
+
+
+# -- cost ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HeadToHeadSpending:
+    """Spending of a judge and prompt: number of head-to-heads (comparisons in all their orders) and
+    of calls, dollars per head-to-head, mean tokens per call."""
+
+    judge: str
+    prompt: str
+    cost: measures.HeadToHeadCost
+    head_to_heads: int
+    calls: int
+    tokens_in: float | None
+    tokens_out: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class CallCosts:
+    """Prompt tokens, completion tokens and dollars of each call with a recorded cost."""
+
+    seq: np.ndarray
+    """Sequence numbers of the calls, sorted."""
+    table: np.ndarray
+    """One row per call: prompt tokens, completion tokens, dollars."""
+
+    def of(self, seqs: np.ndarray) -> np.ndarray:
+        """Tokens and dollars, one row per sequence number in `seqs`; nan if not recorded."""
+        found = np.full((len(seqs), 3), math.nan)
+        if len(self.seq):
+            position = np.minimum(np.searchsorted(self.seq, seqs), len(self.seq) - 1)
+            known = self.seq[position] == seqs
+            found[known] = self.table[position[known]]
+        return found
+
+
+def read_call_costs(filtered: FilteredStudy) -> CallCosts:
+    """Costs of all calls of the study, by sequence number."""
+    table = call_cost_table(filtered.store, filtered.name)
+    order = np.argsort(table[:, 0])
+    return CallCosts(table[order, 0].astype(np.int64), table[order, 1:])
+
+
+_memoised_call_costs = memoise_by_study(read_call_costs)
+
+
+def _counted_rows(filtered: FilteredStudy) -> pd.DataFrame:
+    """Verdicts on pairs without the repeats that measure noise."""
+    rows = visit_panels.load_pair_rows(filtered)
+    return row_selection.select_rows(rows, ~rows["noise"])
+
+
+def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
+    """HeadToHeadSpending of each judge and prompt, from the stored costs of the calls."""
+    rows = _counted_rows(filtered)
+    if rows.empty or "seq" not in rows:
+        return []
+    whole = FilteredStudy(filtered.store, filtered.name)
+    is_small = len(whole.unfiltered_frame) < MIN_CACHED_ROWS
+    costs = _memoised_call_costs(whole) if is_small else read_call_costs(whole)
+    extra = extraction_costs(filtered.store, filtered.name)
+    found = []
+    for judge, prompt, part in rows_by_rater(rows):
+        paid = costs.of(part["seq"].to_numpy())
+        _, heads = row_selection.group_codes(part, row_selection.COMPARISON_KEY)
+        cost = measures.cost_per_head_to_head(part, paid[:, 2], extra.get((judge, prompt), 0.0))
+        each = (_known_mean(paid[:, 0]), _known_mean(paid[:, 1]))
+        found.append(HeadToHeadSpending(judge, prompt, cost, heads, len(part), *each))
+    return found
+
+
+def _known_mean(values: np.ndarray) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
+    """HTML table of calls, tokens and dollars, with the projected cost of adding a model."""
+    if not found:
+        return empty_state("No pairs were judged.", "A head-to-head is one pair in both orders.")
+    heads = [
+        "Judge, prompt",
+        "Head-to-heads",
+        "Calls per head-to-head (both orders)",
+        "Input tokens per call",
+        "Output tokens per call",
+        "Dollars per head-to-head (both orders)",
+        f"Dollars to judge a new model ({NEW_MODEL_GAMES} head-to-heads)",
+    ]
+    label = "Cost of judging one pair of answers in both orders (head-to-head)"
+    return tables.value_table(heads, [_cost_row(one) for one in found], label=label)
+
+
+def _cost_row(one: HeadToHeadSpending) -> list[str]:
+    select = {"judge": one.judge, "prompt": one.prompt}
+    each, who = one.cost.dollars, f"dollars per head-to-head, {one.judge}"
+    priced = tables.value_cell(each, DOLLAR_STYLE, who=who, select=select)
+    return [
+        tables.name_cell(one.judge, select, one.prompt),
+        count(one.head_to_heads),
+        number(one.calls / max(one.head_to_heads, 1), 1),
+        tokens(one.tokens_in),
+        tokens(one.tokens_out),
+        "free" if each.value == 0 else priced,
+        tables.MUTED_DASH
+        if each.value is None
+        else fill("<b>{}</b>", dollars(NEW_MODEL_GAMES * each.value)),
+    ]
+
+
+# -- extraction ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCounts:
+    """Number of calls of one judge and prompt (`replies`), and by status of the reply."""
+
+    judge: str
+    prompt: str
+    replies: int
+    by_status: Mapping[str, int]
+
+    @property
+    def extracted(self) -> int:
+        return self.by_status.get("extracted", 0)
+
+    @property
+    def without_verdict(self) -> int:
+        """Number of replies without a verdict: ties or left out, depending on the counting rule."""
+        return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
+
+    @property
+    def failed(self) -> int:
+        """Number of calls without a reply; no counting rule includes them."""
+        return self.replies - self.by_status.get("ok", 0) - self.extracted - self.without_verdict
+
+
+def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
+    found = []
+    for judge, prompt, part in rows_by_rater(_counted_rows(filtered)):
+        statuses = part["status"].value_counts().items()
+        by_status = {str(status): int(n) for status, n in statuses if n}
+        found.append(ReplyCounts(judge, prompt, len(part), by_status))
+    return found
+
+
+def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Markup:
+    if not found:
+        return empty_state("No pairs were judged.", "There are no replies to parse.")
+    treatment = "ties" if filtered.rule[1] == "tie" else "left out"
+    heads: list[tables.Head] = [
+        "Judge, prompt",
+        "Calls",
+        "Verdicts found by the parsing rule",
+        "Verdicts by extraction",
+        "Replies without a verdict",
+        "Such replies count as",
+        ("Failed calls", "calls that returned no reply; they are left out"),
+    ]
+    lines = [_reply_row(one, treatment) for one in found]
+    summary = paragraph(extraction_sentence(filtered, found), "eh-small")
+    return summary + tables.value_table(heads, lines, label="Parsing of the replies")
+
+
+def _reply_row(one: ReplyCounts, treatment: str) -> list[str]:
+    select = {"judge": one.judge, "prompt": one.prompt}
+    failures = {**select, "status": "failures"}
+    badge = status_badge("extracted", one.extracted)
+    opens = {**select, "status": "extracted"}
+    statuses = one.by_status.items()
+    by_kind = ", ".join(f"{n} {kind}" for kind, n in statuses if kind in NO_VERDICT_STATUSES)
+    return [
+        tables.name_cell(one.judge, select, one.prompt),
+        count(one.replies),
+        count(one.by_status.get("ok", 0)),
+        tables.hover_html(badge, "found by the extraction judge", opens)
+        if one.extracted
+        else tables.count_cell(0),
+        tables.count_cell(one.without_verdict, by_kind, failures),
+        treatment if one.without_verdict else "–",
+        tables.count_cell(one.failed, "no reply", failures),
+    ]
+
+
+def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
+    """Sentence on the number of verdicts found by the extraction judge and of replies without a
+    verdict, and on how the latter count."""
+    unusable, extracted, failed = (
+        sum(getattr(one, part) for one in found)
+        for part in ("without_verdict", "extracted", "failed")
+    )
+    judge = filtered.study.extraction
+    if judge:
+        start = f"The extraction judge {judge.name} found **{count(extracted)}** verdicts. "
+    elif extracted:
+        start = (
+            f"**{count(extracted)}** verdicts were extracted from replies that no parsing rule "
+            "could read. "
+        )
+    else:
+        start = "No extraction judge is set. "
+    verb = "is" if failed == 1 else "are"
+    end = f" {count(failed, 'call')} failed and {verb} left out." if failed else ""
+    answered = count(sum(one.replies for one in found) - failed)
+    if not unusable:
+        return f"{start}All {answered} replies have a verdict.{end}"
+    treatment = "**counted as ties**" if filtered.rule[1] == "tie" else "left out"
+    rest = f"**{count(unusable)}** of {answered} replies have no verdict and are {treatment}."
+    return f"{start}{rest}{end}"
+
+
+# -- key numbers ---------------------------------------------------------------------------------
+
+
+def visit_kpis(
+    rows: Sequence[measures.VisitLeaderboardRow],
+    spent: Sequence[HeadToHeadSpending],
+    found: Sequence[ReplyCounts],
+) -> list[Kpi]:
+    rated = [row for row in rows if row.matches]
+    if not rated:
+        return []
+    best, top = max(rated, key=visit_panels.elo_of), visit_panels.best_against_reference(rated)
+    got = best.elo.estimate
+    kpis = [Kpi("Highest Elo", number(got.value), note=f"{best.model} {tables.ELO.bounds(got)}")]
+    if top is not None:
+        won = top.against_reference
+        note = f"{top.model} {tables.PERCENT.bounds(won)}, n {count(won.n)} without ties"
+        kpis.append(Kpi("Highest win rate against the reference", share(won.value), note=note))
+    priced = [one for one in spent if one.cost.dollars.value is not None]
+    if priced:
+        cheap = min(priced, key=lambda one: one.cost.dollars.value or 0.0)
+        each = cheap.cost.dollars.value
+        note = (
+            f"judged by {cheap.judge}; a new model needs {NEW_MODEL_GAMES} head-to-heads, which "
+            f"cost {dollars(NEW_MODEL_GAMES * (each or 0))}"
+        )
+        price = f"${each:.4f}" if each else "free"
+        kpis.append(Kpi("Cost of a head-to-head", price, note=note if each else cheap.judge))
+    extracted = count(sum(one.extracted for one in found))
+    note = "found by the extraction judge"
+    return [*kpis, Kpi("Verdicts by extraction", extracted, note=note)]
