@@ -15,7 +15,7 @@ from typing import Any, Final
 import jinja2
 
 from components.html import format as formats
-from components.html.markup import attributes, inline_markup
+from components.html.markup import attributes, inline_markup, link
 from studies.domain import Estimate
 
 TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
@@ -52,6 +52,7 @@ ENVIRONMENT.filters |= {
     "json": json.dumps,
     "rich": inline_markup,
     "attributes": attributes,
+    "link": link,
 }
 
 

@@ -39,11 +39,7 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
     what = row_noun(list(bias.names))
     if not significant:
         same = share(bias.whole("consistency").value, 0)
-        return (
-            f"No {what} significantly prefers a position; {same} of comparisons have the same "
-            "choice in every order.",
-            lead,
-        )
+        return f"No {what} significantly prefers a position; consistency is {same}.", lead
     head = _preferring_judges(len(significant), len(tested), what)
     return f"{head}. {_strongest_preference(bias, significant)}", lead
 

@@ -17,6 +17,9 @@ from components.html.pieces import share_kpi, unusable_replies_kpi
 from components.results.bias.computed import ROW_COLUMNS, Bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.sentences import flip_sentence, random_consistency, row_noun
+from metrics.catalogue import position_records as records
+from metrics.catalogue.answer_records import ACCURACY
+from metrics.catalogue.record import MeasureRecord
 from metrics.catalogue.records import rater_profile
 from metrics.estimation.measures import CellKey
 from metrics.position.label_effect import slot_and_label_effects
@@ -88,17 +91,9 @@ def default_kpis_html(
     if not bias.calls:
         return EMPTY
     kpis = [
-        share_kpi(
-            "Same verdict in every order",
-            bias.whole("consistency"),
-            beside=f"chance {share(random_consistency(bias), 0)}",
-        ),
-        share_kpi(
-            "Answer shown first wins",
-            bias.whole("first_share"),
-            beside=f"even {even_share(bias.option_numbers)}",
-        ),
-        share_kpi("Changes on a repeat", bias.whole("noise_floor"), before=_REPEATED),
+        _consistency_kpi(bias),
+        _record_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_numbers)}"),
+        _record_kpi(bias, records.NOISE_FLOOR),
         _accuracy_kpi(bias, right),
         _failures_kpi(
             bias.failures if failures is None else failures,
@@ -117,18 +112,24 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
     return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))
 
 
+def _record_kpi(bias: Bias, record: MeasureRecord, beside: str = "", label: str = "") -> Kpi:
+    """Key figure of a measure, under the name of its record unless `label` is given."""
+    before = _REPEATED if record.key == records.NOISE_FLOOR.key else ""
+    return share_kpi(label or record.name, bias.whole(record.key), before=before, beside=beside)
+
+
+def _consistency_kpi(bias: Bias) -> Kpi:
+    return _record_kpi(bias, records.CONSISTENCY, f"chance {share(random_consistency(bias), 0)}")
+
+
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = share_kpi("Changes on a repeat", noise, before=_REPEATED)
+    fourth = _record_kpi(bias, records.NOISE_FLOOR)
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
-        share_kpi(
-            "Same verdict after the swap",
-            bias.whole("consistency"),
-            beside=f"chance {share(random_consistency(bias), 0)}",
-        ),
+        _consistency_kpi(bias),
         _strongest_lean_kpi(bias, rows),
         _slot_preference_kpi(rows) if len(rows) > 1 else _accuracy_kpi(bias, right),
         fourth,
@@ -159,9 +160,7 @@ def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
 
 def _accuracy_kpi(bias: Bias, label: str) -> Kpi:
     base = "" if label == ACCURACY_LABEL else "; ties of people left out"
-    return share_kpi(
-        label, bias.whole("accuracy"), beside=f"chance {share(bias.right_chance, 0)}{base}"
-    )
+    return _record_kpi(bias, ACCURACY, f"chance {share(bias.right_chance, 0)}{base}", label)
 
 
 def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
@@ -195,19 +194,13 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
     chance_note = f"; chance {chance:.2f}" if chance is not None else ""
     return [
         Kpi("Highest grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{chance_note}"),
-        share_kpi(
-            "Same choice in every order",
-            bias.whole("consistency"),
-            beside=f"chance {share(random_consistency(bias), 0)}",
-        ),
+        _consistency_kpi(bias),
         share_kpi(
             f"Position {place + 1}, chosen most",
             slots[place],
             beside=f"even {share(1 / bias.options, 0)}",
         ),
-        share_kpi(
-            "Accuracy", bias.whole("accuracy"), beside=f"chance {share(bias.right_chance, 0)}"
-        ),
+        _accuracy_kpi(bias, ACCURACY_LABEL),
         _failures_kpi(bias.failures, bias.calls),
     ]
 

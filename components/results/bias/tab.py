@@ -265,7 +265,7 @@ FLIPS: Final = Panel(
     draw_flips,
     (Body("flips", "eh-flips", clickable=True),),
     "Which way verdicts flip",
-    "number of pairs whose verdict changed with the order, by direction",
+    "number of pairs that flip, by direction",
     FLIP_KEYS,
     how=HOW_FLIPS,
     visibility="shown",

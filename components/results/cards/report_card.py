@@ -15,6 +15,7 @@ from components.results.bias.option_tests import (
     order_test_family,
 )
 from components.results.cards.card_measures import CardMeasures
+from metrics.catalogue.nudge_records import LONGER
 from metrics.estimation import row_selection
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.position.position_measures import chance_accuracy
@@ -49,7 +50,7 @@ class ReportCard(CardMeasures):
         lead, beside = self._claimed(self.accuracy_lead), self._claimed(advantage)
         effect = self._claimed(self.order_effect)
         kappa, memory = self._claimed(measures["kappa"]), self._claimed(self.repeat_memory)
-        longer = self.longer_shares.get(self.rater, Estimate(None))
+        longer = self.values_of(LONGER).get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
         slot, label = self._slot_label_pulls()
         advice = self.recommendation
@@ -129,7 +130,6 @@ class ReportCard(CardMeasures):
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self.slot_label_effects["label"].value
         return {
-            "differ": "This judge's verdicts differ between the orders",
             "repeat": self._repeat_text(),
             "cache": self._cache_text(),
             "known_split": self._known_split(),

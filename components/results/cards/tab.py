@@ -7,8 +7,7 @@ from typing import Any, Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.html.markup import EMPTY, Markup
-from components.results.cards.card_html import show_card
-from components.results.cards.cards_report import report_cards
+from components.results.cards.card_html import report_cards, show_card
 from components.results.view.result_view import Body, Control, ControlState, Extra, Panel, View
 
 NAME: Final = "Report cards"

@@ -86,12 +86,12 @@ def swap_chart(bias: Bias, menu: JudgeMenu = escape, *, legend_only: bool = Fals
         return EMPTY
     most = max(max(row.first, row.second) for row in rows) or 1
     keys: list[tuple[LegendMark, str]] = [
-        ("first", "changed toward the answer shown first"),
-        ("second", "changed toward the answer shown second"),
+        ("first", "flips toward the answer shown first"),
+        ("second", "flips toward the answer shown second"),
     ]
     pairs = {row.pairs for row in rows}
     of = f", out of {count(pairs.pop())} in each row" if len(pairs) == 1 else ""
-    text = f"number of comparisons whose verdict changed when swapped{of}"
+    text = f"number of comparisons that flip{of}"
     caption = _caption("" if legend_only else text, keys)
     shown = sorted(rows, key=lambda row: row.flips)[-MAX_ROWS:]
     return (

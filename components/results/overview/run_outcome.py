@@ -24,6 +24,7 @@ from components.results.view.unusable_replies import (
     find_unusable,
     repair_steps,
 )
+from metrics.catalogue.position_records import EFFECT
 from studies.store.store import Store
 
 WIDE: Final = 0.05
@@ -61,7 +62,7 @@ def _flips_html(bias: Bias) -> Markup:
     if not rows:
         return EMPTY
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
-    subtitle = f"{count(flips)} of {count(pairs, 'comparison')} changed when swapped"
+    subtitle = f"{count(flips)} of {count(pairs, 'comparison')} flip"
     told = join(
         fill('<p class="eh-small">{}</p>', text)
         for text in (repetition_text(bias), f"{_direction(rows)}{_precision(bias)}")
@@ -88,7 +89,7 @@ def repetition_text(bias: Bias) -> str:
         return told
     sure = "" if effect.low > 0 or effect.high < 0 else "; no significant difference"
     return told + (
-        "Changes when swapped minus changes on a repeat: "
+        f"{EFFECT.name} (disagreement between orders minus changes on a repeat): "
         f"{number(100 * effect.value, 1, signed=True)} points "
         f"{interval(effect, 1, scale=100)}, {count(effect.n, 'repeated comparison')}{sure}."
     )
@@ -109,7 +110,7 @@ def _precision(bias: Bias) -> str:
     half = _half_width(bias)
     if half is None:
         return ""
-    return f"95\u202f% interval of the share of changed verdicts: ± {number(100 * half, 1)} points."
+    return f"95\u202f% interval of the share of flips: ± {number(100 * half, 1)} points."
 
 
 def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
@@ -152,7 +153,7 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask more questions",
-                f"the interval of the share of changed verdicts (± {number(100 * half)} points) is "
+                f"the interval of the share of flips (± {number(100 * half)} points) is "
                 "wide; the Study tab shows how to narrow it",
                 "Study",
                 {"data-tab": "study"},

@@ -19,10 +19,10 @@ def swap_sentence(bias: Bias) -> str:
     by_position = [row.name for row in rows if row.order_decides and row.flips_one_way]
     repeat = repeat_clause(bias)
     if not by_position:
-        return f"Swapping the answers changes the verdict in {rate} of comparisons{repeat}."
+        return f"{rate} of comparisons flip when the answers are swapped{repeat}."
     verb = "decides" if len(by_position) == 1 else "decide"
     return (
-        f"Swapping the answers changes the verdict in {rate} of comparisons{repeat}; "
+        f"{rate} of comparisons flip when the answers are swapped{repeat}; "
         f"{join_names(by_position)} {verb} mostly by position."
     )
 

@@ -29,8 +29,8 @@ def test_a_card_shows_the_accuracies_of_papers_where_the_truth_is_known(
     store: Store, tmp_path: Path
 ) -> None:
     html = card_html(store, tmp_path / "known.json", {**MAPPING, "best": "gold"})
-    assert "Right in both orders</td><td>0.0" in html  # always the first answer: never both
-    assert "Average of both orders</td><td>50.0" in html
+    assert "Accuracy in both orders</td><td>0.0" in html  # always the first answer: never both
+    assert "Accuracy, mean of the orders</td><td>50.0" in html
     assert "JudgeBench" in html and "RewardBench" in html
     unknown = card_html(store, tmp_path / "unknown.json", MAPPING)
     assert "JudgeBench" not in unknown
