@@ -224,16 +224,23 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
     )
 
 
+def preferring_judges(significant: int, total: int, noun: str) -> str:
+    """Clause on the rows that prefer a position: "Two of three judges prefer a position"."""
+    if total == 1:
+        return f"This {noun} prefers a position"
+    if significant == total:
+        every = _some_of(significant, total, noun)
+        return f"{every[0].upper()}{every[1:]} prefer a position"
+    verb = "prefers" if significant == 1 else "prefer"
+    some = number_word(significant).capitalize()
+    return f"{some} of {number_word(total)} {noun}s {verb} a position"
+
+
 def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     what = row_noun([(row.judge, row.prompt) for row in rows])
     significant = sum(row.is_significant for row in rows)
-    if significant == len(rows):
-        every = _some_of(significant, len(rows), what)
-        return f"{every[0].upper()}{every[1:]} prefer a position"
     if significant:
-        verb = "prefers" if significant == 1 else "prefer"
-        some = number_word(significant).capitalize()
-        return f"{some} of {number_word(len(rows))} {what}s {verb} a position"
+        return preferring_judges(significant, len(rows), what)
     sliced = sum(bool(row.leaning_categories) for row in rows)
     if sliced:
         verb = "does" if sliced == 1 else "do"

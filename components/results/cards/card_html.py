@@ -48,7 +48,8 @@ def show_card(raters: Raters, rater: str) -> Markup:
         points = PointCard(card.rows)
         told = _CARD.sentences([(text, "") for text in points.sentences], "")
         top = [_card_head(card, count(points.arrangements, "arrangement")), told, points.table]
-        return _CARD.report(top, [], EMPTY, [_cost_html(card)]) + panel.how_computed(points.how)
+        made: Markup = _CARD.report(top, [], EMPTY, [_cost_html(card)])
+        return made + panel.how_computed(points.how)
     said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.words)]
     top = [
         _card_head(card, _orders_text(card)),
@@ -58,8 +59,8 @@ def show_card(raters: Raters, rater: str) -> Markup:
     left, right = [], EMPTY
     if card.facts["read"]:
         left, right = [_slot_bars(card), _category_table(card)], _flip_examples(card)
-    below = [_accuracies(card), _cost_html(card)]
-    return _CARD.report(top, left, right, below) + panel.how_computed(_how_computed(card))
+    made = _CARD.report(top, left, right, [_accuracies(card), _cost_html(card)])
+    return made + panel.how_computed(_how_computed(card))
 
 
 def report_cards(filtered: FilteredStudy) -> Markup:
@@ -156,9 +157,7 @@ def _flip_examples(card: ReportCard) -> Any:
     return _CARD.flips(examples, twice if card.pairs else "")
 
 
-def _pick_examples(
-    index: comparison_index.ComparisonIndex,
-) -> list[comparison_index.ComparisonRow]:
+def _pick_examples(index: comparison_index.ComparisonIndex) -> list[comparison_index.ComparisonRow]:
     """Choose MAX_EXAMPLES flips of different items, if possible of different categories;
     preferably those in which the numbers of verdicts for the first and the second position differ
     most."""

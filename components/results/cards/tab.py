@@ -46,13 +46,7 @@ CARD: Final = Panel(
     (Body("card", "eh-card", clickable=True),),
     controls=(
         Control(
-            "card",
-            "Judge",
-            [("", "")],
-            "menu",
-            "eh-card-judge",
-            searchable=False,
-            state=card_state,
+            "card", "Judge", [("", "")], "menu", "eh-card-judge", searchable=False, state=card_state
         ),
     ),
     extras=(Extra("print", "button", "Print or save as PDF", "eh-print"),),

@@ -8,7 +8,7 @@ from pathlib import Path
 from components.filtering.filtered_study import FilteredStudy
 from components.results.agreement.agreement_report import people_table
 from components.results.bias import panels
-from components.results.bias.bias_report import position_table
+from components.results.bias.bias_matrix import position_table
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import bias_finding
 from components.share.paper_text import latex_table, paper_tables

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.bias.bias_matrix import measures_for
-from components.results.bias.bias_report import position_table
+from components.results.bias.bias_matrix import measures_for, position_table
 from components.results.cards.measure_table import card_measures, show_measures
 from components.results.cards.report_card import ReportCard
 from components.results.contrasts.measure_families import FAMILIES

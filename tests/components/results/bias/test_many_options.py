@@ -16,8 +16,12 @@ from components.results.bias.pair_tests import (
     option_test_rows,
     order_tests_html,
 )
-from components.results.bias.panels import bias_kpis_html, default_kpis_html, slot_figure
-from components.results.bias.slot_or_label import show_slot_or_label
+from components.results.bias.panels import (
+    bias_kpis_html,
+    default_kpis_html,
+    show_slot_or_label,
+    slot_figure,
+)
 from components.results.bias.unrelated_contrast import unrelated_effects
 from metrics.position.position_measures import consistency
 from tests.metrics.frames import build, pair, rotated
