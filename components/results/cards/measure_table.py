@@ -115,7 +115,7 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
 
 
 def _facts(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
-    """What a card adds to the record of a measure, as fields of CardMeasure."""
+    """Facts that a card adds to the record of a measure, as fields of CardMeasure."""
     even = 1 / card.options
     if key == "consistency":
         return {"chance": card.measures["chance"].value, "note": _consistency_note(card)}

@@ -17,7 +17,7 @@ from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.sentences import bias_finding, repeat_clause
 from components.results.ranking.computed import Ranking
-from components.results.view.panel_pieces import JudgeMenu
+from components.results.view.steps_and_menus import JudgeMenu
 from studies.domain import Estimate
 
 PositionRates = Mapping[str, tuple[Estimate, Estimate]]

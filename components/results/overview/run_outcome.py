@@ -16,7 +16,7 @@ from components.results.overview.panels import compared_pairs, swap_chart
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
 from components.results.view import unusable_replies
-from components.results.view.panel_pieces import NextStep, step_rows
+from components.results.view.steps_and_menus import NextStep, step_rows
 from metrics.catalogue.position_records import EFFECT
 from studies.store.store import Store
 

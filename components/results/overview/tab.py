@@ -22,7 +22,7 @@ from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.remedies import tab as remedies_tab
-from components.results.view import panel_pieces, unusable_replies
+from components.results.view import steps_and_menus, unusable_replies
 from components.results.view.result_view import Body, Panel, PanelGroup, View
 from metrics.estimation.row_selection import people_mask
 from metrics.win_rates.win_rates import win_rate_by_position
@@ -42,7 +42,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return bias_tab.finding(filtered)[0], ""
 
 
-def menu_of(filtered: FilteredStudy) -> panel_pieces.JudgeMenu:
+def menu_of(filtered: FilteredStudy) -> steps_and_menus.JudgeMenu:
     """Function that returns the HTML of a judge's name with a menu: links to its report card and to
     its comparison with another judge."""
     sides = list(list_sides(filtered))
@@ -53,7 +53,7 @@ def menu_of(filtered: FilteredStudy) -> panel_pieces.JudgeMenu:
         if name in sides and other is not None:
             compared = {"view": contrasts_tab.NAME, "left": name, "right": other}
             targets["Compare with another"] = compared
-        made: Markup = panel_pieces.judge_menu(name, targets)
+        made: Markup = steps_and_menus.judge_menu(name, targets)
         return made
 
     return menu
@@ -68,7 +68,7 @@ def draw_unusable(filtered: FilteredStudy) -> Markup | None:
         return None
     may_run = filtered.store.owns(filtered.name)
     steps = unusable_replies.repair_steps(filtered, unusable, on_run=False, may_run=may_run)
-    body = unusable_replies.explanation_html(filtered) + panel_pieces.step_rows(steps)
+    body = unusable_replies.explanation_html(filtered) + steps_and_menus.step_rows(steps)
     head = panel_head(unusable_replies.EXPLANATION_TITLE, "", ())
     return wrap(fill("<section>{}{}</section>", head, body))
 
