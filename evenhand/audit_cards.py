@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy, Value
-from components.filtering.raters import Raters, TruthSource
+from components.filtering.raters import PREFERENCE_LABEL, Raters, TruthSource
 from components.html.format import NARROW_SPACE
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from evenhand.study_table import JudgedStudy
 from metrics.catalogue import records
-from metrics.catalogue.answer_records import AGREEMENT, UNUSABLE
 from metrics.remedies.known_winners import DESIGN, PEOPLE
 from metrics.remedies.remedy_study import RemedyStudy, study_remedies
 from studies.domain import Estimate
 from studies.store.store import Store
-
-MAJORITY_LABEL: Final = "Agrees with most people, where they prefer one"
 
 
 @dataclass(frozen=True)
@@ -94,14 +91,8 @@ def _plain(text: str) -> str:
 
 
 def _measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estimate]]:
-    further = {
-        "order_effect": card.order_effect,
-        "tie_rate": card.ties,
-        AGREEMENT.key: card.people,
-        UNUSABLE.key: card.unreadable,
-    }
-    known = {**card.measures, **further}
-    for record in records.listed("library"):
-        if record.key in known and known[record.key].value is not None:
+    for record in records.listed("library", card.options):
+        estimate = card.values_of(record).get(card.rater)
+        if estimate is not None and estimate.value is not None:
             by_people = record.key == "accuracy" and truth == "people"
-            yield MAJORITY_LABEL if by_people else record.name, known[record.key]
+            yield PREFERENCE_LABEL if by_people else record.name, estimate

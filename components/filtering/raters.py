@@ -13,6 +13,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, row_names
 from components.filtering.memo import memoise_by_study
+from metrics.catalogue.answer_records import ACCURACY
 from metrics.estimation import row_selection
 from metrics.remedies.remedy_study import RemedyStudy, study_remedies
 from metrics.summary.remedy_section import RemedyInputs
@@ -20,7 +21,7 @@ from metrics.summary.study_inputs import remedy_inputs
 from studies.domain import BY_DESIGN
 
 NO_VOTES: Final = "No votes by people yet."
-ACCURACY_LABEL: Final = "Accuracy where the better answer is known"
+ACCURACY_LABEL: Final = ACCURACY.name
 PREFERENCE_LABEL: Final = "Agreement with the answer that most people prefer"
 TruthSource = Literal["design", "people", "none"]
 

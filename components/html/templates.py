@@ -17,7 +17,7 @@ from typing import Final, Protocol
 import jinja2
 
 from components.html import format as formats
-from components.html.markup import Markup, attributes, inline_markup
+from components.html.markup import Markup, attributes, inline_markup, link
 from studies.domain import Estimate
 
 TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
@@ -68,6 +68,7 @@ ENVIRONMENT.filters |= {
     "shorten": formats.truncate,
     "tokens": formats.tokens,
     "attributes": attributes,
+    "link": link,
 }
 
 

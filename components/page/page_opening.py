@@ -10,7 +10,6 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import Markup
 from components.results import results_tab
 from components.results.overview import tab as overview_tab
-from components.results.overview.preview import opens_overview, preview_html
 from components.results.view_drawing import find_drawn, render_view
 from judges.engine.engine import Engine
 from studies.errors import EvenhandError
@@ -53,14 +52,14 @@ def show_preview(
 ) -> Markup | None:
     """Content of the loading screen: the overview of a study's results, if the page opens with it
     and it is already drawn; else None. Also None during a run of the study and in public mode."""
-    if isinstance(store, VisitorStore) or not opens_overview(requested):
+    if isinstance(store, VisitorStore) or not overview_tab.opens_overview(requested):
         return None
     name = requested["study"]
     run = engine.latest_run(name) if engine else None
     if run is not None and not run.finished.is_set():
         return None
     drawn = find_drawn(store, name, overview_tab.NAME)
-    return preview_html(drawn) if drawn else None
+    return overview_tab.preview_html(drawn) if drawn else None
 
 
 def _report_later(work: Callable[[], object]) -> None:

@@ -22,8 +22,12 @@ from components.inspect.url_selection import Selection, parse_selection
 from components.layout import header
 from components.results import results_tab
 from components.results.controls.mark_selection import mark_selection
-from components.results.controls.page_scripts import draw_script
-from components.results.controls.results_parts_tab import ResultsTab, parse_request, split_values
+from components.results.controls.results_parts_tab import (
+    ResultsTab,
+    draw_script,
+    parse_request,
+    split_values,
+)
 from components.results.overview.run_outcome import run_outcome_html
 from components.results.remedies import tab as remedies_tab
 from components.results.remedies.pilots import pilot_file

@@ -24,16 +24,14 @@ from components.results.controls.filter_bar_tab import (
     changing_choices,
     initial_filters,
 )
-from components.results.controls.page_scripts import (
-    address_script,
-    draw_script,
-    redraw_script,
-    single_control_script,
-)
 from components.results.controls.results_parts_tab import (
     QUIET_EVENT,
     ResultsTab,
+    address_script,
+    draw_script,
     parse_request,
+    redraw_script,
+    single_control_script,
     split_values,
 )
 from components.results.view.address_choices import pick_choice

@@ -21,6 +21,7 @@ from components.run.live_figures import MAX_FOLLOWED_ASKS, LiveFigures
 from components.run.run_facts import RunFacts
 from judges.engine.pending_asks import CostQuote
 from judges.engine.snapshot import RunSnapshot
+from metrics.catalogue.position_records import FLIPS
 from studies.domain import STATUSES, USABLE_STATUSES
 from studies.store.store import Store
 
@@ -137,7 +138,7 @@ def _rate_or_changed_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     change with the order."""
     snapshot = facts.snapshot
     if facts.complete and picture.changed.value is not None:
-        return share_kpi("Comparisons changed when swapped", picture.changed)
+        return share_kpi(FLIPS.name, picture.changed)
     if snapshot is None or not facts.running:
         return Kpi("Speed", "–", note="no active run")
     waiting = sum(wait.asks for wait in snapshot.waits)

@@ -25,7 +25,7 @@ from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import bias_finding
 from components.results.cards import tab as cards_tab
-from components.results.injection.report_section import injection_section
+from components.results.injection.effect_on_numbers import injection_section
 from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.computed import has_pass_fail
 from components.results.pass_fail.scores import tab as scores_tab

@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, Literal
 
+from metrics.catalogue import records
 from metrics.drift.night_history import NightComparison
 from metrics.drift.night_scores import Stream
 
 Outcome = Literal["ok", "worse", "cannot tell"]
 EXIT_CODES: Final[Mapping[Outcome, int]] = {"ok": 0, "worse": 1, "cannot tell": 2}
 KIND_WORDS: Final = {
-    "accuracy": "Correct where the better answer is known",
     "agreement": "Same verdicts as on other nights",
     "coverage": "Replies with a verdict",
-    "consistency": "Same verdict in all orders",
 }
+"""Kind of score -> its name, for the kinds that are no measures of the catalogue."""
+
+
+def kind_words(kind: str) -> str:
+    """Name of a kind of score; that of its measure in the catalogue, if it has one."""
+    return KIND_WORDS.get(kind) or records.RECORDS[kind].name
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class StreamCheck:
     def title(self) -> str:
         judge = self.stream.judge
         who = judge if self.stream.prompt in ("", "all") else f"{judge} · {self.stream.prompt}"
-        return f"{who}: {KIND_WORDS[self.stream.kind]}"
+        return f"{who}: {kind_words(self.stream.kind)}"
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ AGREEMENT: Final = declare(
         better="high",
         needs=(VOTES,),
         measure=people_agreement_measure(),
-        outlets=frozenset({"card", "library", "gate"}),
+        outlets=frozenset({"card", "library"}),
         families=(BEHAVIOUR, QUALITY),
         selection=PEOPLE_BEHIND,
         counts_verdicts=True,
@@ -84,6 +84,20 @@ KAPPA: Final = declare(
         measure=people_kappa_measure(),
         families=(QUALITY,),
         selection=PEOPLE_BEHIND,
+        counts_verdicts=True,
+    )
+)
+OTHER_JUDGES: Final = declare(
+    MeasureRecord(
+        key="other_judges",
+        name="Agreement with other judges",
+        question="agreement",
+        definition="verdicts equal to those of other judges and prompts in the same order",
+        how="Each verdict is compared with each of theirs on the same answers. " + SHARE_INTERVAL,
+        paths=(),
+        better="high",
+        needs=(SEVERAL_JUDGES,),
+        outlets=frozenset({"card"}),
         counts_verdicts=True,
     )
 )

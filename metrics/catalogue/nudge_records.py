@@ -27,6 +27,20 @@ LONGER: Final = declare(
         also_known_as=("verbosity bias", "length bias"),
     )
 )
+OWN_FAMILY: Final = declare(
+    MeasureRecord(
+        key="own_family",
+        name="Win rate of the judge's model family",
+        question="nudges",
+        definition="verdicts that models of the judge's own family win against other models, a tie "
+        "counting half",
+        how=SHARE_INTERVAL,
+        paths=(),
+        needs=(FAMILIES,),
+        outlets=frozenset({"card"}),
+        counts_verdicts=True,
+    )
+)
 declare_each(
     "nudges",
     "study",

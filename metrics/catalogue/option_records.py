@@ -67,6 +67,23 @@ CHOICE: Final = declare(
         outlets=frozenset({"matrix"}),
     )
 )
+SLOT_EFFECTS: Final = declare(
+    MeasureRecord(
+        key="place_effect",
+        name="Position term among N options",
+        question="position",
+        definition="log-odds advantage of a position, or of a label, for equally good answers",
+        how="The γ, or the λ, of the choice model `P(position s) ∝ exp(θ + γ + λ)`. Interval: "
+        "sandwich by items.",
+        paths=("places.*.[]", "places.labels.*"),
+        unit="logit",
+        style="logit",
+        neutral=0.0,
+        needs=(SEVERAL_OPTIONS,),
+        options="many",
+        outlets=frozenset({"card"}),
+    )
+)
 declare_each(
     "position",
     "rater",
@@ -79,9 +96,6 @@ declare_each(
         ("unrelated_share", "Choices of the unrelated option", "choices of an answer to another "
          "item", "Interval: Wilson at the effective number of items.",
          "grade.*.*.unrelated_share"),
-        ("place_effect", "Effect of a position among N", "effect of a position or a label in the "
-         "choice model P(position s) ∝ exp(θ + γ + λ)", "Interval: sandwich by items.",
-         "places.*.[] places.labels.*"),
         ("strength", "Strength among N options", "θ of a model's answers in the choice model",
          "Interval: sandwich by items.", "strength.*"),
     ),

@@ -161,6 +161,24 @@ SOFT_FLIPS: Final = declare(
         how=SHARE_INTERVAL,
     )
 )
+TERM: Final = declare(
+    MeasureRecord(
+        key="position_term",
+        name="Position term",
+        question="position",
+        definition="log-odds advantage of being shown first, for equally good answers",
+        how="The γ of `logit P(first wins) = θ_first − θ_second + γ`, so that a strong answer "
+        "shown first does not count as bias. Interval: sandwich standard error by items.",
+        paths=("position.*.*.position_term",),
+        unit="logit",
+        style="logit",
+        neutral=0.0,
+        needs=(BOTH_ORDERS,),
+        measure=POSITION_TERM,
+        options="pairs",
+        outlets=frozenset({"matrix", "card"}),
+    )
+)
 ENTROPY: Final = declare(
     MeasureRecord(
         key="entropy",
@@ -203,7 +221,7 @@ TIES: Final = declare(
 NOISE_FLOOR: Final = declare(
     MeasureRecord(
         key="noise_floor",
-        name="Noise floor",
+        name="Changes on a repeat",
         short="Noise",
         question="position",
         definition="verdicts that change when repeated in the same order",
@@ -215,24 +233,7 @@ NOISE_FLOOR: Final = declare(
         outlets=frozenset({"library", "paper"}),
         families=(POSITION,),
         selection={"noise": True},
-    )
-)
-TERM: Final = declare(
-    MeasureRecord(
-        key="position_term",
-        name="Position term",
-        question="position",
-        definition="log-odds advantage of being shown first, for equally good answers",
-        how="The γ of `logit P(first wins) = θ_first − θ_second + γ`, so that a strong answer "
-        "shown first does not count as bias. Interval: sandwich standard error by items.",
-        paths=("position.*.*.position_term",),
-        unit="logit",
-        style="logit",
-        neutral=0.0,
-        needs=(BOTH_ORDERS,),
-        measure=POSITION_TERM,
-        options="pairs",
-        outlets=frozenset({"matrix", "card"}),
+        also_known_as=("noise floor",),
     )
 )
 FLIPS: Final = declare(

@@ -7,18 +7,27 @@ is better.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
-import numpy as np
 import pandas as pd
 
+from metrics.catalogue import answer_records, records
+from metrics.catalogue.record import BOTH_ORDERS, KNOWN_ANSWERS, MeasureRecord, Need
 from metrics.estimation import row_selection
 from metrics.estimation.measures import GroupedFrame
 from studies.frames.frame import NO_PICK, SEP, TIE
 
 SCALE: Final = 60
-Kind = Literal["accuracy", "agreement", "coverage", "consistency"]
+Kind = str
+"""Kind of a score: accuracy, agreement, coverage, consistency, or the key of another measure."""
+KINDS: Final = {answer_records.UNUSABLE.key: "coverage"}
+"""Key of a measure -> kind of its score in baseline files, where they differ."""
+CONDITIONS: Final[Mapping[Need, Callable[[pd.DataFrame], bool]]] = {
+    KNOWN_ANSWERS: lambda rows: bool((rows["truth"] >= 0).any()),
+    BOTH_ORDERS: lambda rows: bool((rows["orders"] > 1).any()),
+}
+"""Condition of a measure -> whether a night meets it."""
 
 
 class Stream(NamedTuple):
@@ -38,36 +47,33 @@ NightScores = Mapping[Stream, Mapping[str, str]]
 def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
     """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`).
 
-    Each judge with each prompt has a stream of accuracy (if no better answers are known: of
-    agreement with the other nights), one of coverage (share of usable replies) and, if comparisons
-    were made in several orders, one of consistency.
+    Each judge with each prompt has a stream for each measure of the catalogue with the outlet
+    "gate" whose conditions the study meets: accuracy (if no better answers are known: agreement
+    with the other nights), coverage (share of usable replies) and consistency.
     """
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     found: dict[Stream, dict[str, str]] = {}
     for judge, prompt in row_selection.observed_combinations(machine, ("judge", "prompt")):
         own = (machine["judge"] == judge) & (machine["prompt"] == prompt)
         rows = row_selection.select_rows(machine, own & ~machine["noise"])
-        picks = row_selection.select_picks(rows)
-        known = row_selection.select_rows(picks, picks["truth"] >= 0)
-        if (rows["truth"] >= 0).any():
-            right = (known["pick"] == known["truth"]).to_numpy()
-            found[Stream(judge, prompt, "accuracy")] = _mean_scores(known, right)
-        else:
+        if not CONDITIONS[KNOWN_ANSWERS](rows):
             found[Stream(judge, prompt, "agreement")] = _verdict_texts(rows)
-        usable = row_selection.evidence_mask(rows)
-        found[Stream(judge, prompt, "coverage")] = _mean_scores(rows, usable)
-        sets = GroupedFrame(rows).order_sets
-        if (rows["orders"] > 1).any():
-            same = sets["consistent"].to_numpy(bool)
-            found[Stream(judge, prompt, "consistency")] = _mean_scores(sets, same)
+        for record in sorted(records.listed("gate"), key=lambda one: one.question != "agreement"):
+            if all(CONDITIONS[need](rows) for need in record.needs):
+                kind = KINDS.get(record.key, record.key)
+                found[Stream(judge, prompt, kind)] = _mean_scores(record, rows)
     return found
 
 
-def _mean_scores(rows: pd.DataFrame, good: np.ndarray) -> dict[str, str]:
-    """Return item -> share of the item's rows that are `good`, in sixtieths as text: "30" for a
-    half."""
-    values = pd.Series(np.asarray(good, float)).groupby(rows["item"].astype(str).to_numpy()).mean()
-    return {str(item): str(round(SCALE * mean)) for item, mean in values.items()}
+def _mean_scores(record: MeasureRecord, rows: pd.DataFrame) -> dict[str, str]:
+    """Return item -> the measure's value on the item, or 1 minus this value if low values are
+    good, in sixtieths as text: "30" for a half."""
+    tally = record.estimator.tally(GroupedFrame(rows))
+    items = tally.rows["item"].astype(str).to_numpy()
+    sums = pd.DataFrame({"sum": tally.sums[:, 0], "n": tally.sums[:, -1]}).groupby(items).sum()
+    means = sums["sum"] / sums["n"]
+    good = 1 - means if record.better == "low" else means
+    return {str(item): str(round(SCALE * mean)) for item, mean in good[sums["n"] > 0].items()}
 
 
 def _verdict_texts(rows: pd.DataFrame) -> dict[str, str]:

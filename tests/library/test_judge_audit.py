@@ -64,11 +64,11 @@ def test_the_demo_prints_the_cards_of_the_page(
     for rater, (_, prompt) in raters.names.items():
         page = ReportCard(raters, rater)
         own = cards[prompt].measures
-        assert own["First-slot share"] == page.measures["first_share"]
-        assert own["Correct where the better answer is known"] == page.measures["accuracy"]
+        assert own["First-position share"] == page.measures["first_share"]
+        assert own["Accuracy"] == page.measures["accuracy"]
     assert demo([]) == 0
     printed = capsys.readouterr().out
-    assert printed.count("Order effect beyond repeats") == 4
+    assert printed.count("Order effect") == 4
     assert "\u202f" not in printed and "\\u202f" not in printed
 
 

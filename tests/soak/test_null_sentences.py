@@ -30,11 +30,11 @@ from components.filtering.raters import Raters
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.panels import agreement_finding
 from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_alternatives
-from components.results.bias.evenness import compute_evenness
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.many_options import option_finding
 from components.results.bias.option_tests import (
     PERMUTATION_ROUNDS,
+    compute_evenness,
     fit_option_rows,
     order_test_family,
 )

@@ -1,22 +1,29 @@
-"""Bias matrix: one measure by judge, prompt and category; hover cards show related measures."""
+"""Bias matrix: one measure by judge, prompt and category; hover cards show related measures. And
+position bias as a table for a paper."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from operator import itemgetter
+from typing import Final, TypeVar
 
 import pandas as pd
 
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import row_names
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import Markup
 from components.html.pieces import empty_state
-from components.results.bias.computed import CELL_COLUMNS, Bias
-from components.results.bias.evenness import Evenness
+from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
+from components.html.tables.value_table import STYLES
+from components.results.bias.computed import CELL_COLUMNS, ROW_COLUMNS, Bias
+from components.results.bias.option_tests import Evenness
 from components.results.bias.sentences import random_consistency
+from components.results.view.paper_table import PaperTable, slice_text
 from metrics.catalogue import records
 from metrics.catalogue.answer_records import ACCURACY
 from metrics.catalogue.position_records import CONSISTENCY, ENTROPY, FIRST_SHARE
@@ -25,6 +32,7 @@ from metrics.estimation.measures import CellKey
 from metrics.ratings.position_term import first_share_if_equal, position_term
 from studies.domain import Estimate
 
+Value = TypeVar("Value")
 BY_CATEGORY: Final = "By category"
 BY_PROMPT: Final = "By prompt"
 LAYOUTS: Final = (BY_CATEGORY, BY_PROMPT)
@@ -67,14 +75,14 @@ def bias_matrix_html(
         )
     known = measures_for(bias.options)
     shown = MEASURES[measure if measure in known else known[0]]
-    grid = _prompt_layout(bias) if layout == BY_PROMPT else _category_layout(bias)
+    grid = _lay_out(bias, layout)
     if shown.key == "position_term":
         cells = grid.position_term_cells(frame) if frame is not None else {}
     else:
         cells = grid.of(shown.key)
     consistency = grid.of("consistency")
     banded = evenness if shown.key == "entropy" and layout == BY_PROMPT else None
-    even = grid.places(banded or {})
+    even = grid.arrange(banded or {})
     return heat.matrix_html(
         grid.rows,
         grid.columns,
@@ -108,78 +116,59 @@ def _consistency_column(
 
 @dataclass(frozen=True)
 class _MatrixLayout:
-    """Rows and columns of the matrix, and the key of each cell's counts. Columns by category: key
-    (judge, prompt, category); by prompt: (judge, prompt). The column "All" has (judge, prompt) in
-    the first case, (judge) in the second."""
+    """Columns of the matrix, and the key of each cell's counts by (row, column). Columns by
+    category: key (judge, prompt, category); by prompt: (judge, prompt). The column "All" has
+    (judge, prompt) in the first case, (judge) in the second."""
 
     bias: Bias
-    rows: list[str]
     columns: list[heat.MatrixColumn]
-    whole: dict[str, CellKey]
-    """Row -> key of the counts in its first column, "All"."""
-    parts: dict[tuple[str, str], CellKey]
-    layout: str
+    keys: dict[tuple[str, str], CellKey]
+    names: tuple[str, ...]
+    """Names of the parts of a key, such as judge and prompt."""
+
+    @property
+    def rows(self) -> list[str]:
+        return list(dict.fromkeys(row for row, _ in self.keys))
+
+    def arrange(self, found: Mapping[CellKey, Value]) -> dict[tuple[str, str], Value]:
+        """The values of `found`, by (row, column) of the matrix."""
+        return {at: found[cell] for at, cell in self.keys.items() if cell in found}
 
     def of(self, key: str) -> dict[tuple[str, str], Estimate]:
         """The measure `key` of each cell, by (row, column)."""
         if key == "lean":
             return {cell: _negate_estimate(one) for cell, one in self.of("fairness").items()}
-        if self.layout == BY_PROMPT:
-            whole, parts = self.bias.by_judge(key), self.bias.each(key)
-        else:
-            whole, parts = self.bias.each(key), self.bias.by_category(key)
-        cells = {(row, "All"): whole[cell] for row, cell in self.whole.items() if cell in whole}
-        return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
-
-    def places(self, found: Mapping[CellKey, Evenness]) -> dict[tuple[str, str], Evenness]:
-        """The values of `found`, by (row, column) of the matrix."""
-        cells = {**{(row, "All"): key for row, key in self.whole.items()}, **self.parts}
-        return {place: found[key] for place, key in cells.items() if key in found}
+        if self.names == ROW_COLUMNS:
+            return self.arrange({**self.bias.by_judge(key), **self.bias.each(key)})
+        return self.arrange({**self.bias.each(key), **self.bias.by_category(key)})
 
     def position_term_cells(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
         """The position term of each cell, fitted to the battles of that cell, by (row, column)."""
-        columns = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
 
         def terms(names: tuple[str, ...]) -> dict[CellKey, Estimate]:
             return self.bias.memoise(("terms", names), lambda: _position_terms(frame, names))
 
-        fine, coarse = terms(columns), terms(columns[:-1])
-        cells = {(row, "All"): coarse[cell] for row, cell in self.whole.items() if cell in coarse}
-        return cells | {place: fine[cell] for place, cell in self.parts.items() if cell in fine}
+        return self.arrange({**terms(self.names[:-1]), **terms(self.names)})
 
     @property
     def selections(self) -> dict[tuple[str, str], dict[str, str]]:
         """The judge, prompt and category that a click on each cell selects, by (row, column)."""
-        names = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
-        found = {(row, "All"): _cell_selection(names, cell) for row, cell in self.whole.items()}
-        return found | {place: _cell_selection(names, cell) for place, cell in self.parts.items()}
+        return {at: dict(zip(self.names, cell, strict=False)) for at, cell in self.keys.items()}
 
 
-def _cell_selection(names: Sequence[str], cell: CellKey) -> dict[str, str]:
-    return dict(zip(names, cell, strict=False))
-
-
-def _category_layout(bias: Bias) -> _MatrixLayout:
-    names: dict[str, CellKey] = {name: row for row, name in bias.names.items()}
-    head = heat.MatrixColumn("All", count(bias.items, "item"))
+def _lay_out(bias: Bias, layout: str) -> _MatrixLayout:
+    """Rows and columns: judges by prompts, or judges with a prompt by categories."""
+    rows: dict[str, CellKey] = {name: row for row, name in bias.names.items()}
     columns = [heat.MatrixColumn(name, str(size)) for name, size in bias.categories.items()]
-    parts = {
-        (name, column.name): (*row, column.name)
-        for name, row in names.items()
-        for column in columns
-    }
-    return _MatrixLayout(bias, list(names), [head, *columns], names, parts, BY_CATEGORY)
-
-
-def _prompt_layout(bias: Bias) -> _MatrixLayout:
-    judges: dict[str, CellKey] = {judge: (judge,) for (judge,) in bias.sort_rows(bias.by_judge)}
+    if layout == BY_PROMPT:
+        rows = {judge: (judge,) for (judge,) in bias.sort_rows(bias.by_judge)}
+        columns = [heat.MatrixColumn(name) for name in sorted({prompt for _, prompt in bias.names})]
+    keys: dict[tuple[str, str], CellKey] = {(name, "All"): cell for name, cell in rows.items()}
+    for name, cell in rows.items():
+        keys |= {(name, column.name): (*cell, column.name) for column in columns}
     head = heat.MatrixColumn("All", count(bias.items, "item"))
-    prompts = sorted({prompt for _, prompt in bias.names})
-    parts: dict[tuple[str, str], CellKey] = {
-        (judge, prompt): (judge, prompt) for judge in judges for prompt in prompts
-    }
-    columns = [head, *(heat.MatrixColumn(prompt) for prompt in prompts)]
-    return _MatrixLayout(bias, list(judges), columns, judges, parts, BY_PROMPT)
+    names = ROW_COLUMNS if layout == BY_PROMPT else CELL_COLUMNS
+    return _MatrixLayout(bias, [head, *columns], keys, names)
 
 
 def _negate_estimate(estimate: Estimate) -> Estimate:
@@ -240,16 +229,18 @@ def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
 GRADE_PARTS: Final = ("grade", "grade:entropy", "grade:choice")
 
 
-def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estimate | None) -> str:
-    parts = []
-    if entropy is not None and entropy.value is not None:
-        parts.append(f"entropy {number(entropy.value, 2)}")
-    if first is not None and first.value is not None:
-        parts.append(
-            f"picks the answer shown first in {share(first.value, 0)} of decisive verdicts"
-        )
-    if flips is not None and flips.value is not None:
-        parts.append(f"{share(flips.value, 0)} flip")
+def _entropy_line(*estimates: Estimate | None) -> str:
+    """Text on entropy, first-position share and flips, as far as they are known."""
+    texts = (
+        lambda value: f"entropy {number(value, 2)}",
+        lambda value: f"picks the answer shown first in {share(value, 0)} of decisive verdicts",
+        lambda value: f"{share(value, 0)} flip",
+    )
+    parts = [
+        text(one.value)
+        for one, text in zip(estimates, texts, strict=True)
+        if one is not None and one.value is not None
+    ]
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
 
@@ -265,8 +256,7 @@ def _grade_line(parts: Mapping[str, Estimate | None]) -> str:
 
 
 def _entropy_notes(
-    consistency: Mapping[tuple[str, str], Estimate],
-    even: Mapping[tuple[str, str], Evenness],
+    consistency: Mapping[tuple[str, str], Estimate], even: Mapping[tuple[str, str], Evenness]
 ) -> dict[tuple[str, str], str]:
     """(row, column) -> text below the entropy: whether the entropy lies within the chance band, or
     the consistency if the band was not computed."""
@@ -295,9 +285,33 @@ def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
     where = "" if options == 2 else f" at N = {options}:"
     if shown.style == "decimal":
         return f"chance{where} {chance:.2f}"
-    observed = {
-        CONSISTENCY.key: random_consistency(bias),
-        ACCURACY.key: bias.right_chance,
-    }.get(shown.key)
+    observed = {CONSISTENCY.key: random_consistency(bias), ACCURACY.key: bias.right_chance}.get(
+        shown.key
+    )
     chance = chance if observed is None else observed
     return f"chance{where} {share(chance, 0 if chance >= 0.1 else 1)}"
+
+
+def position_table(filtered: FilteredStudy) -> PaperTable | None:
+    """Table of position bias, one row for each judge and prompt."""
+    frame = filtered.machines
+    if frame.empty or filtered.has_only_people:
+        return None
+    found = records.rater_profile(frame, ["judge", "prompt"])
+    shown = records.listed("paper")
+    columns = [
+        TypedColumn(
+            "", itemgetter(one.key), STYLES[one.style], one.head, interval=one.style == "percent"
+        )
+        for one in shown
+    ]
+    columns.append(TypedColumn("", lambda cell: cell["consistency"].n, paper="n", interval=False))
+    rows = [ValueRow(name, found[key]) for key, name in row_names(frame).items()]
+    definitions = " ".join(f"{one.head}: {one.description}." for one in shown)
+    caption = (
+        f"Position bias on {filtered.name}. {definitions} {slice_text(filtered)} 95 % "
+        "intervals over "
+        "items; n: comparisons with a verdict in every order."
+    )
+    head = paper_head("Judge", columns)
+    return PaperTable("Position bias", caption, head, paper_rows(columns, rows))

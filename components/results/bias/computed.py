@@ -11,12 +11,7 @@ from typing import Any, Final, TypeVar
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import (
-    ALL_CHOICE,
-    Filter,
-    machine_rows,
-    short_names,
-)
+from components.filtering.filters import ALL_CHOICE, Filter, machine_rows, short_names
 from metrics.catalogue import records
 from metrics.catalogue.answer_records import UNUSABLE
 from metrics.catalogue.option_records import GRADE_ENTROPY
@@ -64,7 +59,19 @@ def _bias_measures(options: int) -> list[Measure]:
     return [*found.values(), *(slot_share_measure(slot, options) for slot in range(options))]
 
 
-class BiasCounts:
+class Memo:
+    """Results computed once per key, because several panels use the same numbers."""
+
+    _memo: dict[Any, Any]
+
+    def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
+        """Return `make()`, computed once per key; the key names all that the result depends on."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        return self._memo[key]  # type: ignore[no-any-return]
+
+
+class BiasCounts(Memo):
     """Counts of the model judges' verdicts by judge, prompt and category."""
 
     def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
@@ -82,12 +89,6 @@ class BiasCounts:
         self.labels = _labels_by_row(rows)
         self._memo: dict[Any, Any] = {}
 
-    def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
-        """Return `make()`, computed once per key; the result must not depend on the filter."""
-        if key not in self._memo:
-            self._memo[key] = make()
-        return self._memo[key]  # type: ignore[no-any-return]
-
 
 def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
     """(judge, prompt) -> labels given to the answers, such as A and B."""
@@ -99,18 +100,12 @@ def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class Bias:
+class Bias(Memo):
     """Position-bias measures of a study under one filter, from which all bias panels are drawn."""
 
     counts: BiasCounts
     filter: Filter = field(default_factory=Filter)
     _memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-
-    def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
-        """Return `make()`, computed once per key, because several panels use the same numbers."""
-        if key not in self._memo:
-            self._memo[key] = make()
-        return self._memo[key]  # type: ignore[no-any-return]
 
     @cached_property
     def _where(self) -> dict[str, str]:
@@ -242,21 +237,17 @@ def load_bias(filtered: FilteredStudy) -> Bias:
     chosen = filtered.filter
     # Filters on columns that the cells do not have are applied before counting.
     outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
-    return filtered.memoised(
-        ("bias", chosen), lambda: Bias(_load_counts(filtered, outside), chosen)
-    )
 
+    def counts() -> BiasCounts:
+        frame = filtered.unfiltered_frame
+        if outside == Filter():
+            return BiasCounts(frame)
+        return BiasCounts(outside.apply(frame), count_alternatives(frame, outside))
 
-def _load_counts(filtered: FilteredStudy, outside: Filter) -> BiasCounts:
-    return filtered.memoised(
-        ("bias counts", outside), lambda: _count(filtered.unfiltered_frame, outside)
-    )
+    def bias() -> Bias:
+        return Bias(filtered.memoised(("bias counts", outside), counts), chosen)
 
-
-def _count(frame: pd.DataFrame, outside: Filter) -> BiasCounts:
-    if outside == Filter():
-        return BiasCounts(frame)
-    return BiasCounts(outside.apply(frame), count_alternatives(frame, outside))
+    return filtered.memoised(("bias", chosen), bias)
 
 
 def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:

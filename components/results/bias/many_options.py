@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from components.charts.slot_histogram import slot_name
-from components.html.format import ORDINALS, interval, number, number_word, share
+from components.html.format import ORDINALS, interval, number, share
 from components.html.heatmap import MatrixColumn, matrix_html
-from components.html.markup import Markup, fill
-from components.html.pieces import empty_state, wrap
+from components.html.markup import Markup
+from components.html.pieces import empty_state
 from components.html.scales import even_share_scale
+from components.results.bias import panels
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, option_p_values
 from components.results.bias.pair_tests import format_p, sort_option_rows
-from components.results.bias.sentences import row_noun
+from components.results.bias.sentences import preferring_judges, row_noun
 
 
 def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
@@ -39,24 +41,9 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
     what = row_noun(list(bias.names))
     if not significant:
         same = share(bias.whole("consistency").value, 0)
-        return (
-            f"No {what} significantly prefers a position; {same} of comparisons have the same "
-            "choice in every order.",
-            lead,
-        )
-    head = _preferring_judges(len(significant), len(tested), what)
+        return f"No {what} significantly prefers a position; consistency is {same}.", lead
+    head = preferring_judges(len(significant), len(tested), what)
     return f"{head}. {_strongest_preference(bias, significant)}", lead
-
-
-def _preferring_judges(significant: int, rows: int, what: str) -> str:
-    if rows == 1:
-        return f"This {what} prefers a position"
-    if significant == rows:
-        every = "Both" if rows == 2 else f"All {number_word(rows)}"
-        return f"{every} {what}s prefer a position"
-    verb = "prefers" if significant == 1 else "prefer"
-    some = number_word(significant).capitalize()
-    return f"{some} of {number_word(rows)} {what}s {verb} a position"
 
 
 def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
@@ -74,13 +61,11 @@ def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
     if best is None:
         return ""
     value, row, slot = best
-    place = ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
+    nth = ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
     who = bias.names[row[0], row[1]]
     p = format_p(significant[who])
     p_text = f"p {p}" if p.startswith("<") else f"p = {p}"
-    picks = (
-        f"{who} picks the {place} of {bias.options} positions in {share(value, 0)} of its choices"
-    )
+    picks = f"{who} picks the {nth} of {bias.options} positions in {share(value, 0)} of its choices"
     return f"{picks} ({p_text}, permutation test of all positions)."
 
 
@@ -125,7 +110,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
 
 def _label_effects_html(
     rows: Sequence[OptionModelRow], names: Mapping[tuple[str, ...], str]
-) -> Markup:
+) -> Any:
     """HTML sentences on label effects, for rows where crossed labels separate them from position
     effects."""
     labelled = [row for row in rows if row.model.labels]
@@ -134,7 +119,7 @@ def _label_effects_html(
             "Label and position effects cannot be separated here: each label was used in too few "
             "positions."
         )
-        return wrap(fill('<p class="eh-small eh-under">{}</p>', note))
+        return panels.BIAS.note(note)
     lines = []
     for row in labelled:
         best = max(row.model.labels, key=lambda label: row.model.labels[label].value or 0.0)
@@ -143,4 +128,4 @@ def _label_effects_html(
         word = "prefers" if significant else "does not significantly prefer"
         bounds = f"{number(effect.value, 2, signed=True)} {interval(effect, 2)}"
         lines.append(f"{names[row.judge, row.prompt]} {word} the label “{best}” ({bounds} logits)")
-    return wrap(fill('<p class="eh-small eh-under">{}.</p>', "; ".join(lines)))
+    return panels.BIAS.note(f"{'; '.join(lines)}.")

@@ -1,9 +1,10 @@
-"""Permutation tests and choice models for N options, and the number of tests in the adjustment."""
+"""Permutation tests and choice models for N options, the number of tests in the adjustment, and the
+entropy of the chosen positions with its band if position has no effect."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -12,11 +13,13 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
-from components.results.bias.computed import CELL_COLUMNS, Bias
+from components.html.format import NARROW_SPACE, share
+from components.results.bias.computed import CELL_COLUMNS, Bias, load_bias
+from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from metrics.estimation.measures import CellKey
 from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tests import OrderTest, entropy_null_band, permutation_test
-from metrics.position.position_measures import slot_entropy
+from metrics.position.position_measures import slot_entropy, slot_shares
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 
 SEED: Final = 20_24
@@ -79,3 +82,124 @@ def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey,
     return {
         (row.judge, row.prompt): p for row, p in zip(rows, adjusted, strict=True) if p is not None
     }
+
+
+# ------------------------------------------------------- entropy of the chosen positions
+
+FULL_COLOUR_BANDS: Final = 10
+"""The colour is strongest if 1 − entropy is at least this many widths of the chance band."""
+ENTROPY_BAND_SUBTITLE: Final = (
+    "entropy of the chosen position, 1 = all positions equally often; coloured if it is lower "
+    f"than random variation explains; 95{NARROW_SPACE}% CI"
+)
+EVENNESS_RULE: Final = (
+    "Measure “Entropy” among N options: the band holds the entropies expected if positions had no "
+    "effect. The choices of each item are permuted over its orders, and the band "
+    "reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: the entropy "
+    "lies in the band. “≠ even”: the entropy lies below the band, and the permutation "
+    "test has p < .05 after Holm's adjustment over all rows, also those that the filter hides. "
+    "“Not significant”: the entropy lies below the band, with a larger p. The colour of an entropy "
+    "below the band shows its distance from 1 in widths of the band; the colour is full at "
+    f"{FULL_COLOUR_BANDS} widths."
+)
+
+
+TestedBand = tuple[tuple[float, float] | None, float | None]
+"""The chance band of the entropy as (low, high), and the p-value of the permutation test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evenness:
+    """Entropy of the chosen positions in one cell, lower end of the band expected without a
+    position effect, adjusted p-value, and the position chosen most."""
+
+    entropy: float
+    band_low: float
+    p: float | None
+    top_slot: int
+    top_share: float
+
+    @property
+    def is_within_chance(self) -> bool:
+        return self.entropy >= self.band_low - 1e-9
+
+    @property
+    def strength(self) -> float:
+        """Colour strength of the cell: 0 inside the chance band; 1 or more: strongest colour."""
+        width = max(1 - self.band_low, 1e-9)
+        return 0.0 if self.is_within_chance else (1 - self.entropy) / width / FULL_COLOUR_BANDS
+
+    @property
+    def text(self) -> str:
+        if self.is_within_chance:
+            return "within chance"
+        if self.p is None or self.p >= SIGNIFICANCE_LEVEL:
+            return "not significant"
+        return f"≠ even, {_ordinal(self.top_slot)} {share(self.top_share, 0)}"
+
+
+def _ordinal(slot: int) -> str:
+    return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"
+
+
+@memoise_by_study
+def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
+    """Evenness of the cells of a filtered study, computed once per version of the study."""
+    bias = load_bias(filtered)
+    fitted = load_option_rows(filtered)
+    return compute_evenness(filtered.machines, fitted, order_test_family(bias), bias.error_share)
+
+
+def compute_evenness(
+    frame: pd.DataFrame,
+    fitted: Sequence[OptionModelRow] = (),
+    family: int = 0,
+    error_share: float = 1.0,
+) -> dict[CellKey, Evenness]:
+    """Evenness by (judge) and by (judge, prompt), with p-values adjusted within each of these two
+    sets. `fitted`: tests by judge and prompt that were already made; `family`: number of tests to
+    adjust for, if larger than the set; `error_share`: part of the 5 % error rate that is spent on
+    both sets together."""
+    options = int(frame["options"].max()) if len(frame) else 0
+    rows = frame[frame["options"] == options]
+    tested: dict[CellKey, TestedBand] = {
+        (row.judge, row.prompt): (row.null_band, row.permutation.p) for row in fitted
+    }
+    by_prompt = _evenness_of(rows, ["judge", "prompt"], options, tested)
+    found = (by_prompt, _evenness_of(rows, ["judge"], options, {}))
+    if rows["prompt"].nunique() > 1:
+        error_share /= 2  # with one prompt both sets are the same tests
+    return {
+        cell: one
+        for cells in found
+        for cell, one in _adjust_evenness(cells, family, error_share).items()
+    }
+
+
+def _adjust_evenness(
+    cells: Mapping[CellKey, Evenness], family: int, error_share: float
+) -> dict[CellKey, Evenness]:
+    adjusted = holm_adjust([one.p for one in cells.values()], family, error_share)
+    return {cell: replace(one, p=p) for (cell, one), p in zip(cells.items(), adjusted, strict=True)}
+
+
+def _evenness_of(
+    rows: pd.DataFrame, columns: list[str], options: int, tested: Mapping[CellKey, TestedBand]
+) -> dict[CellKey, Evenness]:
+    found: dict[CellKey, Evenness] = {}
+    for key, part in rows.groupby(columns, observed=True, sort=False):
+        cell = tuple(str(name) for name in key)
+        band, p = tested.get(cell) or _test_cell(part, options)
+        entropy = slot_entropy(part).value
+        shares = [one.value or 0.0 for one in slot_shares(part, options)]
+        if entropy is None or band is None:
+            continue
+        top = int(np.argmax(shares))
+        found[cell] = Evenness(entropy, band[0], p, top, shares[top])
+    return found
+
+
+def _test_cell(part: pd.DataFrame, options: int) -> TestedBand:
+    rng = np.random.default_rng(SEED)
+    p = permutation_test(part, options, rng, PERMUTATION_ROUNDS).p
+    return entropy_null_band(part, rng, options, BAND_ROUNDS), p

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from components.html.format import DASH, count, number
-from components.html.markup import Markup, attributes, fill
+from components.html.markup import Markup
 from components.html.pieces import empty_state
-from components.html.tables.table import Cells, Table, TableCell, name_of_row
+from components.html.templates import macros
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow
@@ -31,7 +31,7 @@ STATISTIC_NAMES: Final = {
 NOTE_TEXTS: Final = {"exact": "exact test", "normal": "test with a normal approximation"}
 OPTION_TEST_NAMES: Final = {
     "permutation": "Permutation",
-    "place": "Position effects, LR test",
+    "slot": "Position effects, LR test",
     "label": "Label effects, LR test",
 }
 
@@ -65,8 +65,8 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
 def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
     """Rows in the order of all panels: the highest Grade Score first (harmonic mean of position
     entropy and share of the most chosen answer)."""
-    place = {row: number for number, row in enumerate(bias.names)}
-    return sorted(rows, key=lambda row: place.get((row.judge, row.prompt), len(place)))
+    rank = {row: number for number, row in enumerate(bias.names)}
+    return sorted(rows, key=lambda row: rank.get((row.judge, row.prompt), len(rank)))
 
 
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
@@ -76,7 +76,7 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
         slots = row.model.slots.get(bias.options, ())
         tests = {
             "permutation": row.permutation,
-            "place": _likelihood_test(row.model.slot_test, row.model.note),
+            "slot": _likelihood_test(row.model.slot_test, row.model.note),
             "label": _likelihood_test(row.model.label_test, row.model.note),
         }
         select = {"judge": row.judge, "prompt": row.prompt}
@@ -129,39 +129,33 @@ def order_tests_html(
         key: holm_adjust([row.tests[key].p for row in rows], family, error_share) for key in names
     }
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
-    columns: list[TableCell | str] = ["Judge, prompt", TableCell(unit)]
-    columns += [TableCell(between)] if between else []
-    columns += [TableCell(names[key]) for key in shown]
-    lines: list[Cells] = [
-        [
-            name_of_row(row.name),
-            count(row.n),
-            *([row.counts_text] if between else []),
-            *(_p_html(row.tests[key], adjusted[key][place]) for key in shown),
-        ]
-        for place, row in enumerate(rows)
+    lines = [
+        (
+            row.name,
+            [count(row.n), *([row.counts_text] if between else [])],
+            [_shown_test(row.tests[key], adjusted[key][at]) for key in shown],
+        )
+        for at, row in enumerate(rows)
     ]
+    heads = [unit, *([between] if between else []), *(names[key] for key in shown)]
     banded = " banded" if between == ENTROPY_BAND_HEAD else ""
-    return Table(columns, lines, f"eh-tbl dense eh-tests{banded}").wrapped()
+    made: Markup = macros("results/bias/bias.html").tests(banded, heads, lines)
+    return made
 
 
-def _p_html(test: OrderTest, adjusted: float | None) -> Markup:
+def _shown_test(test: OrderTest, adjusted: float | None) -> dict[str, Any]:
+    """The adjusted p-value of a test, with its hover card."""
     if adjusted is None:
-        tip = attributes({"data-tip": f"{DASH} {test.note or 'nothing to test'}"})
-        return fill('<span class="eh-mute"{}>{}</span>', tip, DASH)
-    name = STATISTIC_NAMES.get(test.name, "test statistic")
-    statistic = "" if test.statistic is None else f"{name}: {number(test.statistic, 2)}"
-    df = f", {test.df} df" if test.df else ""
+        return {"p": None, "tip": f"{DASH} {test.note or 'nothing to test'}"}
     lines = [f"p {format_p(adjusted)} adjusted", f"p {format_p(test.p)} unadjusted"]
-    lines += [statistic + df] if statistic else []
+    if test.statistic is not None:
+        name = STATISTIC_NAMES.get(test.name, "test statistic")
+        df = f", {test.df} df" if test.df else ""
+        lines.append(f"{name}: {number(test.statistic, 2)}{df}")
     lines += [NOTE_TEXTS.get(test.note, test.note)] if test.note else []
-    tip = attributes({"data-tip": "\n".join(lines), "tabindex": "0"})
-    text = (
-        fill("<b>{}</b>", format_p(adjusted))
-        if adjusted < SIGNIFICANCE_LEVEL
-        else format_p(adjusted)
-    )
-    return fill("<span{}>{}</span>", tip, text)
+    significant = adjusted < SIGNIFICANCE_LEVEL
+    tip = "\n".join(lines)
+    return {"p": adjusted, "text": format_p(adjusted), "significant": significant, "tip": tip}
 
 
 def format_p(p: float | None) -> str:

@@ -8,16 +8,24 @@ import pandas as pd
 
 from components.charts.figures import Figure
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
+from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
+from components.filtering.memo import memoise_by_study
 from components.filtering.raters import ACCURACY_LABEL
 from components.html.format import count, even_share, interval, number, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import FirstVisitRow, FlipRow, Kpi, empty_state, flips_table, kpi_strip
 from components.html.pieces import share_kpi, unusable_replies_kpi
+from components.html.tables.forest_cells import Axis, axis_html, forest_html, value_html
+from components.html.templates import macros
 from components.results.bias.computed import ROW_COLUMNS, Bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.sentences import flip_sentence, random_consistency, row_noun
+from metrics.catalogue import position_records as records
+from metrics.catalogue.answer_records import ACCURACY
+from metrics.catalogue.record import MeasureRecord
 from metrics.catalogue.records import rater_profile
+from metrics.estimation.entropy import split_entropy_by_order
 from metrics.estimation.measures import CellKey
 from metrics.position.label_effect import slot_and_label_effects
 from metrics.protocols.grade_score import RANDOM_GRADE
@@ -27,6 +35,12 @@ from studies.frames.frame import SEP
 MAX_SLOT_ROWS: Final = 6
 """For more than two options, the histogram has one row per judge and prompt if there are at most
 this many; otherwise one row per judge, with prompts pooled."""
+SHARE_AXIS: Final = Axis(chance=0.5)
+LABELS_NOT_CROSSED: Final = (
+    "The first answer always had the first label, so the effects of position and label cannot be "
+    "separated. Set `labels: crossed` to separate them."
+)
+BIAS: Final = macros("results/bias/bias.html")
 _REPEATED: Final = "of comparisons repeated in the same order; "
 
 
@@ -63,16 +77,10 @@ def flips_html(bias: Bias) -> Markup:
         return empty_state(
             "No pairs here.", "To show the direction of flips, pairs must be judged in both orders."
         )
-    rows = [
-        FlipRow(
-            row.name,
-            row.first,
-            row.second,
-            flip_sentence(row),
-            {"judge": row.judge, "prompt": row.prompt, "flipped": True},
-        )
-        for row in sorted(flip_leans(bias), key=lambda row: row.flips)
-    ]
+    rows = []
+    for row in sorted(flip_leans(bias), key=lambda row: row.flips):
+        select = {"judge": row.judge, "prompt": row.prompt, "flipped": True}
+        rows.append(FlipRow(row.name, row.first, row.second, flip_sentence(row), select))
     return flips_table(rows)
 
 
@@ -88,17 +96,9 @@ def default_kpis_html(
     if not bias.calls:
         return EMPTY
     kpis = [
-        share_kpi(
-            "Same verdict in every order",
-            bias.whole("consistency"),
-            beside=f"chance {share(random_consistency(bias), 0)}",
-        ),
-        share_kpi(
-            "Answer shown first wins",
-            bias.whole("first_share"),
-            beside=f"even {even_share(bias.option_numbers)}",
-        ),
-        share_kpi("Changes on a repeat", bias.whole("noise_floor"), before=_REPEATED),
+        _consistency_kpi(bias),
+        _record_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_numbers)}"),
+        _record_kpi(bias, records.NOISE_FLOOR),
         _accuracy_kpi(bias, right),
         _failures_kpi(
             bias.failures if failures is None else failures,
@@ -117,18 +117,24 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
     return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))
 
 
+def _record_kpi(bias: Bias, record: MeasureRecord, beside: str = "", label: str = "") -> Kpi:
+    """Key figure of a measure, under the name of its record unless `label` is given."""
+    before = _REPEATED if record.key == records.NOISE_FLOOR.key else ""
+    return share_kpi(label or record.name, bias.whole(record.key), before=before, beside=beside)
+
+
+def _consistency_kpi(bias: Bias) -> Kpi:
+    return _record_kpi(bias, records.CONSISTENCY, f"chance {share(random_consistency(bias), 0)}")
+
+
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = share_kpi("Changes on a repeat", noise, before=_REPEATED)
+    fourth = _record_kpi(bias, records.NOISE_FLOOR)
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
-        share_kpi(
-            "Same verdict after the swap",
-            bias.whole("consistency"),
-            beside=f"chance {share(random_consistency(bias), 0)}",
-        ),
+        _consistency_kpi(bias),
         _strongest_lean_kpi(bias, rows),
         _slot_preference_kpi(rows) if len(rows) > 1 else _accuracy_kpi(bias, right),
         fourth,
@@ -148,9 +154,7 @@ def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
     value = None if lean.value is None else -lean.value
     unit = "" if not value else "toward first" if value > 0 else "toward second"
     negated = Estimate(
-        value,
-        None if lean.high is None else -lean.high,
-        None if lean.low is None else -lean.low,
+        value, None if lean.high is None else -lean.high, None if lean.low is None else -lean.low
     )
     name = f"{most.name} " if len(rows) > 1 else ""
     note = f"{name}{interval(negated, 0, scale=100)}, {count(most.pairs, 'pair')}"
@@ -159,9 +163,7 @@ def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
 
 def _accuracy_kpi(bias: Bias, label: str) -> Kpi:
     base = "" if label == ACCURACY_LABEL else "; ties of people left out"
-    return share_kpi(
-        label, bias.whole("accuracy"), beside=f"chance {share(bias.right_chance, 0)}{base}"
-    )
+    return _record_kpi(bias, ACCURACY, f"chance {share(bias.right_chance, 0)}{base}", label)
 
 
 def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
@@ -190,24 +192,15 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
     best = max(grades, key=lambda row: _value_or_minus_one(grades[row]))
     top, chance = grades[best], RANDOM_GRADE.get(bias.options)
     slots = [bias.whole(f"slot {slot}") for slot in range(bias.options)]
-    place = max(range(bias.options), key=lambda slot: _value_or_minus_one(slots[slot]))
+    top_slot = max(range(bias.options), key=lambda slot: _value_or_minus_one(slots[slot]))
     name = bias.names[best[0], best[1]]
     chance_note = f"; chance {chance:.2f}" if chance is not None else ""
+    even = f"even {share(1 / bias.options, 0)}"
     return [
         Kpi("Highest grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{chance_note}"),
-        share_kpi(
-            "Same choice in every order",
-            bias.whole("consistency"),
-            beside=f"chance {share(random_consistency(bias), 0)}",
-        ),
-        share_kpi(
-            f"Position {place + 1}, chosen most",
-            slots[place],
-            beside=f"even {share(1 / bias.options, 0)}",
-        ),
-        share_kpi(
-            "Accuracy", bias.whole("accuracy"), beside=f"chance {share(bias.right_chance, 0)}"
-        ),
+        _consistency_kpi(bias),
+        share_kpi(f"Position {top_slot + 1}, chosen most", slots[top_slot], beside=even),
+        _accuracy_kpi(bias, ACCURACY_LABEL),
         _failures_kpi(bias.failures, bias.calls),
     ]
 
@@ -232,21 +225,13 @@ def first_visit_rows(frame: pd.DataFrame) -> list[FirstVisitRow]:
     for (judge, prompt), measures in rater_profile(frame, ["judge", "prompt"]).items():
         part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
         select = {"judge": str(judge), "prompt": str(prompt), "flipped": True}
-        rows.append(
-            FirstVisitRow(
-                str(prompt),
-                _label_names(part),
-                measures["consistency"],
-                prompt_summary(part, measures),
-                select,
-            )
-        )
+        labels, told = ", ".join(_label_names(part)), prompt_summary(part, measures)
+        rows.append(FirstVisitRow(str(prompt), labels, measures["consistency"], told, select))
     return sorted(rows, key=lambda row: _value_or_minus_one(row.consistency))
 
 
-def _label_names(frame: pd.DataFrame) -> str:
-    names = sorted({name for text in frame["labels"].unique() for name in str(text).split(SEP)})
-    return ", ".join(names)
+def _label_names(frame: pd.DataFrame) -> list[str]:
+    return sorted({name for text in frame["labels"].unique() for name in str(text).split(SEP)})
 
 
 def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
@@ -263,14 +248,9 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
         parts.append(f"picks the answer shown first in {share(first, 0)} of decisive verdicts")
     if right is not None:
         parts.append(f"correct in {share(right, 0)} of verdicts where the better answer is known")
-    return ", ".join(parts) + ". " + slot_or_label_from_frame(frame)
-
-
-def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
-    """Sentence on whether the judge prefers a position or a label; "" unless labels are crossed."""
     effects = slot_and_label_effects(frame)
-    names = sorted({n for text in frame["labels"].unique() for n in str(text).split(SEP)})
-    return slot_or_label_sentence(effects["slot"], effects["label"], names)
+    preferred = slot_or_label_sentence(effects["slot"], effects["label"], _label_names(frame))
+    return f"{', '.join(parts)}. {preferred}"
 
 
 def _excludes_half(share: Estimate) -> bool:
@@ -290,3 +270,72 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
         position = "first" if slot.value > 0.5 else "second"
         return f"The judge favours the **position**: {position}."
     return f"The judge favours the **label**: {names[0] if label.value > 0.5 else names[-1]}."
+
+
+# ---------------------------------------------------------------- position or label
+
+
+def show_slot_or_label(bias: Bias) -> Markup:
+    """HTML forest plots by judge and prompt: shares of the first position and of the first label,
+    against 50 %."""
+    slots, labels = bias.each("slot"), bias.each("label")
+    rows = []
+    for row, name in bias.names.items():
+        if slots[row].value is None:
+            continue
+        names = list(bias.labels(row))
+        first = names[0] if names else "first"
+        marks = (
+            _share_mark(slots[row], "the first position", "position"),
+            _share_mark(labels[row], f"the label “{first}”", f"label {first}"),
+        )
+        rows.append((name, marks, slot_or_label_sentence(slots[row], labels[row], names)))
+    if not rows:
+        return empty_state("Labels were not crossed.", LABELS_NOT_CROSSED)
+    made: Markup = BIAS.slot_or_label(axis_html(SHARE_AXIS), rows)
+    return made
+
+
+def _share_mark(estimate: Estimate, what: str, word: str) -> tuple[Markup, str, Markup]:
+    """Plot, word for phones, and value of a share of verdicts."""
+    tip = (
+        f"{share(estimate.value, 1)} {interval(estimate, 1, scale=100)}\nof verdicts go to {what}, "
+        f"ties left out; 50 % means no preference\nn {count(estimate.n)}"
+    )
+    value = value_html(share(estimate.value, 0), interval(estimate, 0, scale=100))
+    return forest_html(estimate, SHARE_AXIS, tip=tip), word, value
+
+
+# ------------------------------------------------------------ noise and effect of the order
+
+EntropySplit = dict[str, Estimate]
+
+
+@memoise_by_study
+def load_entropy_split(filtered: FilteredStudy) -> dict[CellKey, EntropySplit]:
+    """Entropy of the verdict by judge and prompt: total, due to noise, due to order; only for
+    judges and prompts with repeats in every order."""
+    rows = filtered.machines
+    if not len(rows) or not ((rows["repeat"] > 0).any()):
+        return {}
+    groups = rows.groupby(["judge", "prompt"], observed=True, sort=False)
+    found = {(str(j), str(p)): split_entropy_by_order(part) for (j, p), part in groups}
+    return {cell: got for cell, got in found.items() if got["total"].value}
+
+
+def entropy_split_html(bias: Bias, split: dict[CellKey, EntropySplit]) -> Markup:
+    """HTML sentence on how much of the uncertainty of each judge's verdicts is due to the order."""
+    parts = []
+    for cell, got in split.items():
+        total, order = got["total"].value or 0.0, got["order"].value or 0.0
+        if cell in bias.names and total > 0:
+            told = f"{share(order / total, 0)} of {number(total, 2)} bits"
+            parts.append(f"{bias.names[cell]} {told}")
+    if not parts:
+        return EMPTY
+    text = (
+        f"Share of the verdicts' entropy that is due to the order: {', '.join(parts)}; the rest "
+        "is noise between repeats. With few repeats, the order's share is overestimated."
+    )
+    made: Markup = BIAS.note(text, "eh-entropy-split")
+    return made

@@ -50,7 +50,7 @@ def flip_sentence(row: FlipLean) -> str:
     if not row.pairs:
         return "No pair was judged in both orders."
     if not row.flips:
-        return f"All {count(row.pairs)} pairs have the same verdict in both orders."
+        return f"None of the {count(row.pairs)} pairs flips."
     floor = "" if row.noise is None else f" ({share(row.noise, 0)} change on a repeat)"
     flip = f"{share(row.flips / row.pairs, 0)} of pairs flip{floor}"
     directions = {each.toward for each in row.leaning_categories}
@@ -130,11 +130,7 @@ def low_consistency_warning(bias: Bias) -> str:
     same, chance = bias.whole("consistency"), random_consistency(bias)
     if same.value is None or same.high is None or same.high >= chance:
         return ""
-    when = "after a swap" if bias.options == 2 else "in every order"
-    return (
-        f"Low consistency: {share(same.value, 0)} of comparisons have the same verdict {when}; "
-        f"chance gives {share(chance, 0)}."
-    )
+    return f"Low consistency: {share(same.value, 0)}; chance gives {share(chance, 0)}."
 
 
 def bias_finding(bias: Bias) -> tuple[str, str]:
@@ -162,8 +158,8 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     if len(rows) == 1:
         chance = share(1 - random_consistency(bias), 0)
         title = (
-            f"{rows[0].judge}: verdicts differ between the orders on {rate} of pairs "
-            f"({chance} if choices were random){repeat_clause(bias)}."
+            f"{rows[0].judge}: {rate} of pairs flip ({chance} if choices were random)"
+            f"{repeat_clause(bias)}."
         )
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
@@ -174,9 +170,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         else ""
     )
     effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
-    effect = (
-        effect or f"Verdicts differ between the orders on {rate} of pairs{repeat_clause(bias)}."
-    )
+    effect = effect or f"{rate} of pairs flip{repeat_clause(bias)}."
     return f"{_preference_sentence(rows)}. {effect}", lead
 
 
@@ -185,11 +179,11 @@ def _noise_sentence(unclear: int, total: int, noun: str) -> str:
     are no repeats; empty for 0."""
     if not unclear:
         return ""
-    verb = "changes its verdict" if unclear == 1 else "change their verdict"
+    verb = "flips" if unclear == 1 else "flip"
     some = _some_of(unclear, total, noun)
     return (
-        f"{some[0].upper()}{some[1:]} {verb} on most pairs when the answers are swapped; without "
-        "repeats in the same order, this may be noise."
+        f"{some[0].upper()}{some[1:]} {verb} most pairs; without repeats in the same order, this "
+        "may be noise."
     )
 
 
@@ -230,16 +224,23 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
     )
 
 
+def preferring_judges(significant: int, total: int, noun: str) -> str:
+    """Clause on the rows that prefer a position: "Two of three judges prefer a position"."""
+    if total == 1:
+        return f"This {noun} prefers a position"
+    if significant == total:
+        every = _some_of(significant, total, noun)
+        return f"{every[0].upper()}{every[1:]} prefer a position"
+    verb = "prefers" if significant == 1 else "prefer"
+    some = number_word(significant).capitalize()
+    return f"{some} of {number_word(total)} {noun}s {verb} a position"
+
+
 def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     what = row_noun([(row.judge, row.prompt) for row in rows])
     significant = sum(row.is_significant for row in rows)
-    if significant == len(rows):
-        every = _some_of(significant, len(rows), what)
-        return f"{every[0].upper()}{every[1:]} prefer a position"
     if significant:
-        verb = "prefers" if significant == 1 else "prefer"
-        some = number_word(significant).capitalize()
-        return f"{some} of {number_word(len(rows))} {what}s {verb} a position"
+        return preferring_judges(significant, len(rows), what)
     sliced = sum(bool(row.leaning_categories) for row in rows)
     if sliced:
         verb = "does" if sliced == 1 else "do"

@@ -9,43 +9,22 @@ from components.filtering.raters import accuracy_label
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup
 from components.html.panel import LegendMark, panel_heading
+from components.results.bias import bias_matrix, many_options, option_tests, pair_tests
 from components.results.bias import panels as bias_view
 from components.results.bias.bias_matrix import (
     BY_CATEGORY,
     BY_PROMPT,
     LAYOUTS,
     MEASURES,
-    bias_matrix_html,
     measures_for,
-    subtitle,
 )
-from components.results.bias.bias_report import position_table
 from components.results.bias.computed import Bias, load_bias
-from components.results.bias.entropy_split import entropy_split_html, load_entropy_split
-from components.results.bias.evenness import ENTROPY_BAND_SUBTITLE, EVENNESS_RULE, load_evenness
-from components.results.bias.many_options import option_finding, show_slot_effects
-from components.results.bias.option_tests import load_option_rows, order_test_family
-from components.results.bias.pair_tests import (
-    ENTROPY_BAND_HEAD,
-    OPTION_TEST_NAMES,
-    PAIR_TEST_NAMES,
-    option_test_rows,
-    order_tests_html,
-    pair_test_rows,
-)
+from components.results.bias.option_tests import load_option_rows
 from components.results.bias.sentences import PREFERENCE_RULE, bias_finding
-from components.results.bias.slot_or_label import show_slot_or_label
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
+from components.results.view import result_view
 from components.results.view.address_choices import pick_choice
-from components.results.view.result_view import (
-    Body,
-    Control,
-    ControlState,
-    Drawn,
-    Panel,
-    PanelGroup,
-    View,
-)
+from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
 from metrics.catalogue.position_records import CONSISTENCY
 
 NAME: Final = "Position bias"
@@ -55,7 +34,7 @@ DEFAULT_MEASURE: Final = CONSISTENCY.name
 HOW_MATRIX: Final = (
     "\n\n".join(f"{name}: {record.how}" for name, record in MEASURES.items())
     + "\n\nUnusable replies are left out and lower n.\n\n"
-    + EVENNESS_RULE
+    + option_tests.EVENNESS_RULE
 )
 HOW_SLOTS: Final = (
     "Only comparisons judged in all orders count, and ties are left out. Content then cancels "
@@ -98,26 +77,28 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     bias = load_bias(filtered)
     if bias.options == 2 or not bias.calls:
         return bias_finding(bias)
-    return option_finding(bias, load_option_rows(filtered))
+    return many_options.option_finding(bias, load_option_rows(filtered))
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
     return bias_view.bias_kpis_html(load_bias(filtered), accuracy_label(filtered))
 
 
-def measure_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def measure_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
     """State of the menu of measures, which offers those for the study's number of options."""
     names = measures_for(load_bias(filtered).options)
-    return ControlState(pick_choice(wanted, names), names)
+    return result_view.ControlState(pick_choice(wanted, names), names)
 
 
-def columns_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def columns_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
     """State of the switch for the columns of the matrix. Default: by category; by prompt if there
     are several prompts and either no categories or more than two options."""
     bias = load_bias(filtered)
     several = len({prompt for _, prompt in bias.names}) > 1
     sliced = not several or (bool(bias.categories) and bias.options == 2)
-    return ControlState(pick_choice(wanted, LAYOUTS, BY_CATEGORY if sliced else BY_PROMPT))
+    return result_view.ControlState(
+        pick_choice(wanted, LAYOUTS, BY_CATEGORY if sliced else BY_PROMPT)
+    )
 
 
 def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
@@ -129,12 +110,14 @@ def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
     frame = filtered.machines if MEASURES[measure].key == "position_term" else None
     evenness = (
-        load_evenness(filtered)
+        option_tests.load_evenness(filtered)
         if bias.options > 2 and MEASURES[measure].key == "entropy" and columns == BY_PROMPT
         else None
     )
-    below = subtitle(measure) if evenness is None else ENTROPY_BAND_SUBTITLE
-    matrix = bias_matrix_html(bias, measure, columns, frame, evenness)
+    below = (
+        bias_matrix.subtitle(measure) if evenness is None else option_tests.ENTROPY_BAND_SUBTITLE
+    )
+    matrix = bias_matrix.bias_matrix_html(bias, measure, columns, frame, evenness)
     return Drawn({"matrix": matrix}, panel_heading(title, below))
 
 
@@ -154,7 +137,9 @@ def draw_flips(filtered: FilteredStudy) -> Markup | None:
     bias = load_bias(filtered)
     if bias.options != 2:
         return None
-    return bias_view.flips_html(bias) + entropy_split_html(bias, load_entropy_split(filtered))
+    return bias_view.flips_html(bias) + bias_view.entropy_split_html(
+        bias, bias_view.load_entropy_split(filtered)
+    )
 
 
 def draw_unrelated(filtered: FilteredStudy) -> Markup | None:
@@ -187,24 +172,29 @@ def draw_labels(filtered: FilteredStudy) -> Drawn:
             f"95{NARROW_SPACE}% CI; needs crossed labels (each label in both positions)"
         )
         heading = panel_heading("Position or label?", subtitle)
-        return Drawn({"labels": show_slot_or_label(bias)}, heading)
+        return Drawn({"labels": bias_view.show_slot_or_label(bias)}, heading)
     subtitle = (
         "% of choices that each position would get if all answers were equally good, "
         f"95{NARROW_SPACE}% CI"
     )
-    effects = show_slot_effects(load_option_rows(filtered), bias)
+    effects = many_options.show_slot_effects(load_option_rows(filtered), bias)
     return Drawn({"labels": effects}, panel_heading("Effect of the position", subtitle))
 
 
 def draw_tests(filtered: FilteredStudy) -> Markup:
     bias = load_bias(filtered)
     if bias.options == 2:
-        rows, names = pair_test_rows(bias), PAIR_TEST_NAMES
+        rows, names = pair_tests.pair_test_rows(bias), pair_tests.PAIR_TEST_NAMES
         between, unit = "Flips toward first : second", "Pairs"
     else:
-        rows, names = option_test_rows(load_option_rows(filtered), bias), OPTION_TEST_NAMES
-        between, unit = ENTROPY_BAND_HEAD, "Choices"
-    return order_tests_html(rows, names, between, unit, order_test_family(bias), bias.error_share)
+        rows, names = (
+            pair_tests.option_test_rows(load_option_rows(filtered), bias),
+            pair_tests.OPTION_TEST_NAMES,
+        )
+        between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
+    return pair_tests.order_tests_html(
+        rows, names, between, unit, option_tests.order_test_family(bias), bias.error_share
+    )
 
 
 FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
@@ -216,7 +206,7 @@ MATRIX: Final = Panel(
     draw_matrix,
     (Body("matrix", "eh-matrix", clickable=True),),
     DEFAULT_MEASURE,
-    subtitle(DEFAULT_MEASURE),
+    bias_matrix.subtitle(DEFAULT_MEASURE),
     heading_changes=True,
     controls=(
         Control(
@@ -233,7 +223,7 @@ MATRIX: Final = Panel(
     how=HOW_MATRIX,
     scale=19,
     in_report=has_judges,
-    table=position_table,
+    table=bias_matrix.position_table,
     json_keys=(
         "position.*.*.consistency",
         "position.*.*.entropy",
@@ -255,17 +245,14 @@ SLOTS: Final = Panel(
     how=HOW_SLOTS,
     scale=10,
     in_report=lambda _: True,
-    json_keys=(
-        "position.*.*.first_share",
-        "position.*.*.slots",
-    ),
+    json_keys=("position.*.*.first_share", "position.*.*.slots"),
 )
 FLIPS: Final = Panel(
     "flips",
     draw_flips,
     (Body("flips", "eh-flips", clickable=True),),
     "Which way verdicts flip",
-    "number of pairs whose verdict changed with the order, by direction",
+    "number of pairs that flip, by direction",
     FLIP_KEYS,
     how=HOW_FLIPS,
     visibility="shown",
@@ -296,11 +283,7 @@ LABELS: Final = Panel(
     "Position or label?",
     heading_changes=True,
     how=HOW_LABELS,
-    json_keys=(
-        "position.*.*.slot_effect",
-        "position.*.*.label_effect",
-        "places.*.*",
-    ),
+    json_keys=("position.*.*.slot_effect", "position.*.*.label_effect", "places.*.*"),
 )
 UNRELATED: Final = Panel(
     "unrelated",

@@ -11,24 +11,19 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter, machine_rows, short_names
-from components.html.format import NARROW_SPACE, interval, number, share
-from components.html.markup import Markup, fill
-from components.html.pieces import empty_state, no_difference_badge, wrap
-from components.html.tables.table import Table, TableCell, name_of_row
+from components.filtering.filters import machine_rows, short_names
+from components.html.markup import Markup
+from components.html.pieces import empty_state
+from components.html.templates import macros
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
+from metrics.protocols import grade_table
 from metrics.protocols.grade_score import grade_measure
-from metrics.protocols.grade_table import (
-    UNRELATED_ABSENT,
-    UNRELATED_PRESENT,
-    mark_unrelated,
-    unrelated_share,
-)
 from studies.domain import Estimate
 from studies.spec.study import Study
 from studies.store.store import Store
 
+PRESENT, ABSENT = grade_table.UNRELATED_PRESENT, grade_table.UNRELATED_ABSENT
 SEED: Final = 20_24
 BOOTSTRAP_ROUNDS: Final = 500
 SIDE_COLUMN: Final = "side"
@@ -36,6 +31,15 @@ REPLACE_ADVICE: Final = (
     "To see the effect of an unrelated option, run the same study with `unrelated: replace`. "
     "An answer to another item then replaces the worst-ranked answer."
 )
+
+_NO_VERDICTS: Final = "The store has no verdicts by these judges and prompts on the same data "
+MISSING_STUDY: Final = {
+    "add": "An added option changes the number of options N, and Grade Scores at different N "
+    "cannot be compared.",
+    "replace": f"{_NO_VERDICTS}without the unrelated option.",
+    "none": f"{_NO_VERDICTS}with an unrelated option (an answer to another item).",
+}
+"""Setting `unrelated` of a study -> why its effect is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +58,28 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup:
     store, name = filtered.store, filtered.name
     other = find_counterpart(store, filtered.study)
     if other is None:
-        return empty_state(_missing_study_text(filtered.study), REPLACE_ADVICE)
-    versions = (store.version(name), store.version(other))
-    chosen = filtered.filter
-    found = store.memoised(
-        name,
-        ("unrelated effects", other, chosen),
-        lambda: _compute_effects(store, name, other, chosen),
-        versions,
-    )
+        return empty_state(MISSING_STUDY[filtered.study.unrelated], REPLACE_ADVICE)
+    versions, chosen = (store.version(name), store.version(other)), filtered.filter
+
+    def compute() -> tuple[UnrelatedEffect, ...] | str:
+        frames = [machine_rows(chosen.apply(store.frame(study))) for study in (name, other)]
+        return unrelated_effects(*frames)
+
+    found = store.memoised(name, ("unrelated effects", other, chosen), compute, versions)
     if isinstance(found, str):
         return empty_state("Not comparable.", found)
-    return _effects_table(found, other)
+    names = short_names([(one.judge, one.prompt) for one in found])
+    rows = [
+        (names[one.judge, one.prompt], one.contrast, one.chosen, _includes_zero(one.contrast))
+        for one in found
+    ]
+    made: Markup = macros("results/bias/bias.html").unrelated(rows, other)
+    return made
 
 
-def _missing_study_text(study: Study) -> str:
-    if study.unrelated == "add":
-        return (
-            "An added option changes the number of options N, and Grade Scores at different N "
-            "cannot be compared."
-        )
-    if study.unrelated == "replace":
-        return (
-            "The store has no verdicts by these judges and prompts on the same data without the "
-            "unrelated option."
-        )
-    return (
-        "The store has no verdicts by these judges and prompts on the same data with an unrelated "
-        "option (an answer to another item)."
-    )
+def _includes_zero(contrast: Contrast) -> bool:
+    low, high = contrast.adjusted.low, contrast.adjusted.high
+    return low is not None and high is not None and low <= 0 <= high
 
 
 def find_counterpart(store: Store, study: Study) -> str | None:
@@ -104,20 +101,13 @@ def find_counterpart(store: Store, study: Study) -> str | None:
     return None
 
 
-def _compute_effects(
-    store: Store, name: str, other: str, chosen: Filter
-) -> tuple[UnrelatedEffect, ...] | str:
-    frames = [machine_rows(chosen.apply(store.frame(study))) for study in (name, other)]
-    return unrelated_effects(*frames)
-
-
 def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEffect, ...] | str:
     """Effects of the unrelated option for each common judge and prompt, paired by item; a text with
     the reason if the studies cannot be compared."""
     sides = {}
     for frame in (one, two):
-        has = bool((mark_unrelated(frame)["unrelated"] == UNRELATED_PRESENT).any())
-        sides[UNRELATED_PRESENT if has else UNRELATED_ABSENT] = frame
+        has = bool((grade_table.mark_unrelated(frame)["unrelated"] == PRESENT).any())
+        sides[PRESENT if has else ABSENT] = frame
     if len(sides) < 2:
         return (
             "Both studies show an unrelated option, or neither does, so its effect cannot be "
@@ -131,55 +121,21 @@ def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEf
         )
     both = stack_frames(sides, SIDE_COLUMN)
     cells = set(both.groupby(["judge", "prompt", SIDE_COLUMN], observed=True).size().index)
-    rows = sorted(
-        {
-            (j, p)
-            for j, p, _ in cells
-            if {(j, p, UNRELATED_PRESENT), (j, p, UNRELATED_ABSENT)} <= cells
-        }
-    )
-    pairs = [((j, p, UNRELATED_PRESENT), (j, p, UNRELATED_ABSENT)) for j, p in rows]
+    rows = sorted({(j, p) for j, p, _ in cells if {(j, p, PRESENT), (j, p, ABSENT)} <= cells})
+    pairs = [((j, p, PRESENT), (j, p, ABSENT)) for j, p in rows]
     if not pairs:
         return "The two studies have no judge and prompt in common."
     rng = np.random.default_rng(SEED)
     found = paired_contrasts(
         both, ["judge", "prompt", SIDE_COLUMN], [grade_measure()], rng, pairs, BOOTSTRAP_ROUNDS
     )
-    shown = sides[UNRELATED_PRESENT]
+    shown = sides[PRESENT]
     return tuple(
         UnrelatedEffect(
-            j, p, one, unrelated_share(shown[(shown["judge"] == j) & (shown["prompt"] == p)])
+            j,
+            p,
+            one,
+            grade_table.unrelated_share(shown[(shown["judge"] == j) & (shown["prompt"] == p)]),
         )
         for (j, p), one in zip(rows, found, strict=True)
     )
-
-
-def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> Markup:
-    names = short_names([(one.judge, one.prompt) for one in found])
-    heads = ("Without", "With", f"Difference, adjusted 95{NARROW_SPACE}% CI", "Chosen")
-    rows = [_effect_row(names[one.judge, one.prompt], one) for one in found]
-    table = Table(["Row", *map(TableCell, heads)], rows, "eh-tbl dense eh-tests eh-unrel")
-    note = (
-        f"The other study is {other}. Grade Scores are compared on the items that both studies "
-        "contain."
-    )
-    return wrap(table.html(), fill('<p class="eh-small eh-under">{}</p>', note))
-
-
-def _effect_row(name: str, one: UnrelatedEffect) -> list[TableCell | str]:
-    contrast = one.contrast
-    gap = contrast.adjusted
-    includes_zero = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
-    badge = " " + no_difference_badge() if includes_zero else ""
-    return [
-        name_of_row(name),
-        number(contrast.right_value, 2),
-        number(contrast.left_value, 2),
-        fill(
-            '<b>{}</b> <span class="eh-ci">{}</span>{}',
-            number(gap.value, 2, signed=True),
-            interval(gap, 2),
-            badge,
-        ),
-        share(one.chosen.value, 0),
-    ]

@@ -2,88 +2,79 @@
 
 from __future__ import annotations
 
-import json
-from typing import Final
+from typing import Any, Final
 
-from components.charts.slot_histogram import slot_name
-from components.filtering.raters import Raters
-from components.html.format import (
-    DASH,
-    NARROW_SPACE,
-    count,
-    dollars,
-    duration,
-    interval,
-    number,
-    share,
-    tokens,
-)
-from components.html.markup import (
-    EMPTY,
-    Markup,
-    attributes,
-    escape,
-    fill,
-    inline_markup,
-    join,
-    link,
-)
-from components.html.panel import Axis, empty_state, forest_html, how_computed, wrap
-from components.html.tables.range_table import range_table
-from components.html.tables.table import TableCell, TableRow
-from components.results.cards.accuracy_table import show_accuracies
-from components.results.cards.flip_examples import flip_examples_html
+import numpy as np
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.raters import Raters, accuracy_label
+from components.html import format as formats
+from components.html import panel
+from components.html.format import DASH, NARROW_SPACE, count, interval, share
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.tables.table import plain_table
+from components.html.templates import macros
+from components.inspect import comparison_index
 from components.results.cards.measure_table import show_measures
-from components.results.cards.point_card import (
-    PointCard,
-    point_how_text,
-    point_measures_html,
-    point_sentences_html,
-)
+from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
+from metrics.catalogue import records
 from metrics.estimation import row_selection
-from studies.domain import Estimate
-from studies.store.queries.judge_spending import JudgeSpending
+from metrics.position.position_measures import accuracy
+from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
 
 SLOT_COLOURS: Final = ("first", "second")
+MAX_CARDS: Final = 12
+"""Maximum number of report cards in the report file; a line gives the number of further cards."""
+MAX_EXAMPLES: Final = 3
+MAX_QUESTION_CHARS: Final = 150
+_OWN_RULE: Final = (
+    "Evenhand's definition: each usable verdict counts separately; a tie counts as wrong"
+)
+_CARD: Final = macros("results/cards/card.html")
 
 
 def show_card(raters: Raters, rater: str) -> Markup:
     """HTML of the report card of one rater (a judge with a prompt)."""
     if rater not in raters.in_view:
-        return empty_state(
+        return panel.empty_state(
             "There is no judge to report on.",
             "No judge's verdict passes these filters. Run the study or remove a filter. For "
             "verdicts by people, see the view People.",
         )
     card = ReportCard(raters, rater)
     if (card.rows["options"] == 1).all():
-        return _show_point_card(card)
-    parts = [_card_head(card, _orders_text(card)), _sentences_html(card), show_measures(card)]
-    if card.facts["read"]:
-        slots = fill("<section><h3>Positions chosen</h3>{}</section>", _slot_bars(card))
-        left = fill("<div>{}{}</div>", slots, _category_table(card))
-        right = fill("<div>{}</div>", _flips_section(card))
-        parts.append(fill('<div class="eh-two eh-card-two">{}{}</div>', left, right))
-    parts += [show_accuracies(card), _cost_html(card)]
-    return wrap(fill('<article class="eh-report">{}</article>', join(parts))) + how_computed(
-        _how_computed(card)
-    )
-
-
-def _show_point_card(card: ReportCard) -> Markup:
-    """HTML of the report card of a rater that judges single answers."""
-    points = PointCard(card.rows)
-    shown = count(points.arrangements, "arrangement")
-    parts = [
-        _card_head(card, shown),
-        point_sentences_html(points),
-        point_measures_html(points),
-        _cost_html(card),
+        points = PointCard(card.rows)
+        told = _CARD.sentences([(text, "") for text in points.sentences], "")
+        top = [_card_head(card, count(points.arrangements, "arrangement")), told, points.table]
+        made: Markup = _CARD.report(top, [], EMPTY, [_cost_html(card)])
+        return made + panel.how_computed(points.how)
+    said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.words)]
+    top = [
+        _card_head(card, _orders_text(card)),
+        _CARD.sentences(said, " eh-claim"),
+        show_measures(card),
     ]
-    made = wrap(fill('<article class="eh-report">{}</article>', join(parts)))
-    return made + how_computed(point_how_text(points))
+    left, right = [], EMPTY
+    if card.facts["read"]:
+        left, right = [_slot_bars(card), _category_table(card)], _flip_examples(card)
+    made = _CARD.report(top, left, right, [_accuracies(card), _cost_html(card)])
+    return made + panel.how_computed(_how_computed(card))
+
+
+def report_cards(filtered: FilteredStudy) -> Markup:
+    """HTML report section with one report card per judge and prompt, as on the page."""
+    raters = Raters(filtered)
+    names = list(raters.in_view)
+    cards = join(
+        fill('<section class="eh-panel eh-sheet">{}</section>', show_card(raters, name))
+        for name in names[:MAX_CARDS]
+    )
+    left = len(names) - MAX_CARDS
+    if left <= 0:
+        return cards
+    return cards + panel.wrap(fill("<p>The page has {}.</p>", count(left, "more card")))
 
 
 def _orders_text(card: ReportCard) -> str:
@@ -91,169 +82,151 @@ def _orders_text(card: ReportCard) -> str:
     return "one order" if orders == 1 else "both orders" if card.pairs else f"{orders} orders"
 
 
-def _card_head(card: ReportCard, shown: str) -> Markup:
+def _card_head(card: ReportCard, shown: str) -> Any:
     filtered = card.raters.filtered
     items = count(card.rows["item"].nunique(), "item")
     words = ["Report card of a judge", card.prompt, filtered.name, f"{items} in {shown}"]
     if filtered.filter.category != "all":
         words.append(f"category {filtered.filter.category}")
-    small = join((escape(word) for word in words if word), " \u00b7 ")
-    badge = _simulated_badge(card)
-    return fill('<p class="eh-small eh-mute">{}</p><h1>{} {}</h1>', small, card.judge, badge)
-
-
-def _simulated_badge(card: ReportCard) -> Markup:
-    kinds = {judge.name: judge.kind for judge in card.raters.filtered.study.judges}
-    if kinds.get(card.judge) != "simulated":
-        return EMPTY
-    return Markup('<span class="eh-badge sim">simulated</span>')
-
-
-def _sentences_html(card: ReportCard) -> Markup:
-    """HTML of the card's two sentences and its advice; hover or keyboard focus shows the rule and
-    threshold that chose each sentence."""
-    parts = []
-    for sentence in card_sentences(card.facts, card.words):
-        made = attributes({"class": "eh-said", "data-tip": sentence.threshold, "tabindex": "0"})
-        parts.append(fill("<span{}>{}</span>", made, inline_markup(sentence.text)))
-    return fill('<p class="eh-verdict eh-claim">{}</p>', join(parts, " "))
+    kinds = {judge.name: judge.kind for judge in filtered.study.judges}
+    simulated = kinds.get(card.judge) == "simulated"
+    return _CARD.head(card, [word for word in words if word], simulated)
 
 
 # ------------------------------------------------------------------ positions and flips
 
 
-def _slot_bars(card: ReportCard) -> Markup:
+def _slot_bars(card: ReportCard) -> Any:
     """HTML bars of each position's share of the decisive verdicts, with a dashed line at 1/N."""
-    even = 1 / card.options
-    bars = ""
-    for slot, estimate in enumerate(card.slots):
-        if estimate.value is None:
-            return fill('<p class="eh-small eh-mute">{}</p>', estimate.note)
-        colour = SLOT_COLOURS[slot] if slot < 2 else "later"
-        select = json.dumps(_judge_selection(card) | {"slot": slot})
-        tip = f"{share(estimate.value)} {interval(estimate, 1, scale=100)}\nshown {slot_name(slot)}"
-        made = attributes(
+    bars = []
+    for slot, one in enumerate(card.slots):
+        if one.value is None:
+            return _CARD.no_slots(one.note)
+        name = formats.slot_name(slot)
+        bars.append(
             {
-                "type": "button",
-                "class": "eh-bar",
-                "data-select": select,
-                "data-tip": f"{tip}\nn {count(estimate.n)}\nClick to open these verdicts in "
-                "Inspect",
+                "name": name,
+                "colour": SLOT_COLOURS[slot] if slot < 2 else "later",
+                "select": card.selection | {"slot": slot},
+                "tip": f"{share(one.value)} {interval(one, 1, scale=100)}\nshown {name}\n"
+                f"n {count(one.n)}\nClick to open these verdicts in Inspect",
+                "value": one.value,
+                "low": one.low or one.value,
+                "high": one.high or one.value,
             }
         )
-        low, high = estimate.low or estimate.value, estimate.high or estimate.value
-        bars += fill(
-            '<button{}><span>{}</span><span class="t">'
-            '<i class="{}" style="width:{:.2f}%"></i>'
-            '<i class="w" style="left:{:.2f}%;width:{:.2f}%"></i>'
-            '<i class="c" style="left:{:.2f}%"></i></span>'
-            "<b>{}</b></button>",
-            made,
-            slot_name(slot),
-            colour,
-            100 * estimate.value,
-            100 * low,
-            100 * (high - low),
-            100 * even,
-            share(estimate.value, 0),
+    below = f"{share(card.ties.value, 0)} of verdicts are ties; dashed line: no preference"
+    if card.pairs:
+        below += (
+            f"; {count(card.flips['toward_first'])} flips toward the answer shown first and "
+            f"{count(card.flips['toward_second'])} toward the second, of "
+            f"{count(card.flips['pairs'], 'pair')}"
         )
-    return fill(
-        '<div class="eh-bars">{}</div><p class="eh-small eh-mute">{}</p>',
-        bars,
-        _ties_and_flips(card),
-    )
+    return _CARD.slots(bars, 1 / card.options, below)
 
 
-def _ties_and_flips(card: ReportCard) -> str:
-    ties = f"{share(card.ties.value, 0)} of verdicts are ties; dashed line: no preference"
-    if not card.pairs:
-        return ties
-    flips = card.flips
-    return (
-        f"{ties}; {count(flips['toward_first'])} flips toward the answer shown first and "
-        f"{count(flips['toward_second'])} toward the second, of {count(flips['pairs'], 'pair')}"
-    )
-
-
-def _judge_selection(card: ReportCard) -> dict[str, object]:
-    return {"judge": card.judge, "prompt": card.prompt}
-
-
-def _category_table(card: ReportCard) -> Markup:
+def _category_table(card: ReportCard) -> Any:
     known = {name: e for name, e in card.categories.items() if e.value is not None}
-    if not known:
-        return EMPTY
     ranked = sorted(known.items(), key=lambda pair: (pair[1].items < 5, -(pair[1].value or 0.0)))
-    axis = Axis(chance=card.measures["chance"].value)
-    rows = [
-        TableRow(
-            [
-                TableCell(link(name, _judge_selection(card) | {"category": name}), "nm"),
-                TableCell(forest_html(estimate, axis), "trk"),
-                TableCell(_category_value(estimate), "num"),
-            ]
-        )
-        for name, estimate in ranked
+    axis = panel.Axis(chance=card.measures["chance"].value)
+    rows = [(name, estimate, panel.forest_html(estimate, axis)) for name, estimate in ranked]
+    return _CARD.categories(card, rows) if rows else EMPTY
+
+
+def _flip_examples(card: ReportCard) -> Any:
+    """HTML of example flips, each from another item and if possible another category."""
+    store, study = card.raters.filtered.store, card.raters.filtered.name
+    renamed = card.rows["judge"].cat.rename_categories({card.rater: card.judge})
+    chosen = _pick_examples(comparison_index.index_comparisons(card.rows.assign(judge=renamed)))
+    if not chosen:
+        if card.facts["sets"]:
+            return _CARD.flips([], "No comparison flips.")
+        return _CARD.flips([], "No comparison has a verdict in more than one order.")
+    questions = store.questions(study, {line.item for line in chosen})
+    keys = store.keys_by_seq([line.seqs[0] for line in chosen])
+    examples = [
+        {
+            "question": formats.truncate(questions.get(line.item) or line.item, MAX_QUESTION_CHARS),
+            "chips": join(panel.verdict_chip(mark.pick) for mark in line.verdicts[:6]),
+            "names": line.names,
+            "select": card.selection | {"flipped": True, "key": keys.get(line.seqs[0], "")},
+        }
+        for line in chosen
     ]
-    heads = [TableCell("", "nm"), TableCell("", "trk"), TableCell("", "num")]
-    made = range_table(heads, rows, "card cats", f"Consistency of {card.judge} by category")
-    return fill("<section><h3>Consistency by category</h3>{}</section>", made)
+    twice = "The same colour twice means that the same position won in both orders."
+    return _CARD.flips(examples, twice if card.pairs else "")
 
 
-def _category_value(estimate: Estimate) -> Markup:
-    if 0 < estimate.items < 5:
-        return fill('<span class="eh-mute eh-small">{}</span>', count(estimate.items, "item"))
-    ends = f"{number(100 * (estimate.low or 0.0))}\u2013{number(100 * (estimate.high or 0.0))}"
-    value = number(100 * (estimate.value or 0.0))
-    return fill(
-        '<b>{}</b> <span class="eh-ci">{}</span>', value, ends if estimate.low is not None else ""
-    )
+def _pick_examples(index: comparison_index.ComparisonIndex) -> list[comparison_index.ComparisonRow]:
+    """Choose MAX_EXAMPLES flips of different items, if possible of different categories;
+    preferably those in which the numbers of verdicts for the first and the second position differ
+    most."""
+    flipped = np.flatnonzero(index.flipped)
+    ranked = flipped[np.argsort(-np.abs(index.lean[flipped]), kind="stable")]
+    firsts = index.frame.iloc[index.first[ranked]]
+    items, categories = set(), set()
+    new_category: list[int] = []
+    same_category: list[int] = []
+    for at, item, category in zip(ranked, firsts["item"], firsts["category"], strict=True):
+        if item not in items:
+            (same_category if category in categories else new_category).append(int(at))
+            items.add(item)
+            categories.add(category)
+    examples = [*new_category, *same_category][:MAX_EXAMPLES]
+    return comparison_index.comparison_rows(index, examples) if len(ranked) else []
 
 
-def _flips_section(card: ReportCard) -> Markup:
-    return fill("<section><h3>Example flips</h3>{}</section>", flip_examples_html(card))
+# ------------------------------------------------------------------- accuracies, cost, speed
 
 
-# ------------------------------------------------------------------------ cost and speed
+def _accuracies(card: ReportCard) -> Markup:
+    """HTML table of accuracies as defined in several papers, beside Evenhand's accuracy; empty if
+    no better answer is known, or the judge chooses among more than two options."""
+    found = printed_accuracies(card.planned_rows)
+    if not found:
+        return EMPTY
+    own = (accuracy_label(card.raters.filtered), accuracy(card.planned_rows), _OWN_RULE)
+    listed = [(records.RECORDS[key].name, one, PRINTED_BY[key]) for key, one in found.items()]
+    rows = [
+        (
+            name,
+            formats.number(100 * one.value, 1),
+            interval(one, 1, scale=100),
+            count(one.n),
+            source,
+        )
+        if one.value is not None
+        else (name, DASH, "", "0", source)
+        for name, one, source in (own, *listed)
+    ]
+    table = plain_table(("Definition", "Accuracy, %", "95 % CI", "n", "Source"), rows)
+    return fill("<section><h3>Accuracy as defined in papers</h3>{}</section>", table)
 
 
-def _cost_html(card: ReportCard) -> Markup:
+def _cost_html(card: ReportCard) -> Any:
     """HTML of replies, tokens, seconds and dollars; values that were not recorded show a dash and
     the reason."""
     spent = card.spent
     failed = len(card.planned_rows) - int(row_selection.evidence_mask(card.planned_rows).sum())
+    tokens = (DASH, "not recorded")
+    if spent.prompt_tokens is not None:
+        parts = (spent.prompt_tokens, spent.completion_tokens)
+        tokens = (" + ".join(formats.tokens(one) for one in parts), "")
+    dollars = (DASH, "price unknown")
+    if spent.dollars is not None:
+        dollars = (formats.dollars(spent.dollars), "price unknown")
+        if spent.replies:
+            each = formats.dollars(1000 * spent.dollars / (spent.replies - spent.unpriced))
+            dollars = (dollars[0], f"{each} for 1,000 replies")
     timing = "median" if spent.timed else "not recorded"
-    parts = [
-        ("Replies", count(spent.replies), f"{count(failed)} without a verdict"),
-        ("Tokens, in and out", *_token_texts(spent)),
-        ("Time per reply", duration(spent.median_seconds), timing),
-        ("Dollars", *_dollar_texts(spent)),
-    ]
-    cells = join(
-        fill(
-            '<div><dt>{}</dt><dd><b>{}</b><span class="eh-small eh-mute">{}</span></dd></div>',
-            label,
-            value,
-            note,
-        )
-        for label, value, note in parts
+    return _CARD.spent(
+        [
+            ("Replies", count(spent.replies), f"{count(failed)} without a verdict"),
+            ("Tokens, in and out", *tokens),
+            ("Time per reply", formats.duration(spent.median_seconds), timing),
+            ("Dollars", *dollars),
+        ]
     )
-    return fill('<dl class="eh-spent">{}</dl>', cells)
-
-
-def _token_texts(spent: JudgeSpending) -> tuple[str, str]:
-    if spent.prompt_tokens is None:
-        return DASH, "not recorded"
-    return f"{tokens(spent.prompt_tokens)} + {tokens(spent.completion_tokens)}", ""
-
-
-def _dollar_texts(spent: JudgeSpending) -> tuple[str, str]:
-    if spent.dollars is None:
-        return DASH, "price unknown"
-    if not spent.replies:
-        return dollars(spent.dollars), "price unknown"
-    per_thousand = 1000 * spent.dollars / (spent.replies - spent.unpriced)
-    return dollars(spent.dollars), f"{dollars(per_thousand)} for 1,000 replies"
 
 
 def _how_computed(card: ReportCard) -> str:

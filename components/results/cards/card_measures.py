@@ -19,6 +19,8 @@ from metrics.agreement.pairwise_agreement import (
     agreement_among_people,
     build_verdict_grid,
 )
+from metrics.catalogue import answer_records, nudge_records, option_records, position_records
+from metrics.catalogue.record import MeasureRecord
 from metrics.catalogue.records import rater_profile
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
@@ -37,7 +39,6 @@ from metrics.position.position_tallies import known_picks
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
 from metrics.remedies.recommendation import Recommendation
-from metrics.win_rates.length_effects import LONGER_SHARE
 from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.self_preference import own_family_term
 from metrics.win_rates.win_rates import appearance_points
@@ -67,6 +68,11 @@ class CardMeasures:
     def prompt(self) -> str:
         return self.raters.names[self.rater][1]
 
+    @property
+    def selection(self) -> dict[str, object]:
+        """Filters of Inspect that list the rater's judgements."""
+        return {"judge": self.judge, "prompt": self.prompt}
+
     @cached_property
     def rows(self) -> pd.DataFrame:
         return self.raters.of(self.rater)
@@ -95,11 +101,25 @@ class CardMeasures:
     def measures(self) -> dict[str, Estimate]:
         return self.measures_by_rater.get(self.rater) or rater_profile(self.rows)[()]
 
-    def others(self, measure: str) -> list[float]:
-        found = (
-            got[measure].value for name, got in self.measures_by_rater.items() if name != self.rater
-        )
-        return [value for value in found if value is not None]
+    def values_of(self, record: MeasureRecord) -> dict[str, Estimate]:
+        """Rater -> the measure of a record; of some measures, only this rater's."""
+        own = {
+            answer_records.OTHER_JUDGES.key: lambda: self.same_as_others,
+            answer_records.UNUSABLE.key: lambda: self.unreadable,
+            nudge_records.OWN_FAMILY.key: lambda: self.own_family[0],
+            position_records.TERM.key: lambda: self.position_term[0],
+            option_records.SLOT_EFFECTS.key: lambda: self.position_term[0],
+        }
+        if record.key in own:
+            return {self.rater: own[record.key]()}
+        if record.key == answer_records.AGREEMENT.key:
+            return {name: self.with_people(name) for name in (self.rater, *self.raters.in_view)}
+        if record.key in self.measures:
+            found = {name: got[record.key] for name, got in self.measures_by_rater.items()}
+            return {**found, self.rater: self.measures[record.key]}
+        measure = record.estimator
+        by_cell = estimate_all([measure], self.raters.machines, ["judge"])[measure.name]
+        return {cell[0]: estimate for cell, estimate in by_cell.items()}
 
     @cached_property
     def flips(self) -> dict[str, int]:
@@ -145,12 +165,6 @@ class CardMeasures:
         top = max(range(len(terms)), key=lambda slot: terms[slot].value or 0.0)
         p = self.choice.slot_test.p if self.choice.slot_test else None
         return terms[top], self.choice.share_if_equal[self.options][top], p, slot_ordinal(top)
-
-    @cached_property
-    def longer_shares(self) -> dict[str, Estimate]:
-        return _by_rater(
-            estimate_all([LONGER_SHARE], self.raters.machines, ["judge"])[LONGER_SHARE.name]
-        )
 
     @cached_property
     def unreadable(self) -> Estimate:
@@ -282,10 +296,6 @@ class CardMeasures:
 
 def slot_ordinal(slot: int) -> str:
     return ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
-
-
-def _by_rater(got: dict[tuple[str, ...], Estimate]) -> dict[str, Estimate]:
-    return {cell[0]: estimate for cell, estimate in got.items()}
 
 
 def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:

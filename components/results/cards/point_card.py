@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
-from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, fill
 from components.html.tables.forest_cells import Axis
 from components.html.tables.value_table import (
     PERCENT,
@@ -268,6 +268,35 @@ class PointCard:
         found.append(("Unusable replies", "% of replies without a verdict", self.unusable, PERCENT))
         return found
 
+    @property
+    def table(self) -> Markup:
+        """HTML table of the measures that have a value, then a list of those without a value."""
+        heads = [
+            ColumnHead("Measure", numeric=False),
+            ColumnHead(f"Value, 95{NARROW_SPACE}% CI"),
+            ColumnHead("", axis=Axis()),
+        ]
+        rows, missing = [], []
+        for label, note, one, style in self.measures:
+            if one.value is None:
+                missing.append(f"{label.lower()} ({one.note})")
+                continue
+            plot = forest_cell(one, Axis(), style, label) if style is PERCENT else EMPTY
+            value = value_cell(one, style, who=label, n=True)
+            rows.append([name_cell(label, note=note), value, plot])
+        none = fill('<p class="eh-small eh-mute eh-under">No value: {}.</p>', "; ".join(missing))
+        table = value_table(heads, rows, label="Measures of the judge")
+        return table + none if missing else table
+
+    @property
+    def how(self) -> str:
+        return (
+            f"{count(len(self.planned), 'reply')}, {count(self.read)} with a verdict, in "
+            f"{count(self.arrangements, 'arrangement')} of options and criteria. Intervals: "
+            f"95{NARROW_SPACE}%, by item. Mean score: "
+            f"{decimal(self.scores.mean, 2) if self.scores else '–'}."
+        )
+
 
 def _base_text(base: Estimate) -> str:
     text = "% of verdicts equal to the label"
@@ -278,42 +307,3 @@ def _base_text(base: Estimate) -> str:
 def _excludes_zero(estimate: Estimate) -> bool:
     low, high = estimate.low, estimate.high
     return low is not None and high is not None and not low <= 0 <= high
-
-
-def point_sentences_html(card: PointCard) -> Markup:
-    parts = [
-        fill("<span{}>{}</span>", attributes({"class": "eh-said"}), inline_markup(text))
-        for text in card.sentences
-    ]
-    return fill('<p class="eh-verdict">{}</p>', join(parts, " "))
-
-
-def point_measures_html(card: PointCard) -> Markup:
-    """HTML table of the measures that have a value, then a list of the measures without a value."""
-    known = [one for one in card.measures if one[2].value is not None]
-    missing = [one for one in card.measures if one[2].value is None]
-    heads = [
-        ColumnHead("Measure", numeric=False),
-        ColumnHead(f"Value, 95{NARROW_SPACE}% CI"),
-        ColumnHead("", axis=Axis()),
-    ]
-    rows = [
-        [
-            name_cell(label, note=note),
-            value_cell(one, style, who=label, n=True),
-            forest_cell(one, Axis(), style, label) if style is PERCENT else EMPTY,
-        ]
-        for label, note, one, style in known
-    ]
-    listed = "; ".join(f"{label.lower()} ({one.note})" for label, _, one, _ in missing)
-    none = fill('<p class="eh-small eh-mute eh-under">No value: {}.</p>', listed)
-    return value_table(heads, rows, label="Measures of the judge") + (none if missing else EMPTY)
-
-
-def point_how_text(card: PointCard) -> str:
-    return (
-        f"{count(len(card.planned), 'reply')}, {count(card.read)} with a verdict, in "
-        f"{count(card.arrangements, 'arrangement')} of options and criteria. Intervals: "
-        f"95{NARROW_SPACE}%, by item. Mean score: "
-        f"{decimal(card.scores.mean, 2) if card.scores else '–'}."
-    )

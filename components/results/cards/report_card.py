@@ -15,6 +15,7 @@ from components.results.bias.option_tests import (
     order_test_family,
 )
 from components.results.cards.card_measures import CardMeasures
+from metrics.catalogue.nudge_records import LONGER
 from metrics.estimation import row_selection
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.position.position_measures import chance_accuracy
@@ -43,13 +44,13 @@ class ReportCard(CardMeasures):
     def facts(self) -> dict[str, float | None]:
         """Values (key of CARD_FACTS -> number) that the sentence rules test and insert."""
         measures, flips = self.measures, self.measures["conflict"].value
-        noise = measures["noise_floor"].value
+        noise, chance = measures["noise_floor"].value, measures["chance"].value
         known = measures["accuracy"] if self.raters.truth == "design" else Estimate(None)
         advantage = self.replacement.advantage if self.replacement else Estimate(None)
         lead, beside = self._claimed(self.accuracy_lead), self._claimed(advantage)
         effect = self._claimed(self.order_effect)
         kappa, memory = self._claimed(measures["kappa"]), self._claimed(self.repeat_memory)
-        longer = self.longer_shares.get(self.rater, Estimate(None))
+        longer = self.values_of(LONGER).get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
         slot, label = self._slot_label_pulls()
         advice = self.recommendation
@@ -61,13 +62,13 @@ class ReportCard(CardMeasures):
             "sets": measures["consistency"].n,
             "flips": flips,
             "noise": noise,
-            "chance_flips": _complement(measures["chance"].value),
+            "chance_flips": None if chance is None else 1 - chance,
             "order_effect": effect.value,
-            "order_low": effect.low,
-            "order_high": effect.high,
             "memory": memory.value,
-            "memory_low": memory.low,
-            "memory_high": memory.high,
+            **_ends("order", effect),
+            **_ends("memory", memory),
+            **_ends("known", lead),
+            **_ends("stand_in", beside),
             "lean_p": p,
             "lopsided": lopsided,
             "label_pull": label,
@@ -77,13 +78,9 @@ class ReportCard(CardMeasures):
             "unreadable": self.unreadable.value,
             "known": known.value,
             "chance_right": chance_accuracy(known, lead),
-            "known_low": lead.low,
-            "known_high": lead.high,
             "people": self.people.value,
             "stand_in": self.replacement.with_judge.value if self.replacement else None,
             "person": self.replacement.with_person.value if self.replacement else None,
-            "stand_in_low": beside.low,
-            "stand_in_high": beside.high,
             "stand_in_reach": _farther_end(simultaneous_interval(advantage, self._tests, 0.9)),
             "longer": longer.value,
             "longer_low": longer.low,
@@ -119,9 +116,10 @@ class ReportCard(CardMeasures):
         """Distances from an even share, |position share − 1/2| and |label share − 1/2|; None if
         labels were not crossed."""
         slot, label = (self.slot_label_effects[name].value for name in ("slot", "label"))
-        slot_pull = None if slot is None else abs(slot - 0.5)
-        label_pull = None if label is None else abs(label - 0.5)
-        return slot_pull, label_pull
+        return (
+            None if slot is None else abs(slot - 0.5),
+            None if label is None else abs(label - 0.5),
+        )
 
     @property
     def words(self) -> dict[str, str]:
@@ -129,7 +127,6 @@ class ReportCard(CardMeasures):
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self.slot_label_effects["label"].value
         return {
-            "differ": "This judge's verdicts differ between the orders",
             "repeat": self._repeat_text(),
             "cache": self._cache_text(),
             "known_split": self._known_split(),
@@ -192,8 +189,9 @@ class ReportCard(CardMeasures):
         return p, max(first, second) / total if total else None
 
 
-def _complement(value: float | None) -> float | None:
-    return None if value is None else 1 - value
+def _ends(name: str, estimate: Estimate) -> dict[str, float | None]:
+    """Facts on the ends of an interval."""
+    return {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def _farther_end(estimate: Estimate) -> float | None:

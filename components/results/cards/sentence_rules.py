@@ -1,22 +1,108 @@
-"""Sentences of a report card, chosen by rules with thresholds.
+"""Sentences of a report card, each chosen by the first rule of its group that applies.
 
-There are three groups of rules: consistency, quality and advice. In each group, the first rule
-whose conditions all hold gives the sentence. A condition on an unknown value does not hold. The
-page shows the threshold behind a sentence on hover.
+A rule tests facts of the card (CARD_FACTS) against thresholds; the page shows the rule of each
+sentence on hover.
 """
 
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from fractions import Fraction
+from typing import Final
 
-from components.results.cards.card_facts import CARD_FACTS
+from components.html.format import NARROW_SPACE, count, number, share
 
 FactValues = Mapping[str, float | None]
 """The number of each fact (a key of CARD_FACTS); None if unknown."""
 
+
+@dataclass(frozen=True, slots=True)
+class CardFact:
+    """Description and number format of a value that rules test, for sentences and hover texts."""
+
+    words: str
+    write: Callable[[float], str]
+
+
+def _whole(value: float) -> str:
+    return count(int(value))
+
+
+def _whole_percent(value: float) -> str:
+    return share(value, 0)
+
+
+def _points(value: float) -> str:
+    text = number(100 * value)
+    return f"{text} point" if text.lstrip("−") == "1" else f"{text} points"
+
+
+def _decimal(value: float) -> str:
+    return number(value, 2)
+
+
+_ORDER: Final = "disagreement between orders minus changes on a repeat"
+_MEMORY: Final = "changes between repeats further apart minus changes between consecutive repeats"
+_LABEL: Final = "share of verdicts for the preferred label minus"
+_PERSON: Final = "agreement with the other voters, judge minus replaced person"
+_RIGHT: Final = "accuracy where the better answer is known"
+_LOW, _HIGH = ", lower end of CI", ", upper end of CI"
+_WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
+    _whole: {
+        "replies": "replies",
+        "read": "replies with a verdict",
+        "orders": "orders",
+        "remedies": "remedies compared with known better answers",
+    },
+    lambda value: count(int(value), "item"): {"items": "items with a verdict"},
+    lambda value: count(int(value), "comparison"): {
+        "sets": "comparisons with a verdict in all orders"
+    },
+    _whole_percent: {
+        "flips": "flips",
+        "noise": "changes on a repeat",
+        "chance_flips": "flips expected by chance",
+        "lopsided": "share of flips toward the preferred position",
+        "unreadable": "unusable replies",
+        "known": _RIGHT,
+        "chance_right": "accuracy of a judge that ties as often and otherwise chooses at random",
+        "people": "share of verdicts equal to the people's majority",
+        "stand_in": "agreement of the judge with the other voters, as a person's replacement",
+        "person": "agreement of the replaced person with the other voters",
+        "longer": "share of verdicts for the longer answer",
+        "longer_low": f"share of verdicts for the longer answer{_LOW}",
+        "others": "share of equal verdicts, over all pairs of this judge's verdict and another "
+        "judge's on the same answers in the same order",
+    },
+    _points: {
+        "order_effect": _ORDER,
+        "order_low": _ORDER + _LOW,
+        "order_high": _ORDER + _HIGH,
+        "memory": _MEMORY,
+        "memory_low": _MEMORY + _LOW,
+        "memory_high": _MEMORY + _HIGH,
+        "label_pull": f"{_LABEL} an even share",
+        "label_low": f"{_LABEL} an even share{_LOW}",
+        "label_lead": f"{_LABEL} that for the preferred position",
+        "known_low": f"{_RIGHT}, minus chance{_LOW}",
+        "known_high": f"{_RIGHT}, minus chance{_HIGH}",
+        "stand_in_low": _PERSON + _LOW,
+        "stand_in_high": _PERSON + _HIGH,
+        "stand_in_reach": f"{_PERSON}: end of the 90{NARROW_SPACE}% CI that is farther from 0",
+        "remedy_low": f"gain by the recommended remedy{_LOW}",
+    },
+    _decimal: {
+        "lean_p": "p-value of the test for a preferred position",
+        "kappa_high": "agreement beyond chance (κ) between the judge's verdicts in the two orders"
+        + _HIGH,
+    },
+}
+CARD_FACTS: Final = {
+    name: CardFact(words, write) for write, named in _WORDS.items() for name, words in named.items()
+}
 _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
     "≥": operator.ge,
     "≤": operator.le,
@@ -26,13 +112,10 @@ _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
 }
 
 
-Operator = Literal["≥", "≤", "<", ">", "known"]
-
-
 @dataclass(frozen=True, slots=True)
 class RuleCondition:
     fact: str
-    op: Operator
+    op: str
     value: float = 0.0
 
     def is_met(self, facts: FactValues) -> bool:
@@ -67,246 +150,136 @@ class SentenceRule:
         return f"Rule: {'; '.join(condition.words for condition in self.conditions)}"
 
 
-def _conditions(*parts: tuple[str, Operator, float]) -> tuple[RuleCondition, ...]:
-    return tuple(RuleCondition(*part) for part in parts)
+def parse_rules(text: str) -> tuple[SentenceRule, ...]:
+    """Read rules written as `name: fact ≥ value, fact known`, each with its sentence below it,
+    indented further."""
+    rules = []
+    for name, conditions, sentence in re.findall(r"^ {8}(\S.*):(.*)\n((?: {9,}.*\n)+)", text, re.M):
+        parts = [part.split() for part in conditions.split(",") if part.strip()]
+        made = (RuleCondition(fact, op, *map(_number, value)) for fact, op, *value in parts)
+        rules.append(SentenceRule(name, " ".join(sentence.split()), tuple(made)))
+    return tuple(rules)
 
 
-MIN_FLIP_RATE: Final = 0.10
-SIGNIFICANCE_LEVEL: Final = 0.05
-MIN_COMPARISONS: Final = 20
-MIN_ITEMS: Final = 5
+def _number(text: str) -> float:
+    return float(Fraction(text))
 
-CONSISTENCY_RULES: Final = (
-    SentenceRule(
-        "silent", "None of the {replies} replies has a verdict.", _conditions(("read", "≤", 0))
-    ),
-    SentenceRule(
-        "one order",
-        "This judge saw each pair in one order only, so position bias cannot be measured.",
-        _conditions(("orders", "≤", 1)),
-    ),
-    SentenceRule(
-        "few items",
-        "There are verdicts on only {items}, too few for a conclusion about this judge.",
-        _conditions(("items", "<", MIN_ITEMS)),
-    ),
-    SentenceRule(
-        "few",
-        "Verdicts in every order exist for only {sets}, too few for a conclusion.",
-        _conditions(("sets", "<", MIN_COMPARISONS)),
-    ),
-    SentenceRule(
-        "memory",
-        "{differ} on **{flips}** of comparisons{repeat}. Repeats further apart differ more often "
-        "than consecutive ones, by {memory} [{memory_low}, {memory_high}]: repeats depend on each "
-        "other, so they cannot show the effect of the order.",
-        _conditions(
-            ("flips", "≥", MIN_FLIP_RATE),
-            ("memory_low", ">", 0),
-            ("lean_p", "≥", SIGNIFICANCE_LEVEL),
-        ),
-    ),
-    SentenceRule(
-        "noise",
-        "{differ} on **{flips}** of comparisons{repeat}. Between single replies, the "
-        "difference is {order_effect} [{order_low}, {order_high}]: an order effect is neither "
-        "shown nor excluded.",
-        _conditions(
-            ("flips", "≥", MIN_FLIP_RATE),
-            ("order_low", "≤", 0),
-            ("lean_p", "≥", SIGNIFICANCE_LEVEL),
-        ),
-    ),
-    SentenceRule(
-        "order",
-        "{differ} on **{flips}** of comparisons{repeat}. Between single replies, the "
-        "difference is {order_effect} [{order_low}, {order_high}]. The order matters, provided "
-        "that repeats are independent replies; no position is significantly preferred.{cache}",
-        _conditions(
-            ("flips", "≥", MIN_FLIP_RATE),
-            ("order_low", ">", 0),
-            ("lean_p", "≥", SIGNIFICANCE_LEVEL),
-        ),
-    ),
-    SentenceRule(
-        "by label",
-        "{differ} on **{flips}** of comparisons{repeat}; most verdicts are for the label "
-        "“{label}”.",
-        _conditions(
-            ("flips", "≥", 0.5),
-            ("label_pull", "≥", 0.25),
-            ("label_low", ">", 0),
-            ("label_lead", ">", 0),
-        ),
-    ),
-    SentenceRule(
-        "by place",
-        "{differ} on **{flips}** of comparisons{repeat}; in these the judge mostly picks the "
-        "answer shown {toward}.",
-        _conditions(
-            ("flips", "≥", 0.5), ("lean_p", "<", SIGNIFICANCE_LEVEL), ("lopsided", "≥", 0.8)
-        ),
-    ),
-    SentenceRule(
-        "one way",
-        "{differ} on **{flips}** of comparisons{repeat}; most flips go toward the answer "
-        "shown {toward}.",
-        _conditions(
-            ("flips", "≥", MIN_FLIP_RATE),
-            ("lean_p", "<", SIGNIFICANCE_LEVEL),
-            ("lopsided", "≥", 2 / 3),
-        ),
-    ),
-    SentenceRule(
-        "rather",
-        "{differ} on **{flips}** of comparisons{repeat}; flips go more often toward the "
-        "answer shown {toward} than toward the other.",
-        _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
-    ),
-    SentenceRule(
-        "no side",
-        "{differ} on **{flips}** of comparisons{repeat} ({chance_flips} if choices were "
-        "random), without a significant preference for a position{lean}.",
-        _conditions(("flips", "≥", MIN_FLIP_RATE)),
-    ),
-    SentenceRule(
-        "few flips",
-        "{differ} on only **{flips}** of comparisons{repeat}.",
-        _conditions(("flips", ">", 0)),
-    ),
-    SentenceRule("none", "Each of the {sets} has the same verdict in every order."),
-)
-
-QUALITY_RULES: Final = (
-    SentenceRule(
-        "no verdict",
-        "**{unreadable} of this judge's replies** are unusable.",
-        _conditions(("unreadable", "≥", 0.05)),
-    ),
-    SentenceRule(
-        "a handful",
-        "The numbers below are based on very few items.",
-        _conditions(("items", "<", MIN_ITEMS)),
-    ),
-    SentenceRule(
-        "below chance",
-        "This judge is {known_split} of comparisons with a known better answer: {lead}. It is "
-        "right less often than by chance ({chance_right}).",
-        _conditions(("known_high", "<", 0)),
-    ),
-    SentenceRule(
-        "near chance",
-        "This judge is {known_split} of comparisons with a known better answer: {lead}. It is not "
-        "right significantly more often than by chance ({chance_right}).",
-        _conditions(("known_low", "≤", 0)),
-    ),
-    SentenceRule(
-        "below people",
-        "This judge agrees with people in **{people}** of verdicts. It agrees with the other "
-        "voters in {stand_in}, less often than the person it replaces ({person}).",
-        _conditions(("people", "known", 0), ("stand_in_high", "<", 0)),
-    ),
-    SentenceRule(
-        "above people",
-        "This judge agrees with people in **{people}** of verdicts. It agrees with the other "
-        "voters in {stand_in}, more often than the person it replaces ({person}).",
-        _conditions(("people", "known", 0), ("stand_in_low", ">", 0)),
-    ),
-    SentenceRule(
-        "as people",
-        "This judge agrees with people in **{people}** of verdicts. It agrees with the other "
-        "voters in {stand_in}, within 10 percentage points of the person it replaces ({person}).",
-        _conditions(
-            ("people", "known", 0), ("stand_in_low", "≤", 0), ("stand_in_reach", "≤", 0.10)
-        ),
-    ),
-    SentenceRule(
-        "unclear to people",
-        "This judge agrees with people in **{people}** of verdicts. It agrees with the other "
-        "voters in {stand_in}, the person it replaces in {person}; the difference is not "
-        "significant ([{stand_in_low}, {stand_in_high}]).",
-        _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
-    ),
-    SentenceRule(
-        "people",
-        "This judge agrees with people in **{people}** of verdicts.",
-        _conditions(("people", "known", 0)),
-    ),
-    SentenceRule(
-        "right",
-        "This judge is {known_split} of comparisons with a known better answer.",
-        _conditions(("known_low", ">", 0)),
-    ),
-    SentenceRule(
-        "longer",
-        "This judge picks the longer answer in **{longer}** of verdicts other than ties.",
-        _conditions(("longer_low", "≥", 0.6)),
-    ),
-    SentenceRule(
-        "others",
-        "This judge agrees with the other judges in **{others}** of verdicts.",
-        _conditions(("others", "known", 0)),
-    ),
-    SentenceRule(
-        "nothing",
-        "This judge's accuracy is unknown: there are no votes by people, no known better "
-        "answers and no other judge.",
-    ),
-)
-
-ADVICE_RULES: Final = (
-    SentenceRule(
-        "read them",
-        "Read the replies: this judge may not be able to use the prompt's verdict format.",
-        _conditions(("read", "≤", 0)),
-    ),
-    SentenceRule(
-        "fix the format",
-        "Change the prompt's verdict format first, so that replies can be read.",
-        _conditions(("unreadable", "≥", 0.2)),
-    ),
-    SentenceRule("both orders", "Judge in both orders.", _conditions(("orders", "≤", 1))),
-    SentenceRule(
-        "more items",
-        "Let this judge compare answers to more items before you rely on its verdicts.",
-        _conditions(("items", "<", MIN_ITEMS)),
-    ),
-    SentenceRule(
-        "more",
-        "Let this judge compare answers to more items before you rely on its verdicts.",
-        _conditions(("sets", "<", MIN_COMPARISONS)),
-    ),
-    SentenceRule("remedy", "{remedy}", _conditions(("remedy_low", ">", 0))),
-    SentenceRule("no remedy", "{remedy}", _conditions(("remedies", "known", 0))),
-    SentenceRule(
-        "another judge",
-        "Use another judge or prompt: this judge's verdicts in the two orders agree little "
-        "more often than by chance (κ at most {kappa_high}).",
-        _conditions(("flips", "≥", MIN_FLIP_RATE), ("kappa_high", "≤", 0.2)),
-    ),
-    SentenceRule(
-        "average",
-        "Judge each pair in both orders and average the two verdicts. To compare this with other "
-        "remedies, the better answers must be known.",
-        _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
-    ),
-    SentenceRule(
-        "no advice",
-        "No remedy is advised: no position is significantly preferred, and no better answers are "
-        "known.",
-        _conditions(("flips", "≥", MIN_FLIP_RATE)),
-    ),
-    SentenceRule(
-        "quick look",
-        "For a first impression, judge in one order; for a report, judge in both orders.",
-    ),
-)
 
 RULE_GROUPS: Final = {
-    "steadiness": CONSISTENCY_RULES,
-    "quality": QUALITY_RULES,
-    "advice": ADVICE_RULES,
+    "steadiness": parse_rules(
+        """
+        silent: read ≤ 0
+            None of the {replies} replies has a verdict.
+        one order: orders ≤ 1
+            This judge saw each pair in one order only, so position bias cannot be measured.
+        few items: items < 5
+            There are verdicts on only {items}, too few for a conclusion about this judge.
+        few: sets < 20
+            Verdicts in every order exist for only {sets}, too few for a conclusion.
+        memory: flips ≥ 0.1, memory_low > 0, lean_p ≥ 0.05
+            This judge flips **{flips}** of comparisons{repeat}. Repeats further apart differ more
+            often than consecutive ones, by {memory} [{memory_low}, {memory_high}]: repeats depend
+            on each other, so they cannot show the effect of the order.
+        noise: flips ≥ 0.1, order_low ≤ 0, lean_p ≥ 0.05
+            This judge flips **{flips}** of comparisons{repeat}. Between single replies, the
+            difference is {order_effect} [{order_low}, {order_high}]: an order effect is neither
+            shown nor excluded.
+        order: flips ≥ 0.1, order_low > 0, lean_p ≥ 0.05
+            This judge flips **{flips}** of comparisons{repeat}. Between single replies, the
+            difference is {order_effect} [{order_low}, {order_high}]. The order matters, provided
+            that repeats are independent replies; no position is significantly preferred.{cache}
+        by label: flips ≥ 0.5, label_pull ≥ 0.25, label_low > 0, label_lead > 0
+            This judge flips **{flips}** of comparisons{repeat}; most verdicts are for the label
+            “{label}”.
+        by position: flips ≥ 0.5, lean_p < 0.05, lopsided ≥ 0.8
+            This judge flips **{flips}** of comparisons{repeat}; in these the judge mostly picks
+            the answer shown {toward}.
+        one way: flips ≥ 0.1, lean_p < 0.05, lopsided ≥ 2/3
+            This judge flips **{flips}** of comparisons{repeat}; most flips go toward the answer
+            shown {toward}.
+        rather: flips ≥ 0.1, lean_p < 0.05
+            This judge flips **{flips}** of comparisons{repeat}; flips go more often toward the
+            answer shown {toward} than toward the other.
+        no side: flips ≥ 0.1
+            This judge flips **{flips}** of comparisons{repeat} ({chance_flips} if choices were
+            random), without a significant preference for a position{lean}.
+        few flips: flips > 0
+            This judge flips only **{flips}** of comparisons{repeat}.
+        none:
+            None of the {sets} flips.
+        """
+    ),
+    "quality": parse_rules(
+        """
+        no verdict: unreadable ≥ 0.05
+            **{unreadable} of this judge's replies** are unusable.
+        a handful: items < 5
+            The numbers below are based on very few items.
+        below chance: known_high < 0
+            This judge is {known_split} of comparisons with a known better answer: {lead}. It is
+            right less often than by chance ({chance_right}).
+        near chance: known_low ≤ 0
+            This judge is {known_split} of comparisons with a known better answer: {lead}. It is
+            not right significantly more often than by chance ({chance_right}).
+        below people: people known, stand_in_high < 0
+            This judge agrees with people in **{people}** of verdicts. It agrees with the other
+            voters in {stand_in}, less often than the person it replaces ({person}).
+        above people: people known, stand_in_low > 0
+            This judge agrees with people in **{people}** of verdicts. It agrees with the other
+            voters in {stand_in}, more often than the person it replaces ({person}).
+        as people: people known, stand_in_low ≤ 0, stand_in_reach ≤ 0.1
+            This judge agrees with people in **{people}** of verdicts. It agrees with the other
+            voters in {stand_in}, within 10 percentage points of the person it replaces
+            ({person}).
+        unclear to people: people known, stand_in_low ≤ 0
+            This judge agrees with people in **{people}** of verdicts. It agrees with the other
+            voters in {stand_in}, the person it replaces in {person}; the difference is not
+            significant ([{stand_in_low}, {stand_in_high}]).
+        people: people known
+            This judge agrees with people in **{people}** of verdicts.
+        right: known_low > 0
+            This judge is {known_split} of comparisons with a known better answer.
+        longer: longer_low ≥ 0.6
+            This judge picks the longer answer in **{longer}** of verdicts other than ties.
+        others: others known
+            This judge agrees with the other judges in **{others}** of verdicts.
+        nothing:
+            This judge's accuracy is unknown: there are no votes by people, no known better
+            answers and no other judge.
+        """
+    ),
+    "advice": parse_rules(
+        """
+        read them: read ≤ 0
+            Read the replies: this judge may not be able to use the prompt's verdict format.
+        fix the format: unreadable ≥ 0.2
+            Change the prompt's verdict format first, so that replies can be read.
+        both orders: orders ≤ 1
+            Judge in both orders.
+        more items: items < 5
+            Let this judge compare answers to more items before you rely on its verdicts.
+        more: sets < 20
+            Let this judge compare answers to more items before you rely on its verdicts.
+        remedy: remedy_low > 0
+            {remedy}
+        no remedy: remedies known
+            {remedy}
+        another judge: flips ≥ 0.1, kappa_high ≤ 0.2
+            Use another judge or prompt: this judge's verdicts in the two orders agree little more
+            often than by chance (κ at most {kappa_high}).
+        average: flips ≥ 0.1, lean_p < 0.05
+            Judge each pair in both orders and average the two verdicts. To compare this with
+            other remedies, the better answers must be known.
+        no advice: flips ≥ 0.1
+            No remedy is advised: no position is significantly preferred, and no better answers
+            are known.
+        quick look:
+            For a first impression, judge in one order; for a report, judge in both orders.
+        """
+    ),
 }
+"""Group -> its rules: on consistency, on quality, and the advice. A flip rate below 10 %, fewer
+than 20 comparisons and fewer than 5 items are too few for a claim; the level of tests is 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,24 +290,20 @@ class CardSentence:
 
 
 SENTENCE_WORDS: Final = (
-    "differ", "repeat", "cache", "toward", "label", "lean", "known_split", "lead", "remedy",
+    "repeat", "cache", "toward", "label", "lean", "known_split", "lead", "remedy",
 )  # fmt: skip
-"""Keys of the texts that a sentence may insert besides values: the clause "This judge's verdicts
-differ between the orders", the changes on a repeat, a warning of repeats that hardly ever differ,
-the preferred position, the preferred label, the net flip rate, such as "(12.0 points toward first
-[3.1, 20.4])", the shares of right, wrong and tied verdicts, the lead over chance, and the advice of
-the view Remedies."""
+"""Keys of the texts that a sentence may insert besides values: the changes on a repeat, a warning
+of repeats that hardly ever differ, the preferred position, the preferred label, the net flip rate,
+such as "(12.0 points toward first [3.1, 20.4])", the shares of right, wrong and tied verdicts, the
+lead over chance, and the advice of the view Remedies."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:
     """One sentence of each group, given by the first rule that applies."""
-    values = {name: _fact_text(name, facts.get(name)) for name in CARD_FACTS}
+    values = dict.fromkeys(CARD_FACTS, "–")
+    values |= {name: CARD_FACTS[name].write(v) for name, v in facts.items() if v is not None}
     values |= {name: words.get(name, "") for name in SENTENCE_WORDS}
     chosen = [next(rule for rule in rules if rule.applies(facts)) for rules in RULE_GROUPS.values()]
     return [
         CardSentence(rule.name, rule.text.format(**values), rule.threshold_text) for rule in chosen
     ]
-
-
-def _fact_text(name: str, value: float | None) -> str:
-    return "–" if value is None else CARD_FACTS[name].write(value)

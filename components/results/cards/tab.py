@@ -7,8 +7,7 @@ from typing import Any, Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.html.markup import EMPTY, Markup
-from components.results.cards.card_html import show_card
-from components.results.cards.cards_report import report_cards
+from components.results.cards.card_html import report_cards, show_card
 from components.results.view.result_view import Body, Control, ControlState, Extra, Panel, View
 
 NAME: Final = "Report cards"
@@ -47,13 +46,7 @@ CARD: Final = Panel(
     (Body("card", "eh-card", clickable=True),),
     controls=(
         Control(
-            "card",
-            "Judge",
-            [("", "")],
-            "menu",
-            "eh-card-judge",
-            searchable=False,
-            state=card_state,
+            "card", "Judge", [("", "")], "menu", "eh-card-judge", searchable=False, state=card_state
         ),
     ),
     extras=(Extra("print", "button", "Print or save as PDF", "eh-print"),),

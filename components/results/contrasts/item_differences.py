@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from components.html.format import count, number, share
-from components.html.markup import Markup, fill, join
-from components.html.panel import Action, button_html, empty_state, wrap
+from components.html.markup import Markup
+from components.html.panel import empty_state
+from components.html.templates import macros
 from components.results.contrasts.computed import PairedSides
 from components.results.contrasts.sides import LEFT, RIGHT
 from metrics.catalogue.record import MeasureRecord
@@ -74,52 +75,40 @@ def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
         pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
     )
     whole = all(one.whole for one in top)  # one number format for the whole list
-    rows = join(_item_row(one, pair, questions, categories, whole, compared.name) for one in top)
-    none = "" if top else Markup('<p class="eh-small">A and B have equal values on every item.</p>')
-    return wrap(
-        difference_histogram(items, pair), fill('<div class="eh-dl-box">{}{}</div>', rows, none)
-    )
+    rows = [
+        {
+            "question": " ".join((questions.get(one.item) or one.item).split())[:160],
+            "category": categories.get(one.item, ""),
+            "select": {"item": one.item, **_common_selection(pair)},
+            **_values(one, whole, compared.name),
+        }
+        for one in top
+    ]
+    made: Markup = macros("results/contrasts/contrasts.html").items(*_histogram(items, pair), rows)
+    return made
 
 
-def _item_row(
-    one: ItemDifference,
-    pair: PairedSides,
-    questions: dict[str, str],
-    categories: dict[str, str],
-    whole: bool,
-    label: str,
-) -> Markup:
-    select = {"item": one.item}
-    for field in ("judge", "prompt"):
-        names = {getattr(side, field) for side in (pair.left, pair.right)}
-        if len(names) == 1 and "" not in names:
-            select[field] = names.pop()
+def _common_selection(pair: PairedSides) -> dict[str, str]:
+    """The judge and the prompt that both sides have in common."""
+    sides = {field: {getattr(side, field) for side in (pair.left, pair.right)}
+             for field in ("judge", "prompt")}  # fmt: skip
+    return {field: min(names) for field, names in sides.items() if len(names) == 1 and any(names)}
+
+
+def _values(one: ItemDifference, whole: bool, label: str) -> dict[str, str]:
+    """The values of both sides as counts (`whole`) or shares, with their hover card."""
     if whole:
-        score = fill(
-            '<b>{}</b> <span class="eh-mute">: {}</span>', number(one.left), number(one.right)
-        )
         tip = f"{label}, A : B, as numbers out of {count(one.left_n)}"
-    else:
-        ends = [share(a / n, 0) for a, n in ((one.left, one.left_n), (one.right, one.right_n))]
-        score = fill('<b>{}</b> <span class="eh-mute">: {}</span>', ends[0], ends[1])
-        tip = f"{label}, A : B; n {count(one.left_n)} for A, {count(one.right_n)} for B"
-    question = " ".join((questions.get(one.item) or one.item).split())[:160]
-    return fill(
-        '<div class="eh-dl items"><div><span class="q" dir="auto">{}</span>'
-        '<span class="eh-small eh-mute">{}</span></div>'
-        '<span class="eh-num eh-nw" data-tip="{}">{}</span>'
-        "{}</div>",
-        question,
-        categories.get(one.item, ""),
-        tip,
-        score,
-        button_html(Action("Open", select), small=True),
-    )
+        return {"left": number(one.left), "right": number(one.right), "tip": tip}
+    left, right = share(one.left / one.left_n, 0), share(one.right / one.right_n, 0)
+    tip = f"{label}, A : B; n {count(one.left_n)} for A, {count(one.right_n)} for B"
+    return {"left": left, "right": right, "tip": tip}
 
 
-def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> Markup:
-    """HTML histogram of the differences per item: in counts if every item has the same small number
-    of values on both sides, else in percentage points."""
+def _histogram(items: Sequence[ItemDifference], pair: PairedSides) -> tuple[Any, ...]:
+    """Bars (whether at 0, number of items, height), ticks, description and counts as JSON of the
+    histogram of differences: in counts if every item has the same small number of values on both
+    sides, else in percentage points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
     each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:
@@ -129,36 +118,12 @@ def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> 
         values = [round(10 * one.gap) for one in items]
         unit, scale = "in points", 10
     low, high = min(*values, 0), max(*values, 0)
-    counts = np.bincount(np.asarray(values) - low, minlength=high - low + 1)
-    most = int(counts.max())
-    bars = join(
-        fill(
-            '<div class="{}"><span>{}</span><i style="height:{:.1f}px"></i></div>',
-            "z" if place + low == 0 else "",
-            n or "",
-            64 * n / most,
-        )
-        for place, n in enumerate(counts.tolist())
-    )
+    counts = np.bincount(np.asarray(values) - low, minlength=high - low + 1).tolist()
+    bars = [(at + low == 0, n, 64 * n / max(counts)) for at, n in enumerate(counts)]
     step = max(1, -(-(high - low) // 6))
-    ticks = join(
-        fill("<span>{}</span>", number(scale * value) if value % step == 0 else "")
-        for value in range(low, high + 1)
-    )
+    ticks = [number(scale * value) if value % step == 0 else "" for value in range(low, high + 1)]
     words = (
         f"{pair.left.name} minus {pair.right.name}, {unit}; bars: number of items, "
         f"{count(len(items))} in all"
     )
-    summary = json.dumps(dict(zip(range(low, high + 1), counts.tolist(), strict=True)))
-    style = f"--bars: {high - low + 1}"
-    return fill(
-        '<div class="eh-hist" style="{}" role="img" aria-label="{}: '
-        '{}"><div class="b">{}</div><div class="x">{}</div></div>'
-        '<p class="eh-small eh-mute eh-centre">{}</p>',
-        style,
-        words,
-        summary,
-        bars,
-        ticks,
-        words,
-    )
+    return bars, ticks, words, json.dumps(dict(zip(range(low, high + 1), counts, strict=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -9,36 +10,14 @@ from components.filtering.memo import share_in_drawing
 from components.html.format import NARROW_SPACE
 from components.html.markup import EMPTY, Markup
 from components.html.panel import finding_html, panel_heading, wrap
+from components.results.contrasts import panels, sides
 from components.results.contrasts.computed import PairedSides
 from components.results.contrasts.item_differences import show_items
-from components.results.contrasts.measure_families import (
-    CATEGORY_MEASURES,
-    FAMILIES,
-    POINT_NAMES,
-)
-from components.results.contrasts.panels import (
-    contrast_finding,
-    family_subtitle,
-    show_categories,
-    show_family,
-)
-from components.results.contrasts.sides import (
-    Side,
-    default_sides,
-    list_sides,
-    sides_in_other_studies,
-)
+from components.results.contrasts.measure_families import CATEGORY_MEASURES, FAMILIES, POINT_NAMES
 from components.results.pass_fail.scores.computed import has_comparisons, verdict_kinds
+from components.results.view import result_view
 from components.results.view.address_choices import pick_choice
-from components.results.view.result_view import (
-    Body,
-    Control,
-    ControlState,
-    Drawn,
-    Panel,
-    PanelGroup,
-    View,
-)
+from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
 from metrics.catalogue.label_records import SINGLE_ANSWERS
 
 NAME: Final = "Compare two"
@@ -66,45 +45,39 @@ HOW_CATEGORIES: Final = (
 )
 
 
-def left_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    return _side_state(filtered, wanted, 0)
-
-
-def right_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    return _side_state(filtered, wanted, 1)
-
-
-def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> ControlState:
+def side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> result_view.ControlState:
     """State of the menu of one side. The default side has the empty value, so that the default view
     has a short address."""
-    known = list_sides(filtered)
-    default = default_sides(filtered, known)[side]
-    names = [*known, *sides_in_other_studies(filtered)]
+    known = sides.list_sides(filtered)
+    default = sides.default_sides(filtered, known)[side]
+    names = [*known, *sides.sides_in_other_studies(filtered)]
     offered = [(name, "" if name == default else name) for name in names]
     offered = offered if default else [("\u2013", ""), *offered]
-    return ControlState(wanted if wanted in names and wanted != default else "", offered)
+    return result_view.ControlState(
+        wanted if wanted in names and wanted != default else "", offered
+    )
 
 
-def family_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def family_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
     """State of the menu of measure families: those that apply to the verdicts of the study."""
     return _kinds_state(filtered, wanted, tuple(FAMILIES), (SINGLE_ANSWERS,))
 
 
-def within_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def within_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
     """State of the menu of measures by category: those that apply to the study's verdicts."""
     return _kinds_state(filtered, wanted, tuple(CATEGORY_MEASURES), POINT_NAMES)
 
 
 def _kinds_state(
     filtered: FilteredStudy, wanted: str | None, known: tuple[str, ...], points: tuple[str, ...]
-) -> ControlState:
+) -> result_view.ControlState:
     """State of a menu. Of all choices (`known`), it offers those in `points` if the study has
     verdicts on single answers, and the others if it has comparisons."""
     kinds = verdict_kinds(filtered)
     pairs = [] if kinds.only_points else [name for name in known if name not in points]
     single = [name for name in known if name in points and (kinds.pass_fail or kinds.scores)]
     offered = [*pairs, *single]
-    return ControlState(pick_choice(wanted, offered), offered)
+    return result_view.ControlState(pick_choice(wanted, offered), offered)
 
 
 def applied_choice(filtered: FilteredStudy, chosen: str, known: tuple[str, ...]) -> str:
@@ -116,11 +89,13 @@ def applied_choice(filtered: FilteredStudy, chosen: str, known: tuple[str, ...])
 @share_in_drawing
 def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
     """The two chosen sides, ready to compare; an empty or unknown name selects the default side."""
-    known = list_sides(filtered)
+    known = sides.list_sides(filtered)
     if {left, right} - {""} - set(known):
-        known |= sides_in_other_studies(filtered)
-    first, second = (left, right) if {left, right} <= set(known) else default_sides(filtered, known)
-    empty = Side("")
+        known |= sides.sides_in_other_studies(filtered)
+    first, second = (
+        (left, right) if {left, right} <= set(known) else sides.default_sides(filtered, known)
+    )
+    empty = sides.Side("")
     return PairedSides(
         filtered,
         known.get(left) or known.get(first, empty),
@@ -130,7 +105,7 @@ def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
 
 def draw_headline(filtered: FilteredStudy, left: str, right: str, family: str) -> Markup:
     family = applied_choice(filtered, family, (SINGLE_ANSWERS,))
-    return finding_html(*contrast_finding(find_pair(filtered, left, right), family))
+    return finding_html(*panels.contrast_finding(find_pair(filtered, left, right), family))
 
 
 def draw_family(filtered: FilteredStudy, left: str, right: str, family: str) -> Drawn:
@@ -139,8 +114,8 @@ def draw_family(filtered: FilteredStudy, left: str, right: str, family: str) -> 
     title = (
         "Paired differences" if pair.problem else f"Paired differences, {_difference_label(pair)}"
     )
-    heading = panel_heading(title, family_subtitle(pair))
-    return Drawn({"contrasts": show_family(pair, family)}, heading)
+    heading = panel_heading(title, panels.family_subtitle(pair))
+    return Drawn({"contrasts": panels.show_family(pair, family)}, heading)
 
 
 def draw_categories(filtered: FilteredStudy, left: str, right: str, within: str) -> Drawn:
@@ -151,7 +126,7 @@ def draw_categories(filtered: FilteredStudy, left: str, right: str, within: str)
         "number of categories"
     )
     heading = panel_heading(f"{within} by category", "" if pair.problem else points)
-    return Drawn({"categories": show_categories(pair, within)}, heading)
+    return Drawn({"categories": panels.show_categories(pair, within)}, heading)
 
 
 def draw_items(filtered: FilteredStudy, left: str, right: str, within: str) -> Drawn:
@@ -172,8 +147,24 @@ HEADLINE: Final = Panel(
     draw_headline,
     (Body("headline", "eh-contrast-told"),),
     controls=(
-        Control("left", "A", [("", "")], "menu", "eh-left", state=left_state, **SIDE_STYLE),
-        Control("right", "B", [("", "")], "menu", "eh-right", state=right_state, **SIDE_STYLE),
+        Control(
+            "left",
+            "A",
+            [("", "")],
+            "menu",
+            "eh-left",
+            state=partial(side_state, side=0),
+            **SIDE_STYLE,
+        ),
+        Control(
+            "right",
+            "B",
+            [("", "")],
+            "menu",
+            "eh-right",
+            state=partial(side_state, side=1),
+            **SIDE_STYLE,
+        ),
     ),
     css="eh-title-row eh-sides",
     heading_row=True,

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html.format import count
-from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import wrap
+from components.html.markup import EMPTY, Markup
+from components.html.templates import macros
 from judges.engine.engine import Engine
 
 REFRESH_SECONDS: Final = 5
+_CONTROLS: Final = macros("results/controls/controls.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,33 +106,15 @@ def partial_notice(progress: RunProgress) -> Markup:
 
     It is no live region: a screen reader would read it out every five seconds.
     """
-    return wrap(
-        fill(
-            '<div class="eh-notice warn eh-partial" data-done="{}"><b>{}</b>'
-            '<span class="eh-grow">{}</span><span class="live">{}</span>'
-            '<button type="button" class="eh-btn live" data-freeze>Freeze</button></div>',
-            progress.done,
-            f"Partial: {count(progress.done)} of {count(progress.planned)} calls done.",
-            "Findings are stated when the run ends.",
-            f"the numbers below are updated every {REFRESH_SECONDS} s",
-        )
-    )
+    made: Markup = _CONTROLS.partial(progress, REFRESH_SECONDS)
+    return made
 
 
 def frozen_notice(progress: RunProgress, shown: int, running: bool) -> Markup:
     """HTML line on the replies that the frozen numbers do not contain, with the button that shows
     them; `shown`: number of calls in the numbers shown."""
-    new = max(0, progress.done - shown)
-    state = "The numbers are frozen." if running else "The run has ended."
-    return wrap(
-        fill(
-            '<div class="eh-notice warn" role="status"><b>{}.</b><span class="eh-grow">{}</span>'
-            '<button type="button" class="eh-btn" data-unfreeze>{}</button></div>',
-            count(new, "new reply") if new else "No new reply",
-            state,
-            "Show them" if new else "Continue updating" if running else "Show the results",
-        )
-    )
+    made: Markup = _CONTROLS.frozen(max(0, progress.done - shown), running)
+    return made
 
 
 def choice_updates(

@@ -7,16 +7,9 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.filtering import filters
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import (
-    ALL_CHOICE,
-    COUNTING_RULES,
-    STUDY_RULE,
-    WITH_SUSPECTS,
-    WITHOUT_SUSPECTS,
-    Filter,
-    filter_choices,
-)
+from components.filtering.filters import ALL_CHOICE, STUDY_RULE, WITH_SUSPECTS, Filter
 from components.html.markup import Markup
 from components.layout.widgets import ClickableHTML
 from components.results.view.address_choices import pick_choice
@@ -26,8 +19,8 @@ from studies.frames.frame import SUSPECT_COLUMN
 FILTER_NAMES: Final = ("judge", "prompt", "category", "contestants", "rule", "suspects")
 COLUMN_FILTERS: Final = ("judge", "prompt", "category")
 FIXED_CHOICES: Final = {
-    "rule": [STUDY_RULE, *COUNTING_RULES],
-    "suspects": [WITH_SUSPECTS, WITHOUT_SUSPECTS],
+    "rule": [STUDY_RULE, *filters.COUNTING_RULES],
+    "suspects": [WITH_SUSPECTS, filters.WITHOUT_SUSPECTS],
 }
 """Filter -> its choices, for the filters with the same choices in every study."""
 _MORE_MENU: Final = Markup(
@@ -88,7 +81,7 @@ def parse_filter(values: Sequence[Any]) -> Filter:
 def changing_choices(whole: FilteredStudy) -> dict[str, list[str]]:
     """Name of a filter -> its choices, for the filters whose choices depend on the verdicts."""
     frame = whole.unfiltered_frame
-    columns = {column: filter_choices(frame, column) for column in COLUMN_FILTERS}
+    columns = {column: filters.filter_choices(frame, column) for column in COLUMN_FILTERS}
     return {**columns, "contestants": contestants(frame)}
 
 

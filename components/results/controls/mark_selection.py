@@ -6,12 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import (
-    ALL_CHOICE,
-    WITHOUT_SUSPECTS,
-    machine_rows,
-    row_names,
-)
+from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, machine_rows, row_names
 from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selection
 from metrics.agreement.pairwise_agreement import PEOPLE
 

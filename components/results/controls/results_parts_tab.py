@@ -1,4 +1,5 @@
-"""Components of the Results tab by name, and the values that the page sends for them."""
+"""Components of the Results tab by name, the values that the page sends for them, and the scripts
+that writes the page address, keeps control values and draws the view."""
 
 from __future__ import annotations
 
@@ -109,3 +110,53 @@ def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter,
     view, *rest = values
     filters, controls = rest[: len(FILTER_NAMES)], rest[len(FILTER_NAMES) :]
     return view, parse_filter(filters), dict(zip(tab.controls, controls, strict=True))
+
+
+# ------------------------------------------------------------------ JavaScript of the tab
+
+
+def single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
+    """JavaScript for a change of one control: run `script`, which needs the values of all controls,
+    with the new value of this control and the stored values of the others."""
+    held, index = "evenhand.held", tab.inputs.index(control)
+    return f"value => {held} && void ({script})(...{held}.with({index}, value))"
+
+
+def address_script(tab: ResultsTab) -> str:
+    """JavaScript that writes the values that differ from their defaults into the page address, and
+    stores all values on the page for the next request."""
+    names = json.dumps(list(tab.named_inputs))
+    starts = json.dumps([part.value for part in tab.inputs])
+    return (
+        f"(...values) => {{ evenhand.scope('results', {names}, {starts}, values); "
+        "evenhand.held = values; evenhand.asked = JSON.stringify(values); }"
+    )
+
+
+def draw_script(tab: ResultsTab, *, settling: bool = False, changed: bool = False) -> str:
+    """JavaScript that writes the page address and draws the visible view.
+
+    While a study is being opened, the script does nothing, because the controls still have the
+    values of the previous study. The script with `settling` ends the opening; it draws the view
+    that the visitor chose in the meantime, if any. `changed`: draw only if a value has changed.
+    """
+    before = "evenhand.asked" if changed else "null"
+    buttons = _draw_buttons(tab)
+    waits = "" if settling else "if (evenhand.opensStudy()) return; "
+    settles = "if (evenhand.settleView(values[0])) return; " if settling else ""
+    return (
+        f"(...values) => {{ {waits}const before = {before}; ({address_script(tab)})(...values); "
+        f"if (evenhand.asked === before) return; {settles}"
+        f"evenhand.draw({buttons}[values[0]]); }}"
+    )
+
+
+def _draw_buttons(tab: ResultsTab) -> str:
+    """JSON of the views with the CSS selectors of the buttons that draw them."""
+    return json.dumps({name: f"#eh-draw-{index}" for index, name in enumerate(tab.draw_buttons)})
+
+
+def redraw_script(tab: ResultsTab) -> str:
+    """JavaScript that draws the visible view again, without the message "being drawn"."""
+    buttons = _draw_buttons(tab)
+    return f"() => evenhand.held && document.querySelector({buttons}[evenhand.held[0]])?.click()"

@@ -1,11 +1,12 @@
-"""Injection suspects in the results: their number, and their effect on win rates.
+"""Injection suspects in the results: their number, their effect on win rates, and the section of
+the report with the main results with and without them.
 
 Suspects are excluded only if the user chooses so; win rates with and without them are always shown.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,19 +14,27 @@ from typing import Final
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import WITH_SUSPECTS, WITHOUT_SUSPECTS
+from components.filtering.filters import WITH_SUSPECTS, WITHOUT_SUSPECTS, row_names
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, share
+from components.html.format import DASH, NARROW_SPACE, count, percent, share
 from components.html.markup import EMPTY, Markup
-from components.html.panel import Action, notice_html
+from components.html.panel import Action, notice_html, panel_html
+from components.html.tables.table import plain_table
 from components.inspect.injection_marks import texts_shown
 from components.inspect.url_selection import ONLY_SUSPECTS
+from metrics.catalogue.position_records import CONSISTENCY, FIRST_SHARE
+from metrics.estimation.measures import GroupedFrame
 from metrics.win_rates.win_rates import win_rates_by_cell
+from studies.domain import Estimate
 from studies.frames.frame import SEP, SUSPECT_COLUMN
-from studies.texts.injection import INSTRUCTION, find_echoes
+from studies.texts.injection import INSTRUCTION, RULE_DESCRIPTIONS, find_echoes, find_suspects
 
 MAX_REPLIES_SCANNED: Final = 200
 """Maximum number of replies searched for repeated injection text; further replies are ignored."""
+MAX_ROWS: Final = 20
+"""Maximum number of models, or of judges with a prompt, per measure; further ones are left out."""
+SECTION_TITLE: Final = "Injection suspects"
+COMPARED_MEASURES: Final = tuple((one.name, one.estimator) for one in (CONSISTENCY, FIRST_SHARE))
 SUSPECTS_SELECTION: Final = {"suspect": ONLY_SUSPECTS}
 """Filter with which the button "Read the suspects" opens Inspect."""
 
@@ -168,3 +177,96 @@ def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
     if seen == other:
         return f"{word} injection suspects, all win rates are the same as here."
     return f"{word} injection suspects, the win rate of {shift.name} is {other} instead of {seen}."
+
+
+# --------------------------------------------------------------------- section of the report
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectComparison:
+    """One measure of a model, or of a judge and prompt, with and without injection suspects."""
+
+    measure_name: str
+    subject: str
+    with_suspects: Estimate | None
+    without_suspects: Estimate | None
+
+    @property
+    def is_known(self) -> bool:
+        return any(
+            one is not None and one.value is not None
+            for one in (self.with_suspects, self.without_suspects)
+        )
+
+
+def injection_section(filtered: FilteredStudy) -> Markup:
+    text = suspects_text(filtered)
+    if text is None:
+        none = "No question or answer shown to a judge contains text addressed to the judge."
+        return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
+    found = [
+        (rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in count_rules(filtered).most_common()
+    ]
+    numbers = [
+        (
+            one.measure_name,
+            one.subject,
+            _estimate_text(one.with_suspects),
+            _estimate_text(one.without_suspects),
+        )
+        for one in with_and_without(filtered)
+        if one.is_known
+    ]
+    return panel_html(
+        SECTION_TITLE,
+        "texts addressed to the judge; all measures of this report include them unless stated "
+        f"otherwise; 95{NARROW_SPACE}% CI",
+        notice_html("warn", *text)
+        + plain_table(("Rule", "Matches a text that", "Number of texts"), found)
+        + plain_table(
+            ("Measure", "Model or judge", "With these texts", "Without these texts"), numbers
+        ),
+    )
+
+
+def count_rules(filtered: FilteredStudy) -> Counter[str]:
+    """Detection rule -> number of shown texts that match the rule."""
+    rows = filtered.frame[filtered.frame[SUSPECT_COLUMN]]
+    seen = suspect_texts(filtered, rows)
+    items = {
+        name: filtered.store.item(filtered.name, name) for name in dict.fromkeys(n for n, _ in seen)
+    }
+    rules = {
+        (name, one.where): one.rules
+        for name, item in items.items()
+        if item is not None
+        for one in find_suspects(item)
+    }
+    return Counter(rule for text in seen for rule in rules.get(text, ()))
+
+
+def with_and_without(filtered: FilteredStudy) -> list[SuspectComparison]:
+    """Measures with and without suspects: win rates by model, then consistency and first-position
+    share by judge and prompt."""
+    without = replace(filtered, filter=replace(filtered.filter, suspects=WITHOUT_SUSPECTS))
+    here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered, without))
+    best = sorted(here, key=lambda name: (-(here[name].value or 0), name))
+    made = [
+        SuspectComparison("Win rate", name, here[name], there.get(name)) for name in best[:MAX_ROWS]
+    ]
+    names = row_names(filtered.machines)
+    for what, measure in COMPARED_MEASURES:
+        known, rest = (
+            measure.by_cell(GroupedFrame(one.machines, ["judge", "prompt"]))
+            for one in (filtered, without)
+        )
+        measured = [(cell, name) for cell, name in names.items() if cell in known]
+        made += [
+            SuspectComparison(what, name, known[cell], rest.get(cell))
+            for cell, name in measured[:MAX_ROWS]
+        ]
+    return made
+
+
+def _estimate_text(estimate: Estimate | None) -> str:
+    return DASH if estimate is None else percent(estimate)

@@ -10,20 +10,14 @@ from components.html.format import count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_html, wrap
 from components.results.bias.computed import Bias, load_bias
-from components.results.bias.flip_leans import FlipLean, flip_leans
+from components.results.bias.flip_leans import FlipLean
 from components.results.bias.pair_tests import format_p
-from components.results.overview.panels import swap_chart
+from components.results.overview.panels import compared_pairs, swap_chart
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
-from components.results.view.next_steps import NextStep, step_rows
-from components.results.view.unusable_replies import (
-    EXPLANATION_TITLE,
-    NO_MEASURE_TEXT,
-    UnusableReplies,
-    explanation_html,
-    find_unusable,
-    repair_steps,
-)
+from components.results.view import unusable_replies
+from components.results.view.steps_and_menus import NextStep, step_rows
+from metrics.catalogue.position_records import EFFECT
 from studies.store.store import Store
 
 WIDE: Final = 0.05
@@ -36,18 +30,12 @@ def run_outcome_html(store: Store, name: str) -> Markup:
     bias = load_bias(filtered)
     if not bias.calls:
         return EMPTY
-    unusable = find_unusable(filtered)
+    unusable = unusable_replies.find_unusable(filtered)
     if unusable is not None:
         parts = _unusable_html(filtered, unusable, store.owns(name))
     else:
         parts = join([_flips_html(bias), _next_html(next_steps(filtered, bias))])
     return wrap(fill('<div class="eh-outcome">{}</div>', parts))
-
-
-def _compared(bias: Bias) -> list[FlipLean]:
-    """Flips of the judges and prompts that have pairs judged in both orders; empty for choices
-    among N options."""
-    return [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
 
 
 def _half_width(bias: Bias) -> float | None:
@@ -57,11 +45,11 @@ def _half_width(bias: Bias) -> float | None:
 
 
 def _flips_html(bias: Bias) -> Markup:
-    rows = _compared(bias)
+    rows = compared_pairs(bias)
     if not rows:
         return EMPTY
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
-    subtitle = f"{count(flips)} of {count(pairs, 'comparison')} changed when swapped"
+    subtitle = f"{count(flips)} of {count(pairs, 'comparison')} flip"
     told = join(
         fill('<p class="eh-small">{}</p>', text)
         for text in (repetition_text(bias), f"{_direction(rows)}{_precision(bias)}")
@@ -88,7 +76,7 @@ def repetition_text(bias: Bias) -> str:
         return told
     sure = "" if effect.low > 0 or effect.high < 0 else "; no significant difference"
     return told + (
-        "Changes when swapped minus changes on a repeat: "
+        f"{EFFECT.name} (disagreement between orders minus changes on a repeat): "
         f"{number(100 * effect.value, 1, signed=True)} points "
         f"{interval(effect, 1, scale=100)}, {count(effect.n, 'repeated comparison')}{sure}."
     )
@@ -109,55 +97,35 @@ def _precision(bias: Bias) -> str:
     half = _half_width(bias)
     if half is None:
         return ""
-    return f"95\u202f% interval of the share of changed verdicts: ± {number(100 * half, 1)} points."
+    return f"95\u202f% interval of the share of flips: ± {number(100 * half, 1)} points."
 
 
 def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     """Rows of the panel "Next steps", as far as they apply: read the flips; compare remedies or, if
     no better answer is known, ask people; ask more questions; share."""
-    flips = sum(row.flips for row in _compared(bias))
+    flips = sum(row.flips for row in compared_pairs(bias))
     steps = []
     if flips:
-        steps.append(
-            NextStep(
-                "See which comparisons flipped",
-                f"{count(flips, 'comparison')} with the replies in both orders side by side",
-                f"Open {count(flips)}",
-                {"data-select": json.dumps({"flipped": True})},
-            )
-        )
+        told = f"{count(flips, 'comparison')} with the replies in both orders side by side"
+        opens = {"data-select": json.dumps({"flipped": True})}
+        steps.append(NextStep("See which comparisons flipped", told, f"Open {count(flips)}", opens))
     if has_known_winners(filtered):
-        steps.append(
-            NextStep(
-                "Compare remedies",
-                (
-                    "rules that combine several verdicts, compared by how often they are right; "
-                    "no new calls"
-                ),
-                "Remedies",
-                {"data-view": remedies_tab.NAME},
-            )
+        told = (
+            "rules that combine several verdicts, compared by how often they are right; no new "
+            "calls"
         )
+        opens = {"data-view": remedies_tab.NAME}
+        steps.append(NextStep("Compare remedies", told, "Remedies", opens))
     else:
-        steps.append(
-            NextStep(
-                "Ask people",
-                "votes by people on some pairs show how often the judge is right",
-                "Vote",
-                {"data-tab": "vote"},
-            )
-        )
+        told = "votes by people on some pairs show how often the judge is right"
+        steps.append(NextStep("Ask people", told, "Vote", {"data-tab": "vote"}))
     half = _half_width(bias)
     if half is not None and half > WIDE:
-        steps.append(
-            NextStep(
-                "Ask more questions",
-                f"the interval of the share of changed verdicts (± {number(100 * half)} points) is "
-                "wide; the Study tab shows how to narrow it",
-                "Study",
-                {"data-tab": "study"},
-            )
+        told = (
+            f"the interval of the share of flips (± {number(100 * half)} points) is wide; the "
+            "Study tab shows how to narrow it"
         )
+        steps.append(NextStep("Ask more questions", told, "Study", {"data-tab": "study"}))
     report = "report, tables for a paper, data and a link; none of them contains an API key"
     return [*steps, NextStep("Share", report, "Report", {"data-click": "#eh-share"})]
 
@@ -166,8 +134,10 @@ def _next_html(steps: list[NextStep]) -> Markup:
     return panel_html("Next steps", "", step_rows(steps))
 
 
-def _unusable_html(filtered: FilteredStudy, unusable: UnusableReplies, may_run: bool) -> Markup:
+def _unusable_html(
+    filtered: FilteredStudy, unusable: unusable_replies.UnusableReplies, may_run: bool
+) -> Markup:
     """HTML for a study without a usable verdict: expected form, example of a reply, next steps."""
-    steps = repair_steps(filtered, unusable, on_run=True, may_run=may_run)
-    why = panel_html(EXPLANATION_TITLE, NO_MEASURE_TEXT, explanation_html(filtered))
-    return why + _next_html(steps)
+    steps = unusable_replies.repair_steps(filtered, unusable, on_run=True, may_run=may_run)
+    title, why = unusable_replies.EXPLANATION_TITLE, unusable_replies.NO_MEASURE_TEXT
+    return panel_html(title, why, unusable_replies.explanation_html(filtered)) + _next_html(steps)

@@ -12,7 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, dollars
 from components.html.markup import EMPTY, Markup, fill, join
 from components.inspect.load_comparison import stored_prompt
-from components.results.view.next_steps import NextStep
+from components.results.view.steps_and_menus import NextStep
 from judges.engine.pending_asks import CostQuote, quote_or_count, retry_statuses
 from judges.rendering.messages import verdict_instruction
 from metrics.estimation.row_selection import people_mask

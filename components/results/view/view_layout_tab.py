@@ -11,15 +11,8 @@ import gradio as gr
 
 from components.html.panel import how_computed, panel_heading
 from components.layout.widgets import ClickableHTML, PlotlyView, Switch
-from components.results.view.result_view import (
-    Body,
-    Control,
-    ControlState,
-    Extra,
-    Panel,
-    PanelGroup,
-    View,
-)
+from components.results.view import result_view
+from components.results.view.result_view import Panel, PanelGroup, View
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,7 @@ def as_update(content: Any) -> Any:
     return gr.update(visible=content) if isinstance(content, bool) else content
 
 
-def control_update(state: ControlState | None) -> Any:
+def control_update(state: result_view.ControlState | None) -> Any:
     """Gradio update of a control; None leaves the control unchanged."""
     if state is None:
         return gr.skip()
@@ -128,7 +121,7 @@ def _build_heading(parts: ViewParts, panel: Panel) -> None:
         _build_extras(parts, buttons)
 
 
-def _build_bodies(parts: ViewParts, bodies: Iterable[Body]) -> None:
+def _build_bodies(parts: ViewParts, bodies: Iterable[result_view.Body]) -> None:
     for body in bodies:
         if body.chart_height:
             made = PlotlyView(height=body.chart_height, elem_id=body.elem_id, marks=body.clickable)
@@ -137,12 +130,12 @@ def _build_bodies(parts: ViewParts, bodies: Iterable[Body]) -> None:
         parts.components[body.name] = made
 
 
-def _build_controls(parts: ViewParts, controls: Iterable[Control]) -> None:
+def _build_controls(parts: ViewParts, controls: Iterable[result_view.Control]) -> None:
     for control in controls:
         parts.controls[control.name] = _build_control(control)
 
 
-def _build_control(control: Control) -> Any:
+def _build_control(control: result_view.Control) -> Any:
     if control.kind == "session":
         return gr.State(None)
     if control.kind == "switch":
@@ -160,15 +153,13 @@ def _build_control(control: Control) -> Any:
     )
 
 
-def _build_extras(parts: ViewParts, extras: Iterable[Extra]) -> None:
-    for extra in extras:
-        parts.extras[extra.name] = _build_extra(extra)
-
-
-def _build_extra(extra: Extra) -> Any:
-    if extra.kind == "text":
-        return ClickableHTML(elem_id=extra.elem_id)
-    options: dict[str, Any] = {"size": "sm", "elem_id": extra.elem_id, "elem_classes": "eh-fit"}
-    if extra.kind == "upload":
-        return gr.UploadButton(extra.label, file_types=list(extra.file_types), **options)
-    return gr.Button(extra.label, **options)
+def _build_extras(parts: ViewParts, extras: Iterable[result_view.Extra]) -> None:
+    for one in extras:
+        options: dict[str, Any] = {"size": "sm", "elem_id": one.elem_id, "elem_classes": "eh-fit"}
+        if one.kind == "text":
+            made: Any = ClickableHTML(elem_id=one.elem_id)
+        elif one.kind == "upload":
+            made = gr.UploadButton(one.label, file_types=list(one.file_types), **options)
+        else:
+            made = gr.Button(one.label, **options)
+        parts.extras[one.name] = made

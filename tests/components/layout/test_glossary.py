@@ -19,6 +19,7 @@ from components.layout.glossary import (
 )
 from components.layout.theme import head_html
 from components.layout.widgets import ClickableHTML
+from metrics.catalogue import records
 
 
 def marked(html: str) -> list[str]:
@@ -47,6 +48,23 @@ def test_every_bold_word_of_the_documentation_is_a_term_with_a_definition():
     assert [term.name for term in glossary()] == bold
     assert all(len(term.definition) > 8 for term in glossary())
     assert not [term for term in glossary() if re.search(r"[*`]|\bask", term.definition)]
+
+
+def test_the_definition_of_a_measure_is_that_of_its_record():
+    named = {one.name.lower(): one for one in records.RECORDS.values()}
+    found = {}
+    for term in glossary():
+        record = named.get(term.key) or named.get(term.also)
+        if record is not None:
+            found[record.key] = term
+            share = "share of " if record.style == "percent" else ""
+            told = f"{share}{record.definition}".replace("`", "").lower()
+            assert term.definition.lower().startswith(told), (term, told)
+    assert {"consistency", "first_share", "accuracy", "noise_floor", "grade", "win_rate"} <= set(
+        found
+    )
+    assert len(found) >= 9
+    assert len(re.findall("^- ", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)) <= 60
 
 
 def test_unmarked_words_are_terms_of_the_glossary():

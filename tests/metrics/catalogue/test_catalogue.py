@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.bias.bias_matrix import measures_for
-from components.results.bias.bias_report import position_table
+from components.results.bias.bias_matrix import measures_for, position_table
+from components.results.cards.measure_table import card_measures, show_measures
+from components.results.cards.report_card import ReportCard
 from components.results.contrasts.measure_families import FAMILIES
 from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, open_demo
+from evenhand.audit_cards import UnsavedRaters, UnsavedStudy, judge_cards
 from metrics.catalogue import records
 from metrics.catalogue.record import DECLARED, MeasureRecord, declare
+from metrics.drift.night_scores import score_night
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.summary.summary import summarise_frame
 from studies.exchange.recorded_studies import import_verdicts
@@ -129,6 +134,47 @@ def new_measure(monkeypatch: pytest.MonkeyPatch) -> MeasureRecord:
     )
     monkeypatch.setitem(DECLARED, record.key, record)
     return record
+
+
+def test_a_new_measure_is_on_the_cards_of_page_and_library(
+    demos: Store, new_measure: MeasureRecord
+) -> None:
+    frame = few_items(demos.frame(PAIRS_STUDY))
+    raters = UnsavedRaters(UnsavedStudy("s", judgements=frame))
+    card = ReportCard(raters, raters.in_view[0])
+    (line,) = [one for one in card_measures(card) if one.record is new_measure]
+    assert line.estimate.value == pytest.approx((card.rows["repeat"] == 0).mean())
+    assert (line.label, line.description) == ("First calls", new_measure.description)
+    drawn = show_measures(card)
+    assert "First calls" in drawn and line.value_text in drawn
+    study: Any = SimpleNamespace(name="s", frame=frame, truth="none")
+    printed = next(judge_cards(study))
+    assert printed.measures["First calls"] == line.estimate
+
+
+def test_a_card_takes_names_and_links_from_the_records(demos: Store) -> None:
+    frame = few_items(demos.frame(OPTIONS_STUDY))
+    raters = UnsavedRaters(UnsavedStudy("s", judgements=frame))
+    card = ReportCard(raters, raters.in_view[0])
+    lines = card_measures(card)
+    unlisted = {"accuracy", "own_family"}  # shown only where they are known
+    assert {one.key for one in records.listed("card", 5)} - unlisted <= {
+        line.record.key for line in lines
+    }
+    for line in lines:
+        assert line.description.startswith(line.record.description)
+        assert bool(line.link) == bool(line.record.selection)
+    assert lines[-1].record.key == "unusable"
+
+
+def test_a_new_measure_is_watched_by_the_gate(demos: Store, new_measure: MeasureRecord) -> None:
+    frame = few_items(demos.frame(PAIRS_STUDY))
+    before = {stream.kind for stream in score_night(frame)}
+    assert before == {"accuracy", "coverage", "consistency"}
+    gated = replace(new_measure, outlets=frozenset({"gate"}))
+    DECLARED[gated.key] = gated
+    nights = {s: one for s, one in score_night(frame).items() if s.kind == "first_calls"}
+    assert nights and all(set(one.values()) == {"60"} for one in nights.values())
 
 
 def test_a_new_measure_is_in_json_matrix_and_paper(

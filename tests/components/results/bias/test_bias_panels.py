@@ -44,16 +44,13 @@ def test_a_judge_that_always_picks_the_first_decides_by_position(judged):
     assert (first.pairs, first.flips, first.first, first.second) == (40, 40, 40, 0)
     assert (fair.flips, fair.p) == (0, 1.0)
     assert says(flip_sentence(first), "40", "40 flips go")
-    assert flip_sentence(fair) == "All 40 pairs have the same verdict in both orders."
+    assert says(flip_sentence(fair), "None", "40 pairs flips")
 
 
 def test_a_ranking_by_a_judge_below_a_coin_is_told_with_care(judged):
     first, fair = (load_bias(FilteredStudy(judged, NAME, Filter(judge=judge)))
                    for judge in ("always first", "fair"))  # fmt: skip
-    assert low_consistency_warning(first) == (
-        "Low consistency: 0\u202f% of comparisons have the same verdict after a swap; "
-        "chance gives 50\u202f%."
-    )
+    assert says(low_consistency_warning(first), "consistency: 0\u202f%", "chance", "50\u202f%")
     assert low_consistency_warning(fair) == ""
     # Half of 80 survive: the interval holds the coin, so nothing is said.
     assert low_consistency_warning(load_bias(FilteredStudy(judged, NAME))) == ""
@@ -130,7 +127,7 @@ def test_the_finding_counts_what_the_rows_are(judged):
 def test_one_judge_alone_is_named(judged):
     frame = Filter(judge="always first").apply(judged.frame(NAME))
     title, _ = bias_finding(bias_from_frame(frame))
-    assert says(title, "always", "differ between", "100")
+    assert says(title, "always", "100", "of pairs flip")
 
 
 @pytest.mark.parametrize("measure", measures_for(2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from components.results.bias.computed import bias_from_frame
-from components.results.bias.entropy_split import entropy_split_html
+from components.results.bias.panels import entropy_split_html
 from metrics.estimation.entropy import split_entropy_by_order
 from tests.metrics.frames import build, pair
 from tests.page_words import says

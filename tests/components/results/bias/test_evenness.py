@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
-from components.results.bias import evenness
+from components.results.bias import option_tests as evenness
 from components.results.bias.bias_matrix import BY_PROMPT, bias_matrix_html, measures_for
 from components.results.bias.computed import bias_from_frame
-from components.results.bias.evenness import Evenness
+from components.results.bias.option_tests import Evenness
 from studies.domain import Estimate
 from tests.metrics.frames import build, rotated
 from tests.page_words import says

@@ -8,9 +8,11 @@ from pathlib import Path
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results.cards.card_html import show_card
+from metrics.catalogue.records import RECORDS
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 
+MEAN_OF_ORDERS = RECORDS["average_of_orders"].name
 MAPPING = {"q": "instruction", "one": "first", "two": "second", "won": "winner"}
 
 
@@ -29,8 +31,8 @@ def test_a_card_shows_the_accuracies_of_papers_where_the_truth_is_known(
     store: Store, tmp_path: Path
 ) -> None:
     html = card_html(store, tmp_path / "known.json", {**MAPPING, "best": "gold"})
-    assert "Right in both orders</td><td>0.0" in html  # always the first answer: never both
-    assert "Average of both orders</td><td>50.0" in html
+    assert "Accuracy in both orders</td><td>0.0" in html  # always the first answer: never both
+    assert f"{MEAN_OF_ORDERS}</td><td>50.0" in html
     assert "JudgeBench" in html and "RewardBench" in html
     unknown = card_html(store, tmp_path / "unknown.json", MAPPING)
     assert "JudgeBench" not in unknown

@@ -13,6 +13,7 @@ from components.results.cards import tab as cards_tab
 from components.results.cards.card_html import show_card
 from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
+from metrics.catalogue.answer_records import AGREEMENT
 from studies.domain import Usage
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
@@ -65,9 +66,9 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
 def test_people_stand_beside_the_judge(voted):
     lines = {line.label: line for line in card_measures(card(voted, "voted", "good"))}
     # Two people agree in 13 of 18 pairs of votes.
-    assert lines["Agreement with people"].people == pytest.approx(13 / 18)
-    assert says(lines["Agreement with people"].description, "two people", "equal", "72")
-    assert lines["Agreement with people"].others == [pytest.approx(5 / 12)]
+    assert lines[AGREEMENT.name].people == pytest.approx(13 / 18)
+    assert says(lines[AGREEMENT.name].description, "two people", "equal", "72")
+    assert lines[AGREEMENT.name].others == [pytest.approx(5 / 12)]
 
 
 def test_a_position_term_says_what_it_means_and_its_test(store):
@@ -138,7 +139,7 @@ def test_many_options_have_as_many_places(judged_options):
     html = show_card(Raters(FilteredStudy(store, name)), "last")
     said = text(html)
     assert html.count('class="eh-bar"') == 3
-    assert says(said, "differ between", "orders")
+    assert says(said, "flips", "of comparisons")
     assert "the longer answer" not in said
     assert "third" in said
 

@@ -19,11 +19,7 @@ from tests.page_words import says
 EPSILON = 1e-6
 CASES = [(group, rule) for group, rules in RULE_GROUPS.items() for rule in rules]
 NAMED = [f"{group}: {rule.name}" for group, rule in CASES]
-SAID = {
-    "differ": "This judge's verdicts differ between the orders",
-    "toward": "first",
-    "label": "A",
-}
+SAID = {"toward": "first", "label": "A"}
 
 
 def at_edge(condition: RuleCondition) -> float:
@@ -76,7 +72,7 @@ def test_the_example_of_the_brief():
         "people": 0.643, "stand_in_low": 0.01, "stand_in_high": 0.07,
     }  # fmt: skip
     first, second, advice = card_sentences(facts, SAID)
-    assert says(first.text, "differ", "orders", "**31\u202f%**", "most flips", "shown first")
+    assert says(first.text, "flips", "**31\u202f%**", "most flips", "shown first")
     assert says(second.text, "agrees", "people", "**64", "often")
     assert advice.rule == "average"
     assert "flips ≥ 10\u202f%" in first.threshold

@@ -154,7 +154,7 @@ def test_images_against_a_description_are_two_studies(store):
             for shown, who in zip((("x", "y"), ("y", "x")), said, strict=True):
                 rows.append((f"q{k}", "j", "p", shown, who, 2))
         save(store, sees, rows, judge_sees=sees)
-    known = contrasts_tab.sides_in_other_studies(FilteredStudy(store, "context"))
+    known = contrasts_tab.sides.sides_in_other_studies(FilteredStudy(store, "context"))
     assert list(known) == ["j, images (images)"]
     pair = find_pair(FilteredStudy(store, "context"), "j", "j, images (images)")
     (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]

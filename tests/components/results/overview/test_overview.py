@@ -39,7 +39,7 @@ def switch(store: Store, tab, **wanted: str) -> gr.Radio:
 def test_three_findings_lead_to_their_views(judged):
     drawn = overview_tab.VIEW.render(FilteredStudy(judged, NAME), {})
     bias, ranking, people = (drawn[name] for name in ("bias", "ranking", "people"))
-    assert says(bias, "Swapping", "answers changes") and "always first" in bias
+    assert says(bias, "comparisons flip", "swapped") and "always first" in bias
     assert 'data-view="Position bias"' in bias
     assert says(ranking, "Does", "ranking hold") and 'data-view="Ranking"' in ranking
     assert "1st order" in ranking
@@ -69,7 +69,7 @@ def test_a_judge_s_name_leads_to_its_card_and_to_a_comparison(judged):
     assert views == {"Report cards", "Compare two"} <= set(VIEWS)
     for one in targets:
         if one["view"] == "Compare two":
-            state = contrasts_tab.left_state(FilteredStudy(judged, NAME), one["left"])
+            state = contrasts_tab.side_state(FilteredStudy(judged, NAME), one["left"], 0)
             assert one["left"] != one["right"] and one["left"] in dict(state.choices)
 
 
