@@ -9,13 +9,15 @@ templates). Number formats of the page are filters: `{{ value|percent }}`.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Protocol
 
 import jinja2
 
 from components.html import format as formats
-from components.html.markup import attributes, inline_markup
+from components.html.markup import Markup, attributes, inline_markup
 from studies.domain import Estimate
 
 TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
@@ -30,6 +32,17 @@ def percent_number(value: float | None, decimals: int = 1, signed: bool = False)
 def percent_bounds(estimate: Estimate | None, decimals: int = 1) -> str:
     """The interval of a share in percent; empty if it is unknown."""
     return "" if estimate is None else formats.interval(estimate, decimals, scale=100)
+
+
+def html_id(field: str) -> str:
+    """The `id` of the control of a field: "data.count" -> "f-data-count"."""
+    return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
+
+
+class Macros(Protocol):
+    """The macros of a template, as attributes."""
+
+    def __getattr__(self, name: str) -> Callable[..., Markup]: ...
 
 
 ENVIRONMENT: Final = jinja2.Environment(
@@ -51,11 +64,14 @@ ENVIRONMENT.filters |= {
     "percent_bounds": percent_bounds,
     "json": json.dumps,
     "rich": inline_markup,
+    "html_id": html_id,
+    "shorten": formats.truncate,
+    "tokens": formats.tokens,
     "attributes": attributes,
 }
 
 
-def macros(template: str) -> Any:
+def macros(template: str) -> Macros:
     """The macros of a template, as attributes: functions that return Markup. `template` is its path
     inside `components`, such as "results/remedies/remedies.html"."""
-    return ENVIRONMENT.get_template(template).module
+    return ENVIRONMENT.get_template(template).module  # type: ignore[return-value]
