@@ -58,7 +58,7 @@ def measure_column(key: str, path: str, paper: str = "", **more: Any) -> TypedCo
     value is the attribute `path` of a row's values."""
     record = RECORDS[key]
     head = f"{record.name}, %" if record.style == "percent" else record.name
-    facts = {"style": STYLES[record.style], "paper": paper, **more}
+    facts: dict[str, Any] = {"style": STYLES[record.style], "paper": paper, **more}
     return TypedColumn(head, attrgetter(path), **facts)
 
 

@@ -222,7 +222,8 @@ def _judge_table(one: VerificationData) -> Markup:
     rows = []
     for name, prefers, ties in lines:
         people = name == PEOPLE
-        marks, opens = people_track(axis, prefers), None
+        marks = people_track(axis, prefers)
+        opens: dict[str, str] | None = None
         if not people:
             interval = bar_mark("v", axis, prefers.low, prefers.high)
             marks = track_html(axis, interval, point_mark("p", axis, prefers.value))

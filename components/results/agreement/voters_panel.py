@@ -91,7 +91,7 @@ def _voter_row(one: Voter) -> TableRow:
     if one.seconds is not None:
         tip = f"median of {count(one.timed, 'timed vote')}"
         pace = fill('<span data-tip="{}">{}</span>', tip, duration(one.seconds))
-    values = (
+    values: tuple[str | Estimate, ...] = (
         count(one.votes), one.first, one.steady, one.ties, one.others,
         DASH if one.rest is None else number(100 * one.rest, 0), one.skill, pace,
     )  # fmt: skip

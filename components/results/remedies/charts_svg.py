@@ -297,16 +297,17 @@ def _risk(results: RemedyResults, points: Sequence[CoveragePoint], canvas: Canva
     """SVG of the curve with its interval, and diamonds of three fixed rules: one call, orders added
     up, orders must agree."""
     alone = [line for line in results.table if line.rule.id in SHORT_NAMES]
-    bounds = _bounds(point.right_when_decided for point in points)
+    bounds = _bounds(one.right_when_decided for one in points)
     own = [line.right_when_decided.value or 0.5 for line in alone]
     ends = [*own, *(end for pair in bounds for end in pair)]
     rows = svg_pieces.round_shares(min(ends), max(ends))
     x, y = canvas.horizontal(0, 1), canvas.vertical(rows[0], rows[-1])
     columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
-    at, marks = (
-        [(x(one.decided.value or 0), y(one.right_when_decided.value or 0)) for one in ones]
-        for ones in (points, alone)
-    )
+
+    def point(one: CoveragePoint | RuleEstimate) -> Point:
+        return x(one.decided.value or 0), y(one.right_when_decided.value or 0)
+
+    at, marks = [point(one) for one in points], [point(one) for one in alone]
     upper = [(px, y(high)) for (px, _), (_, high) in zip(at, bounds, strict=True)]
     lower = [(px, y(low)) for (px, _), (low, _) in zip(at, bounds, strict=True)]
     tips = [

@@ -136,7 +136,8 @@ def recommendation_panel(results: RemedyResults) -> Markup:
     combine = results.filtered.study.combine
     used = COMBINED_AS.get(combine, combine)
     remedy = parse_remedy(used)
-    words = rule_names.words_of_id(*((remedy.id, remedy.judges) if remedy else (used, ())))
+    id, judges = (remedy.id, remedy.judges) if remedy else (used, ())
+    words = rule_names.words_of_id(id, judges)
     offers = [
         Offer(one.rule, one.gain) for one in (advice.chosen, results.next_price) if one is not None
     ]

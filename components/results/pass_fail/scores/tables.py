@@ -81,7 +81,7 @@ def agreement_table(results: ScoreResults) -> Markup:
     given = f"Computed from the scores that the judge gave, 95{NARROW_SPACE}% CI"
     weighted = "Computed from expected scores (means weighted by the judge's probabilities)"
     columns = [
-        TypedColumn(head, lambda row, one=one: getattr(one, row[0]), itemgetter(1), n=one is found)
+        _agreement_column(head, one, n=one is found)
         for head, one in ((given, found), (weighted, expected))
         if one is not None
     ]
@@ -94,6 +94,11 @@ def agreement_table(results: ScoreResults) -> Markup:
         _criteria_table(results),
         _reliability_table(results),
     )
+
+
+def _agreement_column(head: str, found: ScoreAgreement, n: bool) -> TypedColumn:
+    """A column whose rows are fields of `found`; values of a row: field, number format."""
+    return TypedColumn(head, lambda row: getattr(found, row[0]), itemgetter(1), n=n)
 
 
 def _criteria_table(results: ScoreResults) -> Markup:
@@ -148,8 +153,8 @@ def score_judges_table(results: ScoreResults) -> Markup | None:
         return None
 
     def agreement(cell: tuple[str, str], name: str) -> Estimate | None:
-        found = results.agreement.get(cell)
-        return getattr(found, name) if found else None
+        found: Estimate | None = getattr(results.agreement.get(cell), name, None)
+        return found
 
     changed = RECORDS["option_order.changed"].name
     columns = [
