@@ -60,8 +60,8 @@ def compute_section(frame: pd.DataFrame, inputs: RemedyInputs) -> int:
 
 def draw(frame: pd.DataFrame, inputs: RemedyInputs) -> int:
     """Compute all numbers of the view, for the judge that it shows first."""
-    from components.results.remedies.budget_panel import budget_html
     from components.results.remedies.computed import RemedyResults
+    from components.results.remedies.panels import budget_html
     from metrics.remedies.remedy_study import study_remedies
 
     study = study_remedies(frame)

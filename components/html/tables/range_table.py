@@ -31,6 +31,11 @@ def range_table(
     return Table(heads, rows, f"eh-tbl eh-lines {kind}", label, below=below).wrapped()
 
 
+def range_row(name: str | Markup, *cells: str | Markup, tip: str = "", kind: str = "") -> TableRow:
+    """A row: its name, then cells with the CSS classes of their columns."""
+    return TableRow([TableCell(name, "nm"), *cells], tip, kind)
+
+
 def axis_cell(axis: Axis) -> TableCell:
     return TableCell(axis_html(axis), "trk")
 

@@ -4,7 +4,8 @@ of a paper."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Final
 
 from components.html.format import count
@@ -12,6 +13,7 @@ from components.html.markup import EMPTY, Markup, escape
 from components.html.panel import Axis
 from components.html.tables.value_table import (
     PERCENT,
+    STYLES,
     ColumnHead,
     NumberStyle,
     forest_cell,
@@ -19,6 +21,7 @@ from components.html.tables.value_table import (
     value_cell,
     value_table,
 )
+from metrics.catalogue.records import RECORDS
 from studies.domain import Estimate
 
 INTERVAL_HEAD: Final = "95 % CI"
@@ -31,15 +34,32 @@ class TypedColumn:
 
     head: str
     get: Callable[[Any], Any]
-    style: NumberStyle = PERCENT
+    style: NumberStyle | Callable[[Any], NumberStyle] = PERCENT
+    """Number format; a function of the row's values if the rows are different measures."""
     paper: str = ""
     """Short head in a paper."""
     n: bool = False
     """Whether the page shows the sample size beside an estimate."""
-    axis: Callable[[Any], Axis] | None = None
-    """Axis of a row's plot, for a column that draws estimates instead of writing them."""
+    axis: Axis | None = None
+    """Axis of a column that draws estimates instead of writing them."""
+    chance: Callable[[Any], float | None] | None = None
+    """Function that gets the level with which a row's plot compares its estimate."""
     interval: bool = True
     """Whether a paper has the interval in a column of its own."""
+    tip: str = ""
+    """Hover card of the head."""
+
+    def style_of(self, values: Any) -> NumberStyle:
+        return self.style(values) if callable(self.style) else self.style
+
+
+def measure_column(key: str, path: str, paper: str = "", **more: Any) -> TypedColumn:
+    """A column of a measure of the catalogue: head and number format are those of its record; the
+    value is the attribute `path` of a row's values."""
+    record = RECORDS[key]
+    head = f"{record.name}, %" if record.style == "percent" else record.name
+    facts: dict[str, Any] = {"style": STYLES[record.style], "paper": paper, **more}
+    return TypedColumn(head, attrgetter(path), **facts)
 
 
 @dataclass(frozen=True)
@@ -63,7 +83,7 @@ def page_table(
     """HTML table; `first` is the head of the names, `label` the table's accessible name. With
     `named`, hover cards of estimates begin with the row's name."""
     heads = [ColumnHead(first, numeric=False)]
-    heads += [ColumnHead(one.head, axis=Axis() if one.axis else None) for one in columns]
+    heads += [ColumnHead(one.head, axis=one.axis, tip=one.tip) for one in columns]
     lines = [
         [name_cell(row.name, row.select, row.note), *(_cell(one, row, named) for one in columns)]
         for row in rows
@@ -72,13 +92,17 @@ def page_table(
 
 
 def _cell(column: TypedColumn, row: ValueRow, named: bool) -> Markup:
-    value, name = column.get(row.values), row.name if named else ""
-    if not isinstance(value, Estimate):
+    value, name, style = column.get(row.values), row.name, column.style_of(row.values)
+    if value is not None and not isinstance(value, Estimate):
         return escape(count(value) if isinstance(value, int) else value)
     if column.axis is None:
-        return value_cell(value, column.style, who=name, n=column.n)
-    drawn = value.value is not None
-    return forest_cell(value, column.axis(row.values), column.style, name) if drawn else EMPTY
+        return value_cell(value, style, who=name if named else "", n=column.n)
+    if value is None or value.value is None:
+        return EMPTY
+    axis = column.axis
+    if column.chance is not None:
+        axis = replace(axis, chance=column.chance(row.values))
+    return forest_cell(value, axis, style, name)
 
 
 def paper_head(first: str, columns: Sequence[TypedColumn]) -> tuple[str, ...]:
@@ -98,7 +122,8 @@ def _texts(column: TypedColumn, row: ValueRow) -> tuple[str, ...]:
     value = column.get(row.values)
     if not isinstance(value, Estimate):
         return (count(value) if isinstance(value, int) else str(value),)
-    text = column.style.text(value.value)
+    style = column.style_of(row.values)
+    text = style.text(value.value)
     if not column.interval:
         return (text,)
-    return text, "" if value.value is None else column.style.bounds(value)
+    return text, "" if value.value is None else style.bounds(value)

@@ -1,5 +1,5 @@
 """Disputed cases: judges against people or known answers, judges against judges, people against
-people.
+people; and their list, with links to the replies.
 
 A case is the set of compared answers to one item.
 """
@@ -14,6 +14,10 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.raters import Raters
+from components.html.format import count
+from components.html.panel import empty_state
+from components.html.templates import macros
+from components.results.agreement.computed import Agreement
 from metrics.agreement.majority_agreement import CASE_KEY, NO_CHOICE, majority_choices
 from metrics.estimation import row_selection
 from metrics.estimation.row_selection import Ints
@@ -36,6 +40,16 @@ _CASE_COLUMNS: Final = (
     "truth",
 )
 """Columns of the frame that this module reads; dropping the others saves memory."""
+MAX_DISPUTES: Final = 8
+KIND_TITLES: Final = {
+    AGAINST_PEOPLE: ("People prefer", "most judges prefer a different answer than people do"),
+    AGAINST_KNOWN: ("Answer known to be better", "most judges prefer a worse answer"),
+    JUDGES_SPLIT: ("People prefer", "judges disagree with each other"),
+    PEOPLE_SPLIT: ("People's votes", "people disagree with each other"),
+}
+REFERENCES: Final = {AGAINST_KNOWN: "known", PEOPLE_SPLIT: "votes"}
+"""Kind of dispute -> what its list shows beside the judges' verdicts, if not people's majority."""
+html: Final = macros("results/agreement/people.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +208,34 @@ def _known_winners(firsts: pd.DataFrame, names: list[str]) -> list[str | None]:
         None if slot == NO_PICK else TIE_NAME if slot < 0 else names[places[slot]]
         for places, slot in zip(placed, firsts["truth"].tolist(), strict=True)
     ]
+
+
+def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
+    """Subtitle and HTML list of disputed cases of one `kind`, such as judges against people: the
+    MAX_DISPUTES most informative ones."""
+    found = list_disputes(data.raters, kind)
+    total = len({(one.item, one.names) for one in found})
+    if not found:
+        if kind in (AGAINST_PEOPLE, PEOPLE_SPLIT) and not data.raters.has_people:
+            reason = "There are no votes yet. Vote on the Vote tab, or load data with votes."
+        else:
+            reason = f"These filters leave no pair of answers on which {KIND_TITLES[kind][1]}."
+        return "", empty_state("Nothing to list.", reason)
+    top = found[:MAX_DISPUTES]
+    filtered = data.raters.filtered
+    questions = filtered.store.questions(filtered.name, {one.item for one in top})
+    rows = []
+    for one in top:
+        select: dict[str, object] = {"item": one.item}
+        if len(one.names) == 2:
+            select |= {"contestant": one.names[0], "against": one.names[1]}
+        rows.append((one, shorten(questions.get(one.item) or one.item), select))
+    title, words = KIND_TITLES[kind]
+    reference = REFERENCES.get(kind, "people")
+    subtitle = f"{count(total, 'case')}: {words}; most informative first"
+    return subtitle, html.disputes(title, rows, reference, TIE_NAME)
+
+
+def shorten(question: str) -> str:
+    """The start of a question, on one line."""
+    return " ".join(question.split())[:160]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import count, decimal, interval, number, percent, share
-from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
+from components.html.format import DASH, count, decimal, interval, number, percent, share
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
 from components.html.panel import Kpi, empty_state, kpi_strip, legend_key, wrap
 from components.html.pieces import share_kpi
 from components.html.tables.forest_cells import fit_share_axis
-from components.html.tables.range_table import axis_cell, dumbbell_track, people_track, range_table
-from components.html.tables.table import TableCell, TableRow
+from components.html.tables.range_table import (
+    axis_cell,
+    dumbbell_track,
+    people_track,
+    range_row,
+    range_table,
+)
+from components.html.tables.table import TableCell
 from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, equally_close_judges
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.row_selection import count_items_by
@@ -58,12 +65,16 @@ GOLD_NOTE: Final = (
 def agreement_finding(data: Agreement) -> tuple[str, str]:
     """Headline and the sentence below: the judges closest to people, or agreement among judges."""
     if not data.judges and data.raters.has_people:
-        return _people_only_finding(data)
+        people = data.among_voters.voters
+        who = "one person" if people == 1 else f"{count(people)} people"
+        lead = f"The votes are by {who}; these filters leave no judge to compare with them."
+        return _two_people_text(data), lead
     if not data.judges:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     ranked = [name for name in data.ranked_judges if _people_share(data, name) is not None]
     if ranked:
-        return _closest_sentence(data, ranked), _people_sentence(data)
+        kappa = "κ corrects for chance: 0 is chance, 1 is full agreement."
+        return _closest_sentence(data, ranked), f"{_two_people_text(data)} {kappa}"
     gold = "gold" in data.raters.filtered.study.data.mapping.values()
     if len(data.judges) > 1:
         lead = GOLD_NOTE if gold else "Judges that agree may still be wrong."
@@ -75,14 +86,11 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
     )
 
 
-def _people_only_finding(data: Agreement) -> tuple[str, str]:
-    """Headline and the sentence below it if the filters leave votes, but no judge."""
-    pair, people = data.among_voters.pair.share.value, data.among_voters.voters
-    who = "one person" if people == 1 else f"{count(people)} people"
-    lead = f"The votes are by {who}; these filters leave no judge to compare with them."
+def _two_people_text(data: Agreement) -> str:
+    pair = data.among_voters.pair.share.value
     if pair is None:
-        return "No pair has votes by two people.", lead
-    return f"Two people who vote on the same pair agree in {share(pair, 0)} of cases.", lead
+        return "No pair has votes by two people."
+    return f"Two people who vote on the same pair agree in {share(pair, 0)} of cases."
 
 
 def _people_share(data: Agreement, name: str) -> float | None:
@@ -107,14 +115,6 @@ def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
         f"{best[0]} agrees with people in {share(value, 0)} of verdicts, not "
         f"significantly more often than {len(best) - 1} other judges."
     )
-
-
-def _people_sentence(data: Agreement) -> str:
-    pair = data.among_voters.pair.share.value
-    kappa = "κ corrects for chance: 0 is chance, 1 is full agreement."
-    if pair is None:
-        return f"No pair has votes by two people. {kappa}"
-    return f"Two people who vote on the same pair agree in {share(pair, 0)} of cases. {kappa}"
 
 
 def _judges_sentence(data: Agreement) -> str:
@@ -288,24 +288,17 @@ def show_merged_orders(data: Agreement) -> Markup:
     axis = fit_share_axis(every, holds=(1 / 3,), bounds=(0, 1))
     axis = replace(axis, chance=1 / 3)
     rows = [
-        TableRow(
-            [
-                TableCell(escape(name), "nm"),
-                TableCell(dumbbell_track(axis, one, both), "trk"),
-                TableCell(_change_text(one, both), "num d"),
-            ],
+        range_row(
+            name,
+            dumbbell_track(axis, one, both),
+            change_html(one, both),
             tip=f"{name}\none order {percent(one)}\nboth orders {percent(both)}",
         )
         for name, one, both in lines
     ]
     if pair.value is not None:
-        value = fill("<b>{}</b>", number(100 * pair.value))
-        cells = [
-            TableCell("two people", "nm"),
-            TableCell(people_track(axis, pair), "trk"),
-            TableCell(value, "num d"),
-        ]
-        rows.append(TableRow(cells, tip=f"two people\n{percent(pair)}"))
+        value, tip = fill("<b>{}</b>", number(100 * pair.value)), f"two people\n{percent(pair)}"
+        rows.append(range_row("two people", people_track(axis, pair), value, tip=tip))
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num d")]
     sentence = fill('<p class="eh-small eh-under">{}</p>', inline_markup(_merging_sentence(data)))
     label = "Agreement with people: one order and both orders"
@@ -313,9 +306,31 @@ def show_merged_orders(data: Agreement) -> Markup:
     return table + wrap(sentence)
 
 
-def _change_text(one: Estimate, both: Estimate) -> Markup:
-    ends = [number(None if e.value is None else 100 * e.value) for e in (one, both)]
-    return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', ends[0], ends[1])
+def change_html(one: Estimate, both: Estimate, scale: float = 100, decimals: int = 0) -> Markup:
+    """HTML of two values: from one order, and from both orders."""
+    ends = [number(None if e.value is None else scale * e.value, decimals) for e in (one, both)]
+    return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', *ends)
+
+
+def estimate_html(
+    estimate: Estimate,
+    decimals: int = 0,
+    scale: float = 100,
+    *,
+    head: str = "",
+    tip: str = "",
+    opens: Mapping[str, object] | None = None,
+) -> Markup:
+    """HTML of an estimate with its interval, in per cent unless `scale` is given; an unknown value
+    is a dash with the reason in its hover card. A phone shows the column head `head` before it; a
+    click on the value opens the judgements selected by `opens`."""
+    label = fill('<span class="lb">{}</span>', head) if head else EMPTY
+    if estimate.value is None:
+        return label + fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
+    value = link(number(scale * estimate.value, decimals), opens)
+    shown = fill("<b{}>{}</b>", attributes({"data-tip": tip or None}), value)
+    bounds = interval(estimate, decimals, scale=scale)
+    return fill('{}{} <span class="eh-ci">{}</span>', label, shown, bounds)
 
 
 def _merging_sentence(data: Agreement) -> str:

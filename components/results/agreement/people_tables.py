@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import NO_VOTES, rater_selection
 from components.html.format import DASH, count, interval, number, share
 from components.html.markup import Markup, escape, fill, inline_markup, join, link
@@ -18,14 +19,16 @@ from components.html.tables.range_table import (
     dumbbell_track,
     people_track,
     point_mark,
+    range_row,
     range_table,
     track_html,
 )
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
-from components.results.agreement.panels import HOW_TO_VOTE
+from components.results.agreement.panels import HOW_TO_VOTE, change_html, estimate_html
+from components.results.view import paper_table
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
-from metrics.agreement.pairwise_agreement import PEOPLE, PairAgreement
+from metrics.agreement.pairwise_agreement import PEOPLE, PairAgreement, agreement_among_people
 from metrics.estimation.intervals import unknown_estimate
 from metrics.protocols.creation_alignment import Alignment
 from metrics.win_rates.prediction_powered import CorrectedWinRate
@@ -52,70 +55,38 @@ def show_coefficients(data: Agreement) -> Markup:
     with each other."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
-    lines: list[tuple[str, bool, PairAgreement, Alignment | None]] = []
+    rows = []
     for name in data.ranked_judges:
         if (got := data.with_people(name)) is not None:
-            lines.append((name, False, got, data.people_alignment(name, False)))
+            opens = None
+            if name in data.raters.names:  # the verdicts that differ from the people's majority
+                opens = rater_selection(data.raters, name) | {"unlike": PEOPLE}
+            who = link(name, opens)
+            rows.append(_coefficient_row(who, got, data.people_alignment(name, False)))
         if (both := data.merged_with_people.get(name)) is not None:
-            lines.append((name, True, both, data.people_alignment(name, True)))
-    lines += [
-        (TWO_PEOPLE, False, data.among_voters.pair, None),
-        (
-            PERSON_VS_OTHERS,
-            False,
-            data.among_voters.others,
-            data.scores.leave_one_out_gaps().alignment,
-        ),
-    ]
-    heads = [
-        TableCell("Raters compared", "nm"),
-        *(TableCell(escape(name)) for name in COEFFICIENT_HEADS),
-    ]
+            who = fill(
+                '<span class="eh-mute"><span class="wide">{}, </span>both orders</span>', name
+            )
+            rows.append(_coefficient_row(who, both, data.people_alignment(name, True), "both"))
+    people, others = data.among_voters, data.scores.leave_one_out_gaps().alignment
+    rows.append(_coefficient_row(TWO_PEOPLE, people.pair, None, "who"))
+    rows.append(_coefficient_row(PERSON_VS_OTHERS, people.others, others, "who"))
+    heads = [TableCell("Raters compared", "nm"), *map(TableCell, COEFFICIENT_HEADS)]
     heads.append(TableCell("n", "num n"))
-    rows = [
-        TableRow(
-            [
-                TableCell(_both_orders_label(name) if merged else _rater_link(data, name), "nm"),
-                *(
-                    _estimate_cell(head, e)
-                    for head, e in zip(COEFFICIENT_HEADS, _coefficients(got, far), strict=True)
-                ),
-                TableCell(count(got.share.n), "num n"),
-            ],
-            kind="who" if name in (TWO_PEOPLE, PERSON_VS_OTHERS) else "both" if merged else "",
-        )
-        for name, merged, got, far in lines
-    ]
     return range_table(heads, rows, "numbers", "Agreement with people, all coefficients")
 
 
-def _rater_link(data: Agreement, name: str) -> Markup:
-    """HTML link from a judge's name to its verdicts that differ from the people's majority."""
-    if name not in data.raters.names:
-        return escape(name)
-    return link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
-
-
-def _both_orders_label(name: str) -> Markup:
-    return fill('<span class="eh-mute"><span class="wide">{}, </span>both orders</span>', name)
-
-
-def _coefficients(got: PairAgreement, far: Alignment | None) -> list[Estimate]:
+def _coefficient_row(
+    name: str | Markup, got: PairAgreement, far: Alignment | None, kind: str = ""
+) -> TableRow:
     none = unknown_estimate("this coefficient is not defined between two single votes", "score")
     distances = [none, none] if far is None else [far.mae, far.consistency]
-    return [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha, *distances]
-
-
-def _estimate_cell(head: str, estimate: Estimate) -> TableCell:
-    percent = head.endswith("%")
-    scale, decimals = (100, 1) if percent else (1, 2)
-    label = fill('<span class="lb">{}</span>', head)
-    if estimate.value is None:
-        none = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
-        return TableCell(label + none, "num")
-    value = number(scale * estimate.value, decimals)
-    bounds = interval(estimate, decimals, scale=scale)
-    return TableCell(fill('{}<b>{}</b> <span class="eh-ci">{}</span>', label, value, bounds), "num")
+    values = [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha, *distances]
+    cells = [
+        estimate_html(one, *((1, 100) if head.endswith("%") else (2, 1)), head=head)
+        for head, one in zip(COEFFICIENT_HEADS, values, strict=True)
+    ]
+    return range_row(name, *cells, count(got.share.n), kind=kind)
 
 
 # ---------------------------------------------------------------------------- distances
@@ -155,8 +126,9 @@ def show_distances(data: Agreement) -> Markup:
 
 
 def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> TableRow:
-    mae = _change_html(one.mae, both.mae, 1, 2)
-    within = _change_html(one.consistency, both.consistency, 100, 1)
+    mae = change_html(one.mae, both.mae, 1, 2)
+    within = change_html(one.consistency, both.consistency, 100, 1)
+    track = dumbbell_track(axis, one.consistency, both.consistency)
     tip = (
         f"{name}\nMean distance from the people's mean (MAE): {number(both.mae.value, 2)} "
         f"{interval(both.mae, 2)} with both orders, {number(one.mae.value, 2)} "
@@ -164,30 +136,15 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
         f"Scores at most 1 from the people's mean, both orders: {share(both.consistency.value)} "
         f"{interval(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
     )
-    cells = [
-        TableCell(escape(name), "nm"),
-        TableCell(mae, "num m"),
-        TableCell(dumbbell_track(axis, one.consistency, both.consistency), "trk"),
-        TableCell(within, "num d"),
-    ]
-    return TableRow(cells, tip=tip)
-
-
-def _change_html(one: Estimate, both: Estimate, scale: float, decimals: int) -> Markup:
-    ends = [number(None if e.value is None else scale * e.value, decimals) for e in (one, both)]
-    return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', ends[0], ends[1])
+    return range_row(name, mae, track, within, tip=tip)
 
 
 def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
+    mae = number(got.mae.value, 2)
     within = number(None if got.consistency.value is None else 100 * got.consistency.value, 1)
-    cells = [
-        TableCell(escape(name), "nm"),
-        TableCell(fill("<b>{}</b>", number(got.mae.value, 2)), "num m"),
-        TableCell(marks, "trk"),
-        TableCell(fill("<b>{}</b>", within), "num d"),
-    ]
-    tip = f"{name}\nMAE {number(got.mae.value, 2)} {interval(got.mae, 2)}\nn {count(got.mae.n)}"
-    return TableRow(cells, tip=tip, kind="who")
+    tip = f"{name}\nMAE {mae} {interval(got.mae, 2)}\nn {count(got.mae.n)}"
+    values = (fill("<b>{}</b>", mae), marks, fill("<b>{}</b>", within))
+    return range_row(name, *values, tip=tip, kind="who")
 
 
 # --------------------------------------------------------------------------- replacements
@@ -226,18 +183,17 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
     gap = number(100 * (one.advantage.value or 0.0), 1, signed=True)
     bounds = interval(one.advantage, 1, scale=100)
     judge, person = (share(e.value) for e in (one.with_judge, one.with_person))
-    cells = [
-        TableCell(escape(one.judge), "nm"),
-        TableCell(forest_html(one.advantage, axis), "trk"),
-        TableCell(fill('<b>{}</b> <span class="eh-ci">{}</span>', gap, bounds), "num d"),
-        TableCell(number(None if one.best is None else 100 * one.best), "num b"),
-    ]
+    cells = (
+        forest_html(one.advantage, axis),
+        fill('<b>{}</b> <span class="eh-ci">{}</span>', gap, bounds),
+        number(None if one.best is None else 100 * one.best),
+    )
     tip = (
         f"{one.judge}\nagreement with the other voters: judge {judge}, replaced person "
         f"{person}\njudge − person: {gap} points {bounds}\nn {count(one.advantage.n)} pairs with "
         "two votes or more"
     )
-    return TableRow(cells, tip=tip)
+    return range_row(one.judge, *cells, tip=tip)
 
 
 def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
@@ -341,20 +297,50 @@ def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
         f"verdicts\nall pairs with votes: {count(one.people.n)}\n"
         f"all pairs with verdicts: {count(one.judge.n)}"
     )
-    cells = [
-        TableCell(escape(name), "nm"),
-        TableCell(_rate_html(one.judge), "num a"),
-        TableCell(_rate_html(one.people), "num b"),
-        TableCell(marks, "trk"),
-        TableCell(_rate_html(one.corrected, bold=True), "num d"),
-        TableCell(worth, "num w"),
-    ]
-    return TableRow(cells, tip=tip)
+    rate = DASH if one.corrected.value is None else estimate_html(one.corrected, 1)
+    return range_row(
+        name, _rate_html(one.judge), _rate_html(one.people), marks, rate, worth, tip=tip
+    )
 
 
-def _rate_html(estimate: Estimate, bold: bool = False) -> Markup:
+def _rate_html(estimate: Estimate) -> Markup:
     if estimate.value is None:
         return escape(DASH)
-    value = escape(number(100 * estimate.value, 1))
-    value = fill("<b>{}</b>", value) if bold else value
+    value = number(100 * estimate.value, 1)
     return fill('{} <span class="eh-ci">{}</span>', value, interval(estimate, 1, scale=100))
+
+
+# ------------------------------------------------------------------------------ for a paper
+
+
+def people_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
+    """Table of agreement among people; None for a study with model judges."""
+    if not filtered.has_only_people:
+        return None
+    found = agreement_among_people(filtered.filter.apply(filtered.stored_frame))
+    measures = (
+        ("Two people agree", found.pair.share),
+        ("Two people agree, votes for a tie left out", found.pair.decisive),
+        ("A person agrees with the majority of the others", found.others.share),
+    )
+    rows = [
+        (name, *paper_table.percent_cells(got), count(got.n)) for name, got in measures if got.n
+    ]
+    alpha = found.pair.alpha
+    if alpha.value is not None:
+        rows.append(
+            (
+                "Krippendorff's α",
+                paper_table.decimal_cell(alpha),
+                paper_table.interval_cell(alpha, 1, 2),
+                count(alpha.n),
+            )
+        )
+    caption = (
+        f"Agreement among people on {filtered.name}: how often, in %, two votes on the same two "
+        f"answers are equal; Krippendorff's α is corrected for chance. {count(found.voters)} "
+        f"people. {paper_table.slice_text(filtered)} 95 % intervals over items."
+    )
+    return paper_table.PaperTable(
+        "Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows)
+    )

@@ -6,57 +6,38 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
-from components.html.markup import Markup
-from components.html.panel import empty_state, legend_key, panel_heading, wrap
-from components.results.agreement import agreement_report, panels
-from components.results.agreement.agreement_formulas import (
-    CORRECTED_KEYS,
-    CORRECTED_SUBTITLE,
-    HOW_CATEGORIES,
-    HOW_COEFFICIENTS,
-    HOW_CORRECTED,
-    HOW_DISTANCES,
-    HOW_MATRIX,
-    HOW_MERGED_ORDERS,
-    HOW_REPLACEMENT,
-    HOW_VERIFIED,
-    HOW_VOTERS,
-    REPLACEMENT_SUBTITLE,
-    VERIFICATION_TITLE,
+from components.html.markup import EMPTY, Markup
+from components.html.panel import empty_state, finding_html, legend_key, panel_heading, wrap
+from components.html.tables.table import plain_table
+from components.results.agreement import agreement_formulas as texts
+from components.results.agreement import (
+    disputes,
+    panels,
+    people_tables,
+    verification_panel,
+    voters_panel,
 )
 from components.results.agreement.computed import KNOWN_ANSWERS, load_agreement
-from components.results.agreement.dispute_list import show_disputes
-from components.results.agreement.disputes import (
-    AGAINST_KNOWN,
-    AGAINST_PEOPLE,
-    JUDGES_SPLIT,
-    PEOPLE_SPLIT,
-    dispute_kinds,
+from components.results.view.result_view import (
+    Body,
+    Control,
+    Drawn,
+    Panel,
+    PanelGroup,
+    ReportPanel,
+    View,
 )
-from components.results.agreement.people_tables import (
-    show_coefficients,
-    show_corrected_rates,
-    show_distances,
-    show_replacements,
-)
-from components.results.agreement.verification_panel import (
-    load_verification,
-    show_verification,
-    verification_subtitle,
-)
-from components.results.agreement.voters_panel import (
-    show_targeted_notice,
-    show_voters,
-    targeted_votes_note,
-    voters_subtitle,
-)
-from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
 
 NAME: Final = "People"
 MATRIX_TITLE: Final = "Who agrees with whom"
 DISTANCES_TITLE: Final = "Distance of scores from the people's mean"
 VOTERS_TITLE: Final = "The people who voted"
-DISPUTE_KINDS: Final = (AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT)
+DISPUTE_KINDS: Final = (
+    disputes.AGAINST_PEOPLE,
+    disputes.AGAINST_KNOWN,
+    disputes.JUDGES_SPLIT,
+    disputes.PEOPLE_SPLIT,
+)
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
@@ -73,31 +54,31 @@ def has_people(filtered: FilteredStudy) -> bool:
 
 
 def draw_notice(filtered: FilteredStudy) -> Markup:
-    return show_targeted_notice(load_agreement(filtered))
+    return voters_panel.show_targeted_notice(load_agreement(filtered))
 
 
 def draw_matrix(filtered: FilteredStudy, agree: str) -> Drawn:
     data = load_agreement(filtered)
     heading = panel_heading(MATRIX_TITLE, f"{panels.COEFFICIENTS[agree][2]}; 95{NARROW_SPACE}% CI")
-    matrix = panels.show_matrix(data, agree) + targeted_votes_note(data)
+    matrix = panels.show_matrix(data, agree) + voters_panel.targeted_votes_note(data)
     return Drawn({"matrix": matrix}, heading)
 
 
 def draw_merged_orders(filtered: FilteredStudy) -> Markup:
     data = load_agreement(filtered)
-    return panels.show_merged_orders(data) + targeted_votes_note(data)
+    return panels.show_merged_orders(data) + voters_panel.targeted_votes_note(data)
 
 
 def draw_coefficients(filtered: FilteredStudy) -> Markup | None:
     data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
-    return show_coefficients(data) + targeted_votes_note(data)
+    return people_tables.show_coefficients(data) + voters_panel.targeted_votes_note(data)
 
 
 def draw_replacements(filtered: FilteredStudy) -> Markup:
     data = load_agreement(filtered)
-    return show_replacements(data) + targeted_votes_note(data)
+    return people_tables.show_replacements(data) + voters_panel.targeted_votes_note(data)
 
 
 def draw_distances(filtered: FilteredStudy) -> Drawn:
@@ -112,7 +93,7 @@ def draw_distances(filtered: FilteredStudy) -> Drawn:
         "mean distance (MAE) of a judge's scores from the people's mean, and % of scores at most 1 "
         f"from this mean; {scale}"
     )
-    distances = show_distances(data) + targeted_votes_note(data)
+    distances = people_tables.show_distances(data) + voters_panel.targeted_votes_note(data)
     return Drawn({"distances": distances}, panel_heading(DISTANCES_TITLE, subtitle))
 
 
@@ -120,15 +101,20 @@ def draw_voters(filtered: FilteredStudy) -> Drawn | None:
     data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
-    return Drawn({"voters": show_voters(data)}, panel_heading(VOTERS_TITLE, voters_subtitle(data)))
+    return Drawn(
+        {"voters": voters_panel.show_voters(data)},
+        panel_heading(VOTERS_TITLE, voters_panel.voters_subtitle(data)),
+    )
 
 
 def draw_verification(filtered: FilteredStudy) -> Drawn | None:
-    found = load_verification(load_agreement(filtered))
+    found = verification_panel.load_verification(load_agreement(filtered))
     if not found.has_checks:
         return None
-    heading = panel_heading(VERIFICATION_TITLE, verification_subtitle(found))
-    return Drawn({"verified": show_verification(found)}, heading)
+    heading = panel_heading(
+        texts.VERIFICATION_TITLE, verification_panel.verification_subtitle(found)
+    )
+    return Drawn({"verified": verification_panel.show_verification(found)}, heading)
 
 
 def draw_categories(filtered: FilteredStudy) -> Drawn | None:
@@ -144,19 +130,22 @@ def draw_categories(filtered: FilteredStudy) -> Drawn | None:
     heading = panel_heading(
         f"Agreement with {against}, by category", f"{measure}, 95{NARROW_SPACE}% CI"
     )
-    return Drawn({"by_category": panels.show_categories(data) + targeted_votes_note(data)}, heading)
+    return Drawn(
+        {"by_category": panels.show_categories(data) + voters_panel.targeted_votes_note(data)},
+        heading,
+    )
 
 
 def draw_corrected(filtered: FilteredStudy) -> Markup | None:
     data = load_agreement(filtered)
-    return show_corrected_rates(data) if data.raters.has_people else None
+    return people_tables.show_corrected_rates(data) if data.raters.has_people else None
 
 
 def draw_disputes(filtered: FilteredStudy, apart: str) -> Drawn:
     """Draw the list of disputes of the kind `apart`. If that is the default (judges against people)
     and the study has no votes, draw the first kind that the study can have."""
     data = load_agreement(filtered)
-    known = dispute_kinds(data.raters)
+    known = disputes.dispute_kinds(data.raters)
     title = (
         "Where judges and people disagree" if data.raters.has_people else "Where judges disagree"
     )
@@ -171,17 +160,45 @@ def draw_disputes(filtered: FilteredStudy, apart: str) -> Drawn:
     if apart not in known:
         none = empty_state("Nothing to list.", NO_DISPUTES_REASON[apart])
         return Drawn({"disputes": none}, panel_heading(title))
-    subtitle, made = show_disputes(data, apart)
+    subtitle, made = disputes.show_disputes(data, apart)
     return Drawn({"disputes": made}, panel_heading(title, subtitle))
 
 
 NO_DISPUTES_REASON: Final = {
-    AGAINST_KNOWN: "The better answer is not known by design in this study.",
-    JUDGES_SPLIT: (
+    disputes.AGAINST_KNOWN: "The better answer is not known by design in this study.",
+    disputes.JUDGES_SPLIT: (
         "Only one judge with one prompt is shown. Add a second judge or prompt, or remove filters."
     ),
-    PEOPLE_SPLIT: "There are no votes yet. Vote on the Vote tab.",
+    disputes.PEOPLE_SPLIT: "There are no votes yet. Vote on the Vote tab.",
 }
+
+
+def compares_judges(filtered: FilteredStudy) -> bool:
+    """Whether the view has at least one judge to compare with another judge or with people."""
+    data = load_agreement(filtered)
+    return bool(
+        not filtered.has_only_people
+        and data.judges
+        and (len(data.judges) > 1 or data.raters.has_people)
+    )
+
+
+def report_headline(filtered: FilteredStudy) -> Markup:
+    if not compares_judges(filtered):
+        return EMPTY
+    return finding_html(*panels.agreement_finding(load_agreement(filtered)))
+
+
+def report_people(filtered: FilteredStudy) -> ReportPanel | None:
+    """Report section on agreement among people; None for a study with model judges."""
+    table = people_tables.people_table(filtered)
+    if table is None or not table.rows:
+        return None
+    subtitle = (
+        "how often, in %, two votes on the same two answers are equal, and Krippendorff's α; "
+        f"95{NARROW_SPACE}% CI"
+    )
+    return ReportPanel("Agreement among people", subtitle, plain_table(table.head, table.rows))
 
 
 NOTICE: Final = Panel("notice", draw_notice, (Body("notice", "eh-agree-sought"),), css="")
@@ -192,11 +209,11 @@ MATRIX: Final = Panel(
     MATRIX_TITLE,
     heading_changes=True,
     controls=(Control("agree", "Coefficient", list(panels.COEFFICIENTS)),),
-    how=HOW_MATRIX,
+    how=texts.HOW_MATRIX,
     scale=27,
-    in_report=agreement_report.compares_judges,
-    report=agreement_report.report_people,
-    table=agreement_report.people_table,
+    in_report=compares_judges,
+    report=report_people,
+    table=people_tables.people_table,
     json_keys=(
         "agreement.pairs.*.*.kappa",
         "agreement.pairs.*.*.share",
@@ -212,7 +229,7 @@ MERGED_ORDERS: Final = Panel(
     f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. Both orders: an answer wins "
     "if it wins in both, otherwise a tie.",
     legend=panels.order_legend(legend_key("chance", "chance: 1/3")),
-    how=HOW_MERGED_ORDERS,
+    how=texts.HOW_MERGED_ORDERS,
     scale=20,
     json_keys=(
         "agreement.merged_orders.*",
@@ -226,9 +243,9 @@ COEFFICIENTS: Final = Panel(
     "Agreement with people, all coefficients",
     f"agreement of judges with the people's majority, and of people with each other; "
     f"95{NARROW_SPACE}% CI",
-    how=HOW_COEFFICIENTS,
+    how=texts.HOW_COEFFICIENTS,
     visibility="shown",
-    in_report=agreement_report.compares_judges,
+    in_report=compares_judges,
     json_keys=(
         "agreement.pairs.*.people.share",
         "agreement.pairs.*.people.kappa",
@@ -242,8 +259,8 @@ REPLACEMENTS: Final = Panel(
     draw_replacements,
     (Body("replacements", "eh-agree-stand"),),
     "Which judge can replace a person?",
-    REPLACEMENT_SUBTITLE,
-    how=HOW_REPLACEMENT,
+    texts.REPLACEMENT_SUBTITLE,
+    how=texts.HOW_REPLACEMENT,
     json_keys=(
         "agreement.annotators.*.advantage",
         "agreement.annotators.*.with_judge",
@@ -258,7 +275,7 @@ DISTANCES: Final = Panel(
     DISTANCES_TITLE,
     heading_changes=True,
     legend=panels.order_legend(legend_key("tick", "always tie")),
-    how=HOW_DISTANCES,
+    how=texts.HOW_DISTANCES,
     json_keys=(
         "agreement.people.*.mae",
         "agreement.people.*.within_one",
@@ -271,7 +288,7 @@ VOTERS: Final = Panel(
     (Body("voters", "eh-agree-voters", clickable=True),),
     VOTERS_TITLE,
     heading_changes=True,
-    how=HOW_VOTERS,
+    how=texts.HOW_VOTERS,
     visibility="shown",
     in_report=lambda filtered: filtered.has_only_people,
     json_keys=(
@@ -285,9 +302,9 @@ VERIFIED: Final = Panel(
     "verified",
     draw_verification,
     (Body("verified", "eh-agree-verified", clickable=True),),
-    VERIFICATION_TITLE,
+    texts.VERIFICATION_TITLE,
     heading_changes=True,
-    how=HOW_VERIFIED,
+    how=texts.HOW_VERIFIED,
     visibility="hidden",
     in_report=lambda _: True,
     json_keys=("verification",),
@@ -298,7 +315,7 @@ CATEGORIES: Final = Panel(
     (Body("by_category", "eh-agree-categories", clickable=True),),
     "Agreement by category",
     heading_changes=True,
-    how=HOW_CATEGORIES,
+    how=texts.HOW_CATEGORIES,
     visibility="shown",
     json_keys=(
         "agreement.people.*.agreement",
@@ -310,11 +327,11 @@ CORRECTED: Final = Panel(
     draw_corrected,
     (Body("corrected", "eh-agree-corrected"),),
     "Win rates corrected with people's votes",
-    CORRECTED_SUBTITLE,
-    legend=wrap(CORRECTED_KEYS),
-    how=HOW_CORRECTED,
+    texts.CORRECTED_SUBTITLE,
+    legend=wrap(texts.CORRECTED_KEYS),
+    how=texts.HOW_CORRECTED,
     visibility="shown",
-    in_report=agreement_report.compares_judges,
+    in_report=compares_judges,
     json_keys=(
         "corrected.*.corrected",
         "corrected.*.people",
@@ -346,7 +363,7 @@ VIEW: Final = View(
     ),
     finding,
     kpis,
-    report=agreement_report.report_headline,
+    report=report_headline,
     json_keys=(
         "agreement.pairs.*.people.share",
         "agreement.among_people.pair.share",

@@ -10,19 +10,20 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import rater_selection
-from components.html.format import DASH, count, decimal, interval, number, percent
-from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join, link
-from components.html.panel import Action, button_html, wrap
+from components.html.format import count, decimal, percent
+from components.html.markup import EMPTY, Markup, fill, inline_markup, link
+from components.html.panel import wrap
 from components.html.tables.forest_cells import fit_share_axis as axis_for
 from components.html.tables.range_table import (
     axis_cell,
     bar_mark,
     people_track,
     point_mark,
+    range_row,
     range_table,
     track_html,
 )
-from components.html.tables.table import TableCell, TableRow
+from components.html.tables.table import TableCell
 from components.inspect.verification_filter import (
     ANY_CHECK,
     CHECK_OUTCOMES,
@@ -34,11 +35,13 @@ from components.inspect.verification_filter import (
     check_bits,
 )
 from components.results.agreement.computed import Agreement
+from components.results.agreement.disputes import html, shorten
+from components.results.agreement.panels import estimate_html
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation import row_selection
 from metrics.estimation.measures import GroupedFrame
 from metrics.people.verification import FAULTS, VerificationArrays, VerificationShares
-from studies.domain import REFERENCE, AnswerCheck, Estimate
+from studies.domain import REFERENCE, Estimate
 from studies.frames.frame import SEP, TIE
 from studies.people.verifications import ChecksByItem, current_checks
 
@@ -113,30 +116,19 @@ def _contestant_table(one: VerificationData) -> Markup:
     by = one.verified.by_contestant
     ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
     here, behind = set(row_selection.contestants(one.data.raters.rows)), _inspectable_bits(one)
-    lines = [
-        TableRow(
-            [
-                TableCell(link(_contestant_name(name), _contestant_selection(name, here)), "nm"),
-                *_finding_cells(by[name], behind, name),
-            ]
-        )
-        for name in ranked
-    ]
+    lines = []
+    for name in ranked:
+        who = link(_contestant_name(name), {"contestant": name} if name in here else None)
+        lines.append(range_row(who, *_finding_cells(by[name], behind, name)))
     if len(by) > 1:
         cells = _finding_cells(one.verified.overall, behind)
-        lines.append(TableRow([TableCell(ALL_ANSWERS, "nm"), *cells], kind="who"))
-    heads = [TableCell("Answers of", "nm"), *(TableCell(escape(head)) for head in CONTESTANT_HEADS)]
+        lines.append(range_row(ALL_ANSWERS, *cells, kind="who"))
+    heads = [TableCell("Answers of", "nm"), *map(TableCell, CONTESTANT_HEADS)]
     return range_table(heads, lines, "numbers", "Verified answers, by model")
 
 
 def _contestant_name(contestant: str) -> str:
     return "the reference" if contestant == REFERENCE else contestant
-
-
-def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
-    """Filter with which Inspect lists the comparisons of a model; None if it is not in `here`, the
-    set of compared models."""
-    return {"contestant": contestant} if contestant in here else None
 
 
 InspectableBits = Mapping[str, int]
@@ -163,30 +155,23 @@ def _inspectable_bits(one: VerificationData) -> InspectableBits:
 
 def _finding_cells(
     got: VerificationShares, behind: InspectableBits, name: str = ""
-) -> list[TableCell]:
+) -> list[Markup]:
     whose = {"contestant": name} if name else {}
     opens = [
         {**whose, "verified": kind} if behind[name] & 1 << CHECK_OUTCOMES.index(kind) else None
         for kind in (ANY_CHECK, FOLLOWS, *FAULTS, NEITHER, HARMFUL)
     ]
     shares = (got.follows, got.fault_answer, got.fault_caption, got.fault_neither, got.harmful)
-    label = fill('<span class="lb">{}</span>', CONTESTANT_HEADS[0])
+    verified = fill('<span class="lb">{}</span>', CONTESTANT_HEADS[0])
     return [
-        TableCell(label + link(count(got.follows.n), opens[0]), "num"),
-        *(_share_cell(*one) for one in zip(CONTESTANT_HEADS[1:], shares, opens[1:], strict=True)),
+        verified + link(count(got.follows.n), opens[0]),
+        *(
+            estimate_html(
+                one, head=head, tip=f"n {count(one.n)}, {count(one.items, 'item')}", opens=where
+            )
+            for head, one, where in zip(CONTESTANT_HEADS[1:], shares, opens[1:], strict=True)
+        ),
     ]
-
-
-def _share_cell(head: str, estimate: Estimate, opens: Mapping[str, object] | None) -> TableCell:
-    label = fill('<span class="lb">{}</span>', head)
-    if estimate.value is None:
-        none = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
-        return TableCell(label + none, "num")
-    tip = f"n {count(estimate.n)}, {count(estimate.items, 'item')}"
-    value = fill('<b data-tip="{}">{}</b>', tip, link(number(100 * estimate.value, 0), opens))
-    return TableCell(
-        fill('{}{} <span class="eh-ci">{}</span>', label, value, interval(estimate, 0, scale=100))
-    )
 
 
 # ---------------------------------------------------------------------------------- verifiers
@@ -237,27 +222,17 @@ def _judge_table(one: VerificationData) -> Markup:
     rows = []
     for name, prefers, ties in lines:
         people = name == PEOPLE
-        marks = (
-            people_track(axis, prefers)
-            if people
-            else track_html(
-                axis,
-                bar_mark("v", axis, prefers.low, prefers.high),
-                point_mark("p", axis, prefers.value),
-            )
-        )
-        opens = (
-            None if people else rater_selection(one.data.raters, name) | {"verified": ONE_FOLLOWS}
-        )
+        marks = people_track(axis, prefers)
+        opens: dict[str, str] | None = None
+        if not people:
+            interval = bar_mark("v", axis, prefers.low, prefers.high)
+            marks = track_html(axis, interval, point_mark("p", axis, prefers.value))
+            opens = rater_selection(one.data.raters, name) | {"verified": ONE_FOLLOWS}
         tied = {**opens, "slot": TIE} if opens and ties.value else None
-        cells = [
-            TableCell(link(name, opens), "nm"),
-            TableCell(marks, "trk"),
-            TableCell(_value_html(prefers), "num d"),
-            TableCell(_value_html(ties, tied), "num m"),
-        ]
+        cells = (marks, estimate_html(prefers), estimate_html(ties, opens=tied))
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50\u202f%"
-        rows.append(TableRow(cells, tip=tip, kind="who" if people else ""))
+        who = link(name, opens)
+        rows.append(range_row(who, *cells, tip=tip, kind="who" if people else ""))
     head = Markup("<h3>Do judges prefer the answer that follows the instruction?</h3>")
     made = range_table(
         heads,
@@ -282,13 +257,6 @@ def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estim
     if (tied := verified.mixed_pair_ties.of(votes)).n:
         found.append((PEOPLE, verified.prefers_following.of(votes), tied))
     return found
-
-
-def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -> Markup:
-    if estimate.value is None:
-        return fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
-    value = link(number(100 * estimate.value, 0), opens)
-    return fill('<b>{}</b> <span class="eh-ci">{}</span>', value, interval(estimate, 0, scale=100))
 
 
 # ------------------------------------------------------------------------- misjudged pairs
@@ -333,43 +301,17 @@ def _misjudged_list(one: VerificationData) -> Markup:
         return EMPTY
     filtered, top = one.data.raters.filtered, found[:MAX_MISJUDGED]
     questions = filtered.store.questions(filtered.name, {m.item for m in top})
-    head = Markup(
-        '<div class="eh-dl h"><span>Question</span><span>Answer that fails verification</span>'
-        "<span>Verdicts for this answer</span><span></span></div>"
-    )
-    rows = join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)
-    more = len(found) - len(top)
-    all_of_them = link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
-    rest = fill('<p class="eh-small eh-mute">{}</p>', all_of_them) if more > 0 else ""
-    title = Markup("<h3>Where an answer that does not follow the instruction is preferred</h3>")
-    body = fill('<div class="eh-dl-box">{}{}</div>{}', head, rows, rest)
-    return wrap(fill('<div class="eh-beside">{}{}</div>', title, body))
-
-
-def _misjudged_row(
-    one: MisjudgedPair, checks: Mapping[str, tuple[AnswerCheck, ...]], question: str
-) -> Markup:
-    about = [check for check in checks[one.item] if check.contestant == one.fails]
-    no = [check for check in about if not check.follows]
-    faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)
-    why = f", {faults.most_common(1)[0][0]}" if faults else ""
-    words = " ".join(question.split())[:160]
-    select = {"item": one.item, "contestant": one.follows, "against": one.fails}
-    return fill(
-        '<div class="eh-dl"><span class="q" dir="auto">{}</span>'
-        '<span class="eh-small"><b>{}</b> '
-        '<span class="eh-mute">{} of {} say no{}</span></span>'
-        '<span class="eh-small">{} of '
-        "{} "
-        '<span class="eh-mute">against {}</span></span>'
-        "{}</div>",
-        words,
-        _contestant_name(one.fails),
-        len(no),
-        len(about),
-        why,
-        count(one.wrong_verdicts),
-        count(one.decided_verdicts, "verdict"),
-        _contestant_name(one.follows),
-        button_html(Action("Open", select), small=True),
-    )
+    rows = []
+    for pair in top:
+        about = [check for check in one.checks[pair.item] if check.contestant == pair.fails]
+        no = [check for check in about if not check.follows]
+        faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)
+        why = f", {faults.most_common(1)[0][0]}" if faults else ""
+        names = (_contestant_name(pair.fails), _contestant_name(pair.follows))
+        question = shorten(questions.get(pair.item) or pair.item)
+        rows.append((pair, question, *names, len(no), len(about), why))
+    more, rest = len(found) - len(top), EMPTY
+    if more > 0:
+        opens = link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
+        rest = fill('<p class="eh-small eh-mute">{}</p>', opens)
+    return html.misjudged(rows, rest)

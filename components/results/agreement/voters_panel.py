@@ -6,21 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from components.filtering.raters import NO_VOTES
-from components.html.format import DASH, count, duration, interval, number, share
-from components.html.markup import (
-    EMPTY,
-    Markup,
-    attributes,
-    escape,
-    fill,
-    inline_markup,
-    join,
-    link,
-)
+from components.html.format import DASH, count, duration, number, share
+from components.html.markup import EMPTY, Markup, fill, inline_markup, join, link
 from components.html.panel import empty_state, notice_html, wrap
-from components.html.tables.range_table import range_table
+from components.html.tables.range_table import range_row, range_table
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
+from components.results.agreement.panels import estimate_html
 from metrics.people.voters import Voter
 from studies.domain import HUMAN_PREFIX, Estimate
 
@@ -86,57 +78,34 @@ def show_voters(data: Agreement) -> Markup:
 
 
 def _voter_table(people: Sequence[Voter], label: str) -> Markup:
-    heads = [TableCell("Person", "nm"), *(TableCell(escape(name)) for name in VOTER_HEADS)]
+    heads = [TableCell("Person", "nm"), *map(TableCell, VOTER_HEADS)]
     return range_table(heads, [_voter_row(one) for one in people], "numbers eh-people", label)
 
 
 def _voter_row(one: Voter) -> TableRow:
     name = link(one.name, {"judge": HUMAN_PREFIX + one.name})
-    mark = (
-        fill(' <span class="eh-badge s-unreadable">{}</span>', _flag_labels(one))
-        if one.flags
-        else ""
-    )
+    if one.flags:
+        flags = ", ".join(FLAG_LABELS[flag.rule] for flag in one.flags)
+        name += fill(' <span class="eh-badge s-unreadable">{}</span>', flags)
+    pace = fill('<span class="eh-mute" data-tip="not timed">{}</span>', DASH)
+    if one.seconds is not None:
+        tip = f"median of {count(one.timed, 'timed vote')}"
+        pace = fill('<span data-tip="{}">{}</span>', tip, duration(one.seconds))
+    values: tuple[str | Estimate, ...] = (
+        count(one.votes), one.first, one.steady, one.ties, one.others,
+        DASH if one.rest is None else number(100 * one.rest, 0), one.skill, pace,
+    )  # fmt: skip
     cells = [
-        _labelled_cell(VOTER_HEADS[0], count(one.votes)),
-        _share_cell(VOTER_HEADS[1], one.first),
-        _share_cell(VOTER_HEADS[2], one.steady),
-        _share_cell(VOTER_HEADS[3], one.ties),
-        _share_cell(VOTER_HEADS[4], one.others),
-        _labelled_cell(VOTER_HEADS[5], DASH if one.rest is None else number(100 * one.rest, 0)),
-        _share_cell(VOTER_HEADS[6], one.skill),
-        _pace_cell(one),
+        estimate_html(value, head=head, tip=f"n {count(value.n)}")
+        if isinstance(value, Estimate)
+        else _labelled(head, value)
+        for head, value in zip(VOTER_HEADS, values, strict=True)
     ]
-    return TableRow([TableCell(name + mark, "nm"), *cells])
+    return range_row(name, *cells)
 
 
-def _flag_labels(one: Voter) -> str:
-    return ", ".join(FLAG_LABELS[flag.rule] for flag in one.flags)
-
-
-def _labelled_cell(head: str, value: str) -> TableCell:
-    return TableCell(fill('<span class="lb">{}</span>{}', head, value), "num")
-
-
-def _share_cell(head: str, estimate: Estimate) -> TableCell:
-    label = fill('<span class="lb">{}</span>', head)
-    if estimate.value is None:
-        why = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
-        return TableCell(label + why, "num")
-    bounds = interval(estimate, 0, scale=100)
-    tip = attributes({"data-tip": f"n {count(estimate.n)}"})
-    value = number(100 * estimate.value, 0)
-    return TableCell(
-        fill('{}<b{}>{}</b> <span class="eh-ci">{}</span>', label, tip, value, bounds), "num"
-    )
-
-
-def _pace_cell(one: Voter) -> TableCell:
-    if one.seconds is None:
-        none = fill('<span class="eh-mute" data-tip="not timed">{}</span>', DASH)
-        return _labelled_cell(VOTER_HEADS[7], none)
-    tip = attributes({"data-tip": f"median of {count(one.timed, 'timed vote')}"})
-    return _labelled_cell(VOTER_HEADS[7], fill("<span{}>{}</span>", tip, duration(one.seconds)))
+def _labelled(head: str, value: str) -> Markup:
+    return fill('<span class="lb">{}</span>{}', head, value)
 
 
 def _flag_reasons(people: Sequence[Voter]) -> Markup:
@@ -158,21 +127,18 @@ def _vote_subsets_table(data: Agreement) -> Markup:
     votes on randomly chosen pairs; empty if no vote would be left out."""
     columns = {ALL_VOTES: data.all_vote_agreement}
     if data.flagged_voters:
-        columns[f"Without {_flagged_label(data.flagged_voters)}, %"] = data.unflagged_agreement
+        flagged = data.flagged_voters
+        who = flagged[0] if len(flagged) == 1 else f"the {len(flagged)} flagged people"
+        columns[f"Without {who}, %"] = data.unflagged_agreement
     if data.targeted_votes:
         columns["Pairs chosen at random, %"] = data.random_vote_agreement
     if len(columns) == 1:
         return EMPTY
-    heads = [TableCell("Rater", "nm"), *(TableCell(escape(name)) for name in columns)]
+    heads = [TableCell("Rater", "nm"), *map(TableCell, columns)]
     rows = [
-        TableRow(
-            [
-                TableCell(escape(rater), "nm"),
-                *(
-                    _optional_share_cell(head, values.get(rater))
-                    for head, values in columns.items()
-                ),
-            ],
+        range_row(
+            rater,
+            *(_subset_html(head, values.get(rater)) for head, values in columns.items()),
             kind="who" if rater == TWO_PEOPLE else "",
         )
         for rater in columns[ALL_VOTES]
@@ -184,17 +150,11 @@ def _vote_subsets_table(data: Agreement) -> Markup:
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
-def _flagged_label(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"the {len(names)} flagged people"
-
-
-def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
+def _subset_html(head: str, estimate: Estimate | None) -> Markup:
     if estimate is None or estimate.value is None:
-        return _labelled_cell(head, DASH)
-    value = fill("<b>{}</b>", number(100 * estimate.value, 1))
-    bounds = interval(estimate, 1, scale=100)
-    n = fill('<span class="eh-mute">n {}</span>', count(estimate.n))
-    return _labelled_cell(head, fill('{} <span class="eh-ci">{}</span> {}', value, bounds, n))
+        return _labelled(head, DASH)
+    sized = fill(' <span class="eh-mute">n {}</span>', count(estimate.n))
+    return estimate_html(estimate, 1, head=head) + sized
 
 
 # ------------------------------------------------------------------- votes on selected pairs

@@ -1,30 +1,41 @@
-"""Panels of the pass/fail view: chart of the confusion matrix, rates with intervals."""
+"""Panels of the pass/fail view: headline, key figures, confusion matrix, order of the options,
+list of wrong verdicts. The template `pass_fail.html` has their HTML."""
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
-from components.html.format import NARROW_SPACE, count, interval, number, percent, share
-from components.html.markup import EMPTY, Markup, attributes, fill, join
-from components.html.panel import Axis, notice_html, wrap
-from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
-from components.html.tables.value_table import (
-    PERCENT,
-    SCORE,
-    ColumnHead,
-    NumberStyle,
-    forest_cell,
-    name_cell,
-    value_cell,
-    value_table,
-)
-from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults
-from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.labels.label_sections import REVERSAL_NOTE, PassFailResult, errors_text
-from metrics.labels.pass_fail import Confusion
-from studies.domain import Estimate
+import pandas as pd
 
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import (
+    CLICK_HINT,
+    MIN_COLOURED_ITEMS,
+    count,
+    decimal,
+    interval,
+    number,
+    percent,
+    share,
+)
+from components.html.heatmap import scale_html
+from components.html.markup import EMPTY, Markup, fill
+from components.html.panel import notice_html, wrap
+from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
+from components.html.scales import ColourScale
+from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
+from components.html.tables.value_table import PERCENT, value_cell
+from components.html.templates import macros
+from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
+from components.results.pass_fail.tables import NO_LABELS, sentence
+from metrics.estimation.multiple_comparisons import simultaneous_interval
+from metrics.labels.label_sections import PassFailResult, errors_text
+from metrics.labels.labelled_rows import checked_rows
+from metrics.labels.option_order import OptionOrder
+from studies.domain import Estimate
+from studies.frames.point_columns import EXPECTED_COLUMN
+
+html: Final = macros("results/pass_fail/pass_fail.html")
 AREAS: Final = (
     ("pass_good", "good, passed", False),
     ("fail_good", "false fails", True),
@@ -32,10 +43,31 @@ AREAS: Final = (
     ("fail_bad", "bad, failed", False),
 )
 """Cells of the confusion matrix: field name, label of the area, whether its verdicts are wrong."""
-NO_LABELS: Final = (
-    "No answer has a label. To measure the judge, add a column named label to the data file, or "
-    "labels to the items."
+SHIFT_SCALE: Final = ColourScale(
+    "Shift",
+    "b",
+    0,
+    0.2,
+    (
+        "no colour: no significant difference between the two orders",
+        "full colour: pass rates of the two orders differ by 20 points or more",
+    ),
+    1,
+    unit="points",
+    signed=True,
+    is_two_sided=True,
 )
+"""Colour scale of the difference between the two pass rates."""
+ALL_ANSWERS: Final = "All answers"
+
+KINDS: Final = {
+    "False passes": ("pass_bad", "false pass", True),
+    "False fails": ("fail_good", "false fail", False),
+}
+"""Choice of the switch -> (cell of the confusion table, noun, whether the verdict is a pass)."""
+ERRORS: Final = tuple(KINDS)
+MAX_ROWS: Final = 5
+MAX_QUESTION: Final = 160
 
 
 def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
@@ -54,7 +86,7 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
         return f"The judge passes {observed} of the answers.", NO_LABELS
     title = f"{errors}."
     if true.value is None:
-        return title, f"The observed pass rate is {observed}. {_sentence(true.note)}"
+        return title, f"The observed pass rate is {observed}. {sentence(true.note)}"
     bounds = interval(true, 0, scale=100)
     gap = (rates.observed_pass_rate.value or 0.0) - true.value
     lead = f"The true pass rate is **{share(true.value, 0)} {bounds}**, the observed one {observed}"
@@ -74,10 +106,6 @@ def is_pass_rate_wrong(results: PassFailResults) -> bool:
     if observed is None or true.low is None or true.high is None:
         return False
     return not true.low <= observed <= true.high
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def pass_fail_kpis(results: PassFailResults) -> Markup:
@@ -116,182 +144,135 @@ def confusion_areas(results: PassFailResults) -> Markup:
         return notice_html("calm", NO_LABELS)
     table = found.rates.confusion
     good, bad = table.pass_good + table.fail_good, table.pass_bad + table.fail_bad
-    columns = [
-        _area_column(results, table, "good", good, AREAS[:2]),
-        _area_column(results, table, "bad", bad, AREAS[2:]),
+    return html.areas([("good", good, AREAS[:2]), ("bad", bad, AREAS[2:])], table, results.cell)
+
+
+def order_panel(results: PassFailResults) -> Markup:
+    """HTML on the effect of listing "pass" or "fail" first, if both orders were used."""
+    found = results.order.get(results.cell or ("", ""))
+    if found is None:
+        return notice_html(
+            "calm",
+            "Pass and fail were listed in one order only. To measure the effect of their "
+            "order, set `options: rotations` in the study file.",
+        )
+    return wrap(_shift_table(results), html.paragraphs(_texts(found)))
+
+
+def _texts(found: OptionOrder) -> list[str]:
+    texts = [
+        f"Answers whose verdict changes with the order of the options: {percent(found.changed)}.",
+        f"Share of verdicts that change when repeated in the same order: "
+        f"{percent(found.noise_floor) if found.noise_floor.value is not None else 'not measured'}.",
+        f"Share of verdicts for the option listed first: {percent(found.first_place)}; expected "
+        f"without an order effect: {share(found.expected_first.value)}.",
     ]
-    return wrap(fill('<div class="eh-areas">{}</div>', join(columns)))
-
-
-def _area_column(
-    results: PassFailResults,
-    table: Confusion,
-    label: str,
-    total: int,
-    areas: tuple[tuple[str, str, bool], ...],
-) -> Markup:
-    if not total:
-        return EMPTY
-    made = [
-        _area(results, name, words, wrong, getattr(table, name))
-        for name, words, wrong in areas
-        if getattr(table, name)
-    ]
-    return fill(
-        '<div class="col" style="flex-grow:{}"><p class="eh-small">{} <b>{}</b></p>{}</div>',
-        total,
-        label,
-        count(total),
-        join(made),
-    )
-
-
-def _area(results: PassFailResults, name: str, words: str, wrong: bool, n: int) -> Markup:
-    made = attributes(
-        {
-            "type": "button",
-            "class": "b16" if wrong else None,
-            "style": f"flex-grow:{n}",
-            "data-select": json.dumps(_selection(results, name)),
-            "data-tip": f"{count(n, 'verdict')}: {words}\nClick to open the replies",
-        }
-    )
-    return fill("<button{}><b>{}</b> <span>{}</span></button>", made, count(n), words)
-
-
-def _selection(results: PassFailResults, checked: str) -> dict[str, Any]:
-    judge, prompt = results.cell or ("", "")
-    return {"judge": judge, "prompt": prompt, "checked": checked}
-
-
-def rates_table(results: PassFailResults) -> Markup:
-    """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
-    judge and prompt shown."""
-    found = results.shown
-    if found is None or not found.rates.confusion.total:
-        return notice_html("calm", NO_LABELS)
-    rates = found.rates
-    base = share(rates.base_rate.value, 0)
-    rows = [
-        _rate_row("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
-        _rate_row("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
-        _rate_row(
-            "Good answers among passed answers",
-            f"precision: % of passes whose label is good (of all labels, {base} are good)",
-            rates.precision,
-            PERCENT,
-            rates.base_rate.value
-        ),
-        _rate_row("Youden's J", "sensitivity + specificity − 1; 0 is chance level; "
-            "below 0.2 the pass rate is not corrected",
-                  rates.youden, SCORE, 0.0),
-    ]  # fmt: skip
-    heads = [
-        ColumnHead("Rate", numeric=False),
-        ColumnHead(f"Value, 95{NARROW_SPACE}% CI"),
-        ColumnHead("", axis=Axis()),
-    ]
-    warning = notice_html("warn", _sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
-    table = value_table(heads, rows, label="Rates of the judge")
-    return wrap(table, _reliability_table(results)) + warning
-
-
-def _reliability_table(results: PassFailResults) -> Markup:
-    """HTML table with one row per probability of a pass that the judge gave: share of good answers
-    among the answers with this probability. Empty if the judge gave only one probability, or only
-    0 and 1."""
-    points = results.reliability.get(results.cell or ("", ""), ())
-    if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
-        return EMPTY  # one verdict per answer without probabilities: precision says the same
-    axis = Axis()
-    heads = [
-        ColumnHead("Judge's probability of a pass", numeric=False),
-        ColumnHead("Good answers, %"),
-        ColumnHead("", axis=axis),
-    ]
-    rows = [
-        [
-            name_cell(share(one.value, 0)),
-            value_cell(one.label, PERCENT, n=True),
-            forest_cell(one.label, Axis(chance=one.value), PERCENT, share(one.value, 0)),
+    if found.letter:
+        texts.append(
+            f"Share of verdicts for the option with the letter A: {percent(found.letter.share)}; "
+            f"expected without a preference for A: {share(found.letter.expected.value)}."
+        )
+    if len(found.shift) > 2:  # also letters were varied: the table pools them
+        texts += [
+            f"Pass rate (0 to 1) with the options in the order {name.replace(' ', ', ')} minus "
+            f"pass rate in the other orders: {decimal(shift, 3)}."
+            for name, shift in found.shift.items()
         ]
-        for one in points
-    ]
-    return value_table(
-        heads, rows, label="% of answers labelled good, by the judge's probability of a pass"
-    )
+    return texts
 
 
-def _rate_row(
-    name: str, note: str, estimate: Estimate, style: NumberStyle, chance: float | None
-) -> list[Markup]:
-    axis = Axis(chance=chance)
-    plot = EMPTY if estimate.value is None else forest_cell(estimate, axis, style, name)
-    return [name_cell(name, note=note), value_cell(estimate, style, who=name, n=True), plot]
-
-
-def judges_table(results: PassFailResults) -> Markup:
-    """HTML table of pass/fail rates by judge and prompt; empty if there would be only one row."""
-    if len(results.results) < 2:
+def _shift_table(results: PassFailResults) -> Markup:
+    """HTML table: pass rate with pass listed first, with fail listed first, and their difference;
+    one row for all answers, for each model and for each category."""
+    if results.shift is None or results.cell is None:
         return EMPTY
-    heads = [
-        ColumnHead("Judge · prompt", numeric=False),
-        *(
-            ColumnHead(text)
-            for text in (
-                "Sensitivity, %",
-                "Specificity, %",
-                "κ",
-                "Observed pass rate, %",
-                "True pass rate, %",
-            )
-        ),
-    ]
-    rows = [
-        [
-            name_cell(f"{judge} · {prompt}", {"judge": judge, "prompt": prompt}),
-            value_cell(one.rates.sensitivity, PERCENT),
-            value_cell(one.rates.specificity, PERCENT),
-            value_cell(one.rates.kappa, SCORE),
-            value_cell(one.rates.observed_pass_rate, PERCENT),
-            value_cell(one.true_pass_rate, PERCENT),
-        ]
-        for (judge, prompt), one in results.results.items()
-    ]
-    return wrap(value_table(heads, rows, label="Judges"))
-
-
-def parts_table(results: PassFailResults) -> Markup | None:
-    """HTML table of the rates by model and by category; None if there are neither several models
-    nor several categories."""
-    if not results.parts or results.cell is None:
-        return None
     judge, prompt = results.cell
-    heads = [
-        ColumnHead("Model or category", numeric=False),
-        *(
-            ColumnHead(text)
-            for text in ("Sensitivity, %", "Specificity, %", "κ", "Observed pass rate, %")
-        ),
-        ColumnHead("False passes"),
-        ColumnHead("False fails"),
-    ]
-    rows = [
-        [
-            name_cell(
-                name, {"judge": judge, "prompt": prompt, column: name}, note=GROUP_WORDS[column]
-            ),
-            value_cell(one.sensitivity, PERCENT, who=name),
-            value_cell(one.specificity, PERCENT, who=name),
-            value_cell(one.kappa, SCORE, who=name),
-            value_cell(one.observed_pass_rate, PERCENT, who=name, n=True),
-            fill("{}", count(one.confusion.pass_bad)),
-            fill("{}", count(one.confusion.fail_good)),
-        ]
-        for column, parts in results.parts.items()
+    whole: dict[str, Any] = {"judge": judge, "prompt": prompt}
+    groups = [
+        (name, column, one)
+        for column, parts in results.shift_parts.items()
         for name, one in parts.items()
     ]
-    return wrap(value_table(heads, rows, label="Pass rates and error rates by model and category"))
+    first = _shift_cell(ALL_ANSWERS, results.shift.shift, whole, 1)
+    rows = [ValueRow(ALL_ANSWERS, (results.shift, first))]
+    for name, column, one in groups:
+        cell = _shift_cell(name, one.shift, {**whole, column: name}, len(groups))
+        rows.append(ValueRow(name, (one, cell), note=GROUP_WORDS[column]))
+    table = page_table("Answers", SHIFT_COLUMNS, rows, "Pass rates by the option listed first")
+    return table + scale_html(SHIFT_SCALE)
+
+
+SHIFT_COLUMNS: Final = (
+    TypedColumn("Pass first, %", lambda row: row[0].pass_first),
+    TypedColumn("Fail first, %", lambda row: row[0].fail_first),
+    TypedColumn("Shift, points", lambda row: row[1]),
+)
+
+
+def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) -> Markup:
+    """HTML button with the difference `shift` of the group `name`; a click opens the replies of the
+    group. "≈ same" is added if the difference, adjusted for `tests` groups, is not significant."""
+    if shift.value is None:
+        return value_cell(shift, PERCENT, who=name)
+    value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.bounds(shift)
+    same = "" if differs(shift, tests) else " ≈ same"
+    lines = [
+        f"{value} points {bounds}{same}",
+        f"{name}: pass rate with pass listed first minus pass rate with fail listed first",
+        f"{count(shift.items, 'item')}, n {count(shift.n)}",
+        CLICK_HINT,
+    ]
+    coloured = shift.items >= MIN_COLOURED_ITEMS
+    colour = SHIFT_SCALE.css_class(0.0 if same else shift.value)
+    css = colour if coloured else "few"
+    return html.shift(css, select, lines, value, bounds + same)
+
+
+def differs(shift: Estimate, tests: int) -> bool:
+    """Whether the difference `shift` is significant, adjusted for the number of `tests`."""
+    wide = simultaneous_interval(shift, max(tests, 1))
+    return wide.low is not None and wide.high is not None and not wide.low <= 0 <= wide.high
+
+
+def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
+    """HTML list of up to MAX_ROWS false passes or false fails (`errors`: one of ERRORS) of the
+    judge and prompt shown; None if it has neither, or if the items have no questions."""
+    cell = load_pass_fail(filtered).cell
+    if cell is None:
+        return None
+    frame = filtered.machines
+    rows = frame[(frame["judge"] == cell[0]) & (frame["prompt"] == cell[1]) & ~frame["noise"]]
+    found = {kind: rows[checked_rows(rows, kind)] for kind, *_ in KINDS.values()}
+    items = {str(item) for one in found.values() for item in one["item"].head(MAX_ROWS)}
+    questions = filtered.store.questions(filtered.name, items) if items else {}
+    if not any(text.strip() for text in questions.values()):
+        return None
+    kind, noun, passed = KINDS.get(errors, KINDS[ERRORS[0]])
+    top = _surest_first(found[kind], passed)
+    if top.empty:
+        return wrap(fill('<p class="eh-small eh-mute">{}</p>', f"There is no {noun}."))
+    shown = filtered.store.questions(filtered.name, {str(item) for item in top["item"]})
+    lines = [
+        (
+            str(item),
+            " ".join((shown.get(str(item)) or str(item)).split())[:MAX_QUESTION],
+            str(category or ""),
+        )
+        for item, category in zip(top["item"], top["category"], strict=True)
+    ]
+    total = found[kind]["item"].nunique()
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    title = f"{count(total)} {noun if total == 1 else plural}"
+    select = {"judge": cell[0], "prompt": cell[1], "checked": kind}
+    return html.wrong(title, lines, total, select)
+
+
+def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
+    """The MAX_ROWS rows of different items in which the judge gave its (wrong) verdict the highest
+    probability; the first rows if there are no probabilities."""
+    if EXPECTED_COLUMN in rows:
+        rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
+    return rows.drop_duplicates("item").head(MAX_ROWS)
 
 
 def report_lines(found: PassFailResult) -> str:

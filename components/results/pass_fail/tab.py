@@ -8,10 +8,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state, panel_heading
-from components.results.pass_fail import label_tables, panels, pass_fail_report
+from components.results.pass_fail import panels, tables
 from components.results.pass_fail.computed import load_pass_fail
-from components.results.pass_fail.order_panel import order_panel
-from components.results.pass_fail.wrong_verdicts import ERRORS, wrong_verdicts_html
 from components.results.view.result_view import (
     Body,
     Control,
@@ -21,6 +19,7 @@ from components.results.view.result_view import (
     ReportPanel,
     View,
 )
+from metrics.labels.label_sections import pass_fail_sentence
 
 NAME: Final = "Pass or fail"
 AREAS_TITLE: Final = "Verdicts of the judge against the labels"
@@ -67,20 +66,32 @@ def draw_rates(filtered: FilteredStudy) -> Drawn:
         return Drawn({"rates": EMPTY}, panel_heading(RATES_TITLE))
     who = " · ".join(results.cell or ())
     heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
-    return Drawn({"rates": panels.rates_table(results)}, heading)
+    return Drawn({"rates": tables.rates_table(results)}, heading)
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of rates by judge and prompt; None if there would be only one row."""
-    results = load_pass_fail(filtered)
-    several = results.shown is not None and len(results.results) > 1
-    return panels.judges_table(results) if several else None
+    return tables.judges_table(load_pass_fail(filtered))
+
+
+def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
+    """Report section on pass/fail verdicts compared with labels, by judge and prompt."""
+    found = load_pass_fail(filtered)
+    if found.shown is None:
+        return None
+    sections = [
+        (" · ".join(cell), f"{pass_fail_sentence(one)} {panels.report_lines(one)}")
+        for cell, one in found.results.items()
+    ]
+    subtitle = f"verdicts of the judge compared with the labels; 95{NARROW_SPACE}% CI by item"
+    body = tables.rates_table(found) + panels.html.report(sections)
+    return ReportPanel("Pass or fail", subtitle, body)
 
 
 def draw_parts(filtered: FilteredStudy) -> Markup | None:
     """Draw the rates by model and category; None if there are neither several models nor several
     categories."""
-    return panels.parts_table(load_pass_fail(filtered))
+    return tables.parts_table(load_pass_fail(filtered))
 
 
 def report_parts(filtered: FilteredStudy) -> ReportPanel | None:
@@ -90,7 +101,7 @@ def report_parts(filtered: FilteredStudy) -> ReportPanel | None:
 
 def draw_order(filtered: FilteredStudy) -> Markup:
     results = load_pass_fail(filtered)
-    return EMPTY if results.shown is None else order_panel(results)
+    return EMPTY if results.shown is None else panels.order_panel(results)
 
 
 AREAS: Final = Panel(
@@ -101,7 +112,7 @@ AREAS: Final = Panel(
     heading_changes=True,
     scale=9,
     in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
-    table=label_tables.confusion_table,
+    table=tables.confusion_table,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
 RATES: Final = Panel(
@@ -112,8 +123,8 @@ RATES: Final = Panel(
     heading_changes=True,
     how=HOW_RATES,
     scale=17,
-    report=pass_fail_report.report_rates,
-    table=label_tables.pass_rates_table,
+    report=report_rates,
+    table=tables.pass_rates_table,
     json_keys=(
         "pass_fail.*.*.sensitivity",
         "pass_fail.*.*.specificity",
@@ -144,7 +155,7 @@ ORDER: Final = Panel(
     f"95{NARROW_SPACE}% CI by item; ≈ same: no significant difference, adjusted for the number of "
     "models and categories",
     scale=11,
-    table=label_tables.pass_order_table,
+    table=tables.pass_order_table,
     json_keys=(
         "pass_by_order.*.*.shift",
         "pass_by_order.*.*.by_category.*.shift",
@@ -153,12 +164,12 @@ ORDER: Final = Panel(
 )
 WRONG: Final = Panel(
     "wrong",
-    wrong_verdicts_html,
+    panels.wrong_verdicts_html,
     (Body("wrong", "eh-pass-wrong", clickable=True),),
     "Wrong verdicts",
     "answers whose label contradicts the verdict; if probabilities are stored, the verdicts to "
     "which the judge gave the highest probability come first",
-    controls=(Control("errors", "Errors", ERRORS, elem_id="eh-pass-errors"),),
+    controls=(Control("errors", "Errors", panels.ERRORS, elem_id="eh-pass-errors"),),
     visibility="hidden",
     scale=13,
     json_keys=("pass_fail.*.*.confusion.*",),

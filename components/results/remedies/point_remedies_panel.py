@@ -11,21 +11,13 @@ from components.filtering.memo import share_in_drawing
 from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, wrap
-from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
-from components.html.tables.value_table import (
-    PERCENT,
-    SCORE,
-    ColumnHead,
-    NumberStyle,
-    forest_cell,
-    name_cell,
-    value_cell,
-    value_table,
-)
+from components.html.tables.forest_cells import fit_axis, fit_share_axis, steps_from
+from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
+from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.view.result_view import ReportPanel
 from metrics.labels.option_order import Cell
-from metrics.labels.point_rules import PointRemedies, PointRule, point_remedies
+from metrics.labels.point_rules import PointRemedies, point_remedies
 
 MAX_TABLES: Final = 6
 """Maximum number of tables, one per judge and prompt; readers see the others by filtering."""
@@ -117,7 +109,7 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
             f"No remedy was shown to help the judge {judge}.",
             f"{now}; {NO_SIGNAL if remedies.no_signal else NO_GAIN}.",
         )
-    title, _ = RULE_WORDS[advice.rule]
+    title = RULE_WORDS[advice.rule][0]
     gain = advice.gain
     amount = (
         f"{number(100 * (gain.value or 0), 1, signed=True)} points {interval(gain, 1, scale=100)}"
@@ -129,11 +121,8 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
         f"{now}. Gain over one call of rules chosen in this way, on items not used to choose them: "
         f"{amount}."
     )
-    return f"Use for {judge}: {title[0].lower()}{title[1:]}, {_calls(advice.calls)}.", lead
-
-
-def _calls(calls: float) -> str:
-    return f"{calls:g} call{'' if calls == 1 else 's'}"
+    calls = f"{advice.calls:g} call{'' if advice.calls == 1 else 's'}"
+    return f"Use for {judge}: {title[0].lower()}{title[1:]}, {calls}.", lead
 
 
 def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
@@ -167,60 +156,33 @@ def _section(filtered: FilteredStudy, cell: Cell, found: PointRemedies) -> Marku
 
 
 def _table(cell: Cell, found: PointRemedies) -> Markup:
-    passes = found.kind == "pass"
-    style, change = (PERCENT, SHIFT_POINTS) if passes else (SCORE, SHIFT)
-    gains = [one.adjusted for one in found.rules if one.adjusted is not None]
-    axis = _axis(found)
-    heads = [
-        ColumnHead("Rule", numeric=False),
-        ColumnHead("Calls"),
-        ColumnHead(
-            "Agreement with labels, %"
-            if passes
-            else "Mean distance of the score to the label, scale points"
-        ),
-        ColumnHead(
-            "Gain over one call, points"
-            if passes
-            else "Mean distance of one call minus that of this rule, scale points (above 0: the "
-            "rule is nearer to the label)"
-        ),
-        *([ColumnHead("", axis=axis)] if gains else []),
-    ]
-    rows = [_row(found, one, style, change, axis if gains else None) for one in found.rules]
-    return value_table(heads, rows, label=f"Remedies of {' · '.join(cell)}")
-
-
-def _axis(found: PointRemedies) -> Axis:
     gains = [one.adjusted for one in found.rules if one.adjusted is not None]
     if found.kind == "pass":
+        style, change = PERCENT, SHIFT_POINTS
+        heads = ("Agreement with labels, %", "Gain over one call, points")
         axis = fit_share_axis(gains, signed=True, holds=(0.0,))
     else:
+        style, change = SCORE, SHIFT
+        heads = (
+            "Mean distance of the score to the label, scale points",
+            "Mean distance of one call minus that of this rule, scale points (above 0: the rule is "
+            "nearer to the label)",
+        )
         axis = fit_axis(gains, steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
-    return replace(axis, chance=0.0)
-
-
-def _row(
-    found: PointRemedies,
-    one: PointRule,
-    style: NumberStyle,
-    change: NumberStyle,
-    axis: Axis | None,
-) -> list[Markup]:
-    title, explanation = RULE_WORDS[one.id]
-    advised = found.advice is not None and found.advice.rule == one.id
-    note = f"{explanation}; recommended" if advised else explanation
-    gain = fill("baseline") if one.adjusted is None else value_cell(one.adjusted, change, who=title)
-    row = [
-        name_cell(title, note=note),
-        fill("{}", f"{one.calls:.3g}"),
-        value_cell(one.value, style, who=title, n=True),
-        gain,
+    columns = [
+        TypedColumn("Calls", lambda rule: f"{rule.calls:.3g}"),
+        TypedColumn(heads[0], lambda rule: rule.value, style, n=True),
+        TypedColumn(heads[1], lambda rule: rule.adjusted or "baseline", change),
     ]
-    if axis is not None:
-        drawn = one.adjusted is not None and one.adjusted.value is not None
-        row.append(forest_cell(one.adjusted, axis, change, title) if drawn else EMPTY)  # type: ignore[arg-type]
-    return row
+    if gains:
+        plotted = replace(axis, chance=0.0)
+        columns.append(TypedColumn("", lambda rule: rule.adjusted, change, axis=plotted))
+    rows = []
+    for one in found.rules:
+        title, note = RULE_WORDS[one.id]
+        advised = found.advice is not None and found.advice.rule == one.id
+        rows.append(ValueRow(title, one, note=f"{note}; recommended" if advised else note))
+    return page_table("Rule", columns, rows, f"Remedies of {' · '.join(cell)}")
 
 
 def _missing(found: PointRemedies) -> Markup:

@@ -5,27 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
+from components.html import panel as pieces
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import empty_state, panel_heading
 from components.results.pass_fail.scores.computed import has_comparisons
-from components.results.remedies import point_remedies_panel
-from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
-from components.results.remedies.budget_panel import (
-    BUDGETS,
-    HOW_BUDGET,
-    budget_html,
-    budget_title,
-    parse_budget,
-)
+from components.results.remedies import charts_svg, panels, point_remedies_panel
 from components.results.remedies.computed import RemedyResults, load_remedies
-from components.results.remedies.frontier_svg import frontier_chart
-from components.results.remedies.panel_pieces import wrapped
-from components.results.remedies.pilot_panel import pilots_panel
-from components.results.remedies.reason_panels import other_judges_panel, patterns_panel
-from components.results.remedies.remedies_report import remedies_report, remedies_table
-from components.results.remedies.remedy_table import rules_table
-from components.results.remedies.risk_svg import risk_chart
+from components.results.view import paper_table
 from components.results.view.address_choices import pick_choice
 from components.results.view.result_view import (
     Body,
@@ -36,6 +22,8 @@ from components.results.view.result_view import (
     PanelGroup,
     View,
 )
+from metrics.remedies.recommendation import points
+from metrics.remedies.rule_names import rule_words
 
 NAME: Final = "Remedies"
 CALLS, DOLLARS = "Calls", "Dollars"
@@ -69,29 +57,42 @@ HOW_RULES: Final = (
     "Ranking corrections (position term, length held equal, prediction-powered) change the "
     "ranking, but not individual verdicts: see Ranking and Win rates."
 )
+HOW_BUDGET: Final = (
+    "Candidates are (1) for each price, one call of the judge with the highest agreement among "
+    "judges of this price or less, and (2) for each judge with a recommended remedy, all its "
+    "rules of more than one call, and juries with it. They are tried in order of price; at the "
+    "same price, in "
+    "order of calls. The first is listed. After it, a candidate is listed only if it agrees with "
+    "the known better answers significantly more often than the last one listed.\n\n"
+    "The best rule up to each price is chosen on half of the items, and its agreement is measured "
+    "on the other half. Then the halves change roles; all this is repeated 20 times. So the "
+    "choice does not inflate the expected agreement. The price of a call is the mean cost of the "
+    "stored calls, or the judge's price in the study file times the mean tokens of a call. A judge "
+    "without a price is left out, never counted as free."
+)
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return point_remedies_panel.point_remedies_finding(filtered)
-    return remedy_finding(load_remedies(filtered))
+    return panels.remedy_finding(load_remedies(filtered))
 
 
 def draw_recommendation(filtered: FilteredStudy) -> Markup:
     results = load_remedies(filtered)
-    if results.cell is None:
-        return empty_state(
-            "To compare remedies, the better answers must be known, from people's "
-            "majority or by design.",
-            NO_REMEDIES,
-        )
-    return recommendation_panel(results)
+    if results.cell is not None:
+        return panels.recommendation_panel(results)
+    return pieces.empty_state(
+        "To compare remedies, the better answers must be known, from people's majority or by "
+        "design.",
+        NO_REMEDIES,
+    )
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the budget menu: the amount in the page address, else the default."""
-    amounts = [amount for _, amount in BUDGETS]
-    return ControlState(pick_choice(wanted, amounts), list(BUDGETS))
+    amounts = [amount for _, amount in panels.BUDGETS]
+    return ControlState(pick_choice(wanted, amounts), list(panels.BUDGETS))
 
 
 def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
@@ -99,41 +100,50 @@ def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
     results = load_remedies(filtered)
     if results.cell is None or results.plan is None:
         return None
-    money = parse_budget(budget)
-    heading = panel_heading(budget_title(results, money), BUDGET_SUBTITLE)
-    return Drawn({"budget_plan": budget_html(results, money)}, heading)
+    money = panels.parse_budget(budget)
+    heading = pieces.panel_heading(panels.budget_title(results, money), BUDGET_SUBTITLE)
+    return Drawn({"budget_plan": panels.budget_html(results, money)}, heading)
 
 
 def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn:
     results = load_remedies(filtered)
     if results.cell is None:
-        return Drawn({"frontier": EMPTY}, panel_heading(FRONTIER_TITLE))
-    by_dollars = cost == DOLLARS and results.priced
-    what = "the majority of people" if results.by_people else "the known better answers"
-    subtitle = (
-        f"% of comparisons in which a rule agrees with {what}, undecided counts half; "
-        f"95{NARROW_SPACE}% CI, "
-        f"n {count(results.comparisons)}"
+        return Drawn({"frontier": EMPTY}, pieces.panel_heading(FRONTIER_TITLE))
+    chart = charts_svg.frontier_chart(results, cost == DOLLARS and results.priced)
+    heading = pieces.panel_heading(FRONTIER_TITLE, _frontier_subtitle(results))
+    return Drawn({"frontier": pieces.wrap(chart)}, heading)
+
+
+def _frontier_subtitle(results: RemedyResults) -> str:
+    return (
+        f"% of comparisons in which a rule agrees with {_truth(results)}, undecided counts half; "
+        f"95{NARROW_SPACE}% CI, n {count(results.comparisons)}"
     )
-    chart = wrapped(frontier_chart(results, by_dollars))
-    return Drawn({"frontier": chart}, panel_heading(FRONTIER_TITLE, subtitle))
+
+
+def _truth(results: RemedyResults) -> str:
+    return "the majority of people" if results.by_people else "the known better answers"
 
 
 def draw_risk(filtered: FilteredStudy) -> Drawn:
     results = load_remedies(filtered)
     if results.cell is None:
         return Drawn({"risk": EMPTY}, EMPTY)
-    _, caption = results.curve
-    heading = panel_heading(RISK_TITLE, f"% of decided comparisons that are right; {caption}")
-    return Drawn({"risk": wrapped(risk_chart(results))}, heading)
+    subtitle = f"% of decided comparisons that are right; {results.curve[1]}"
+    chart = pieces.wrap(charts_svg.risk_chart(results))
+    return Drawn({"risk": chart}, pieces.panel_heading(RISK_TITLE, subtitle))
 
 
 def draw_rules(filtered: FilteredStudy) -> Drawn:
     results = load_remedies(filtered)
     if results.cell is None:
         return Drawn({"rules": EMPTY}, EMPTY)
-    title = f"All rules, computed on the same {count(results.comparisons, 'comparison')}"
-    return Drawn({"rules": wrapped(rules_table(results))}, panel_heading(title, _left_out(results)))
+    heading = pieces.panel_heading(_rules_title(results), _left_out(results))
+    return Drawn({"rules": pieces.wrap(panels.rules_table(results))}, heading)
+
+
+def _rules_title(results: RemedyResults) -> str:
+    return f"All rules, computed on the same {count(results.comparisons, 'comparison')}"
 
 
 def _left_out(results: RemedyResults) -> str:
@@ -146,10 +156,10 @@ def _left_out(results: RemedyResults) -> str:
         parts.append(
             f"{count(missing['incomplete'])} comparisons without usable replies in both orders"
         )
-    for judge, prompt in results.study.incomplete_cells:
-        parts.append(
-            f"{judge} ({prompt}), which judged less than half of the comparisons in both orders"
-        )
+    parts += [
+        f"{judge} ({prompt}), which judged less than half of the comparisons in both orders"
+        for judge, prompt in results.study.incomplete_cells
+    ]
     left = f"; left out: {', '.join(parts)}" if parts else ""
     return (
         "calls per comparison; tokens and dollars if known; intervals of the gains are widened to "
@@ -163,9 +173,64 @@ def draw_lower(filtered: FilteredStudy) -> Markup:
     if results.cell is None:
         return EMPTY
     helped = results.advice is not None and results.advice.chosen is not None
-    judges = EMPTY if helped else other_judges_panel(results)
-    parts = [judges, patterns_panel(results), pilots_panel(results)]
-    return wrapped(fill('<div class="eh-grid2">{}</div>', join(parts)))
+    judges = EMPTY if helped else panels.other_judges_panel(results)
+    parts = [judges, panels.patterns_panel(results), panels.pilots_panel(results)]
+    return pieces.wrap(fill('<div class="eh-grid2">{}</div>', join(parts)))
+
+
+def remedies_report(filtered: FilteredStudy) -> Markup:
+    """HTML of the report section: recommendation, chart, rules, verdict patterns; empty if no
+    better answer is known."""
+    results = load_remedies(filtered)
+    if results.cell is None:
+        return EMPTY
+    chart = charts_svg.frontier_chart(results, by_dollars=False)
+    widened = "intervals of the differences to one call are widened to hold for all rules together"
+    return pieces.finding_html(*panels.remedy_finding(results)) + pieces.wrap(
+        panels.html.panel(FRONTIER_TITLE, _frontier_subtitle(results), chart),
+        panels.html.panel(_rules_title(results), widened, panels.rules_table(results)),
+        panels.patterns_panel(results),
+    )
+
+
+def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
+    """Table for a paper: remedies for the judge shown on the page, on the same comparisons."""
+    results = load_remedies(filtered)
+    if results.cell is None:
+        return None
+    rows = []
+    for line in results.table:
+        gain = (paper_table.EMPTY_CELL, paper_table.EMPTY_CELL)
+        if line.adjusted is not None:
+            bounds = paper_table.interval_cell(line.adjusted, 100, 1)
+            gain = (points(line.adjusted.value), bounds)
+        shares = (line.decided, line.right_when_decided)
+        row = (
+            rule_words(line.rule).title,
+            f"{line.rule.price:g}",
+            *paper_table.percent_cells(line.agreement),
+            *gain,
+            *(paper_table.percent_cells(one)[0] for one in shares),
+        )
+        if line.complete:
+            rows.append(row)
+    caption = (
+        f"Remedies for {results.judge} on {filtered.name}: agreement with {_truth(results)} in % "
+        f"(undecided counts half) on the same {count(results.comparisons, 'comparison')}. The "
+        "difference to one call is in points; its intervals hold for all rules together. The last "
+        f"columns are % decided and % right when decided. {paper_table.slice_text(filtered)}"
+    )
+    head = (
+        "Rule",
+        "Calls",
+        "Agreement",
+        "95 % CI",
+        "Difference",
+        "Adjusted CI",
+        "Decided",
+        "Right",
+    )
+    return paper_table.PaperTable("Remedies", caption, head, tuple(rows))
 
 
 RECOMMENDATION: Final = Panel(
@@ -183,7 +248,13 @@ BUDGET: Final = Panel(
     heading_changes=True,
     controls=(
         Control(
-            "budget", "Budget", BUDGETS, "menu", "eh-budget", searchable=False, state=budget_state
+            "budget",
+            "Budget",
+            panels.BUDGETS,
+            "menu",
+            "eh-budget",
+            searchable=False,
+            state=budget_state,
         ),
     ),
     how=HOW_BUDGET,

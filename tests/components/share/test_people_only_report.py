@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.agreement.agreement_report import people_table
+from components.results.agreement.people_tables import people_table
 from components.results.bias import panels
 from components.results.bias.bias_matrix import position_table
 from components.results.bias.computed import load_bias

@@ -1,10 +1,10 @@
-"""Panels of the view on scores: arrangement heatmap, order effects, agreement with labels,
-contradictions with comparisons."""
+"""Panels of the view on scores: headline, key figures, arrangement heatmap, order effects."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from components.html.format import (
@@ -18,31 +18,23 @@ from components.html.format import (
     slot_name,
 )
 from components.html.heatmap import MatrixColumn, matrix_html
-from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import Axis, notice_html, wrap
+from components.html.markup import EMPTY, Markup
+from components.html.panel import notice_html, wrap
 from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
 from components.html.scales import ColourScale
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, steps_from
-from components.html.tables.value_table import (
-    PERCENT,
-    SCORE,
-    ColumnHead,
-    NumberStyle,
-    forest_cell,
-    name_cell,
-    value_cell,
-    value_table,
-)
+from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
+from components.html.tables.value_table import SCORE
+from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores.computed import ScoreResults
+from components.results.pass_fail.scores.tables import SHIFT
 from metrics.labels.option_order import Cell, OptionOrder
-from metrics.labels.scores.score_agreement import ScoreAgreement
 from metrics.labels.scores.score_distribution import ExpectedScores
 from studies.domain import Estimate
 
 SHARE_SCALE: Final = ColourScale(
     "Share of verdicts", "b", 0, 1, ("no colour: 0 % of verdicts", "full colour: 100 %")
 )
-SHIFT: Final = NumberStyle(2, signed=True)
 MAX_ROWS: Final = 30
 """Maximum number of arrangements that the heatmap shows; it states how many are left out."""
 ONE_ORDER: Final = (
@@ -153,20 +145,12 @@ def expected_levels_table(results: ScoreResults) -> Markup:
     levels = results.shown.expected_levels if results.shown else {}
     if not levels:
         return EMPTY
-    heads = [
-        ColumnHead("Criterion", numeric=False),
-        ColumnHead(f"Expected level, 95{NARROW_SPACE}% CI"),
-        ColumnHead("Standard deviation within a reply"),
+    columns = [
+        TypedColumn(f"Expected level, 95{NARROW_SPACE}% CI", attrgetter("mean"), SCORE, n=True),
+        TypedColumn("Standard deviation within a reply", attrgetter("spread"), SCORE),
     ]
-    rows = [
-        [
-            name_cell(name),
-            value_cell(one.mean, SCORE, who=name, n=True),
-            value_cell(one.spread, SCORE, who=name),
-        ]
-        for name, one in levels.items()
-    ]
-    return wrap(value_table(heads, rows, label="Expected level by criterion"))
+    rows = [ValueRow(name, one) for name, one in levels.items()]
+    return wrap(page_table("Criterion", columns, rows, "Expected level by criterion"))
 
 
 def order_tables(results: ScoreResults) -> Markup:
@@ -183,7 +167,7 @@ def order_tables(results: ScoreResults) -> Markup:
             "order; mean standard deviation of the scores of one answer: "
             f"{decimal(repeats.deviation, 2)}."
         )
-        parts.append(_texts([text]))
+        parts.append(html.paragraphs([text]))
     if order is not None:
         texts = [
             f"Answers whose score changes with the order of the options: {percent(order.changed)}.",
@@ -204,7 +188,7 @@ def order_tables(results: ScoreResults) -> Markup:
                 f"{share(order.letter.expected.value)}."
             )
         parts += [
-            _texts(texts),
+            html.paragraphs(texts),
             places_table(order),
             _shift_table("Options in the order", order.shift),
         ]
@@ -216,7 +200,7 @@ def order_tables(results: ScoreResults) -> Markup:
             f"{decimal(criteria.first, 2)} scale points.",
         ]
         parts += [
-            _texts(texts),
+            html.paragraphs(texts),
             _shift_table("Criteria in the order", criteria.overall.shift),
             _place_table(criteria.by_place),
         ]
@@ -229,127 +213,60 @@ def places_table(order: OptionOrder) -> Markup:
     if not order.places:
         return EMPTY
     axis = fit_share_axis([one.share for one in order.places], holds=(0.0,), bounds=(0, 1))
-    heads = [
-        ColumnHead("Position of the option", numeric=False),
-        ColumnHead(f"Chosen, %, 95{NARROW_SPACE}% CI"),
-        ColumnHead("% of verdicts expected for this position without an order effect"),
-        ColumnHead("", axis=axis),
+    columns = [
+        TypedColumn(f"Chosen, %, 95{NARROW_SPACE}% CI", attrgetter("share"), n=True),
+        TypedColumn(
+            "% of verdicts expected for this position without an order effect",
+            lambda one: number(100 * (one.expected.value or 0.0), 1),
+        ),
+        TypedColumn("", attrgetter("share"), axis=axis, chance=attrgetter("expected.value")),
     ]
-    rows = []
-    for place, one in enumerate(order.places):
-        name = slot_name(place)
-        own = replace(axis, chance=one.expected.value)
-        rows.append(
-            [
-                name_cell(name),
-                value_cell(one.share, PERCENT, who=name, n=True),
-                fill("{}", number(100 * (one.expected.value or 0.0), 1)),
-                forest_cell(one.share, own, PERCENT, name),
-            ]
-        )
-    return value_table(heads, rows, label="Options chosen by position")
-
-
-def _texts(texts: list[str]) -> Markup:
-    return join(fill("<p>{}</p>", text) for text in texts)
+    rows = [ValueRow(slot_name(slot), one) for slot, one in enumerate(order.places)]
+    return page_table("Position of the option", columns, rows, "Options chosen by position")
 
 
 def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     axis = fit_axis(shifts.values(), steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
-    axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
-    heads = [
-        ColumnHead(head, numeric=False),
-        ColumnHead(
-            "Mean score in this order minus mean score in the other orders, scale points, "
-            f"95{NARROW_SPACE}% CI"
-        ),
-        ColumnHead("", axis=axis),
+    text = (
+        "Mean score in this order minus mean score in the other orders, scale points, "
+        f"95{NARROW_SPACE}% CI"
+    )
+    columns = [
+        TypedColumn(text, lambda one: one, SHIFT, n=True),
+        TypedColumn("", lambda one: one, SHIFT, axis=replace(axis, chance=0.0)),
     ]
-    rows = [
-        [
-            name_cell(name),
-            value_cell(one, SHIFT, who=name, n=True),
-            EMPTY if one.value is None else forest_cell(one, axis, SHIFT, name),
-        ]
-        for name, one in shifts.items()
-    ]
-    return value_table(heads, rows, label=head)
+    return page_table(head, columns, [ValueRow(*one) for one in shifts.items()], head)
 
 
 def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
     """HTML table with one row per criterion: its mean level when listed first in the rubric minus
     its mean level in other places; likewise for second place, third place, …"""
-    count_of_places = max((len(places) for places in by_place.values()), default=0)
-    heads = [
-        ColumnHead("Criterion", numeric=False),
-        *(
-            ColumnHead(
-                f"Mean score of the criterion when listed {slot_name(place)} minus its mean score "
-                "in the other positions"
-            )
-            for place in range(count_of_places)
-        ),
-    ]
-    rows = [
-        [name_cell(name), *(value_cell(one, SHIFT, who=name) for one in places)]
-        for name, places in by_place.items()
-    ]
-    return value_table(heads, rows, label="Criteria by position")
-
-
-def score_judges_table(results: ScoreResults) -> Markup:
-    """HTML table of the scores by judge and prompt; empty if there would be only one row."""
-    if len(results.distributions) < 2:
-        return EMPTY
-    heads = [
-        ColumnHead("Judge · prompt", numeric=False),
-        *(
-            ColumnHead(text)
-            for text in (
-                "Mean score",
-                "Changed by option order, %",
-                "Mean of score − label",
-                "Spearman",
-            )
-        ),
-    ]
-    rows = []
-    for cell, one in results.distributions.items():
-        order, agreement = results.order.get(cell), results.agreement.get(cell)
-        rows.append(
-            [
-                name_cell(" · ".join(cell), {"judge": cell[0], "prompt": cell[1]}),
-                value_cell(one.mean, SCORE),
-                value_cell(order.changed if order else None, PERCENT),
-                value_cell(agreement.bias if agreement else None, SHIFT),
-                value_cell(agreement.spearman if agreement else None, SCORE),
-            ]
+    columns = [
+        TypedColumn(
+            f"Mean score of the criterion when listed {slot_name(slot)} minus its mean score in "
+            "the other positions",
+            itemgetter(slot),
+            SHIFT,
         )
-    return wrap(value_table(heads, rows, label="Judges that score"))
+        for slot in range(max(map(len, by_place.values()), default=0))
+    ]
+    rows = [ValueRow(*one) for one in by_place.items()]
+    return page_table("Criterion", columns, rows, "Criteria by position")
 
 
 def score_report_lines(cell: Cell, results: ScoreResults) -> str:
     """Text on one judge's scores, for the report."""
-    found, order = results.distributions[cell], results.order.get(cell)
-    parts = [f"mean score {decimal(found.mean, 2)}"]
-    if order is not None:
-        changed = percent(order.changed)
-        parts.append(
-            f"{changed} of answers get different scores in different orders of the options"
-        )
+    different = "of answers get different scores in different orders of the"
+    parts = [f"mean score {decimal(results.distributions[cell].mean, 2)}"]
+    if order := results.order.get(cell):
+        parts.append(f"{percent(order.changed)} {different} options")
     if criteria := results.criteria.get(cell):
-        changed = percent(criteria.overall.changed)
+        parts.append(f"{percent(criteria.overall.changed)} {different} criteria")
+    if found := results.agreement.get(cell):
         parts.append(
-            f"{changed} of answers get different scores in different orders of the criteria"
+            f"compared with labels: mean absolute difference {decimal(found.mae, 2)}, mean of "
+            f"score − label {decimal(found.bias, 2)}, Spearman correlation "
+            f"{decimal(found.spearman, 2)}"
         )
-    if agreement := results.agreement.get(cell):
-        parts.append(_agreement_text(agreement))
     parts.append(f"{count(results.unusable.get(cell, 0))} unusable replies")
     return f"{'; '.join(parts)}."
-
-
-def _agreement_text(found: ScoreAgreement) -> str:
-    return (
-        f"compared with labels: mean absolute difference {decimal(found.mae, 2)}, mean of "
-        f"score − label {decimal(found.bias, 2)}, Spearman correlation {decimal(found.spearman, 2)}"
-    )

@@ -6,9 +6,9 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
-from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import empty_state, panel_heading, wrap
-from components.results.pass_fail.scores import agreement_tables, panels, score_paper_tables
+from components.html.markup import EMPTY, Markup
+from components.html.panel import empty_state, panel_heading
+from components.results.pass_fail.scores import panels, tables
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view.result_view import (
     Body,
@@ -69,19 +69,17 @@ def draw_order(filtered: FilteredStudy) -> Markup:
 
 def draw_labels(filtered: FilteredStudy) -> Markup:
     results = load_scores(filtered)
-    return EMPTY if results.shown is None else agreement_tables.agreement_table(results)
+    return EMPTY if results.shown is None else tables.agreement_table(results)
 
 
 def draw_against(filtered: FilteredStudy) -> Markup | None:
     """Draw the contradictions between scores and comparisons; None if no judge gave both."""
-    results = load_scores(filtered)
-    return agreement_tables.contradictions_table(results) if results.contradictions else None
+    return tables.contradictions_table(load_scores(filtered))
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of scores by judge and prompt; None if there would be only one row."""
-    results = load_scores(filtered)
-    return panels.score_judges_table(results) if len(results.distributions) > 1 else None
+    return tables.score_judges_table(load_scores(filtered))
 
 
 def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
@@ -89,42 +87,32 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
     results = load_scores(filtered)
     if results.shown is None:
         return None
-    texts = join(
-        fill("<p><b>{}</b>: {}</p>", " · ".join(cell), panels.score_report_lines(cell, results))
+    sections = [
+        (" · ".join(cell), panels.score_report_lines(cell, results))
         for cell in results.distributions
-    )
+    ]
     subtitle = (
         f"% of verdicts with each score, by order of options and criteria; 95{NARROW_SPACE}% CI "
         "by item"
     )
     levels = panels.expected_levels_table(results)
-    content = panels.arrangement_matrix(results) + levels + wrap(texts)
+    content = panels.arrangement_matrix(results) + levels + panels.html.report(sections)
     return ReportPanel(MATRIX_TITLE, subtitle, content)
 
 
 def report_order(filtered: FilteredStudy) -> ReportPanel | None:
-    results = load_scores(filtered)
-    return (
-        None
-        if results.shown is None
-        else ReportPanel(ORDER_TITLE, "", panels.order_tables(results))
-    )
+    made = draw_order(filtered)
+    return ReportPanel(ORDER_TITLE, "", made) if made else None
 
 
 def report_labels(filtered: FilteredStudy) -> ReportPanel | None:
-    results = load_scores(filtered)
-    if results.shown is None:
-        return None
-    return ReportPanel(LABELS_TITLE, "", agreement_tables.agreement_table(results))
+    made = draw_labels(filtered)
+    return ReportPanel(LABELS_TITLE, "", made) if made else None
 
 
 def report_against(filtered: FilteredStudy) -> ReportPanel | None:
-    results = load_scores(filtered)
-    if results.shown is None or not results.contradictions:
-        return None
-    return ReportPanel(
-        AGAINST_TITLE, AGAINST_SUBTITLE, agreement_tables.contradictions_table(results)
-    )
+    made = draw_against(filtered) if load_scores(filtered).shown else None
+    return ReportPanel(AGAINST_TITLE, AGAINST_SUBTITLE, made) if made else None
 
 
 MATRIX: Final = Panel(
@@ -134,7 +122,7 @@ MATRIX: Final = Panel(
     MATRIX_TITLE,
     heading_changes=True,
     report=report_matrix,
-    table=score_paper_tables.criteria_order_table,
+    table=tables.criteria_order_table,
     json_keys=(
         "score_distribution.*.*.arrangements.*.shares.*",
         "score_distribution.*.*.criteria.*.expected",
@@ -147,7 +135,7 @@ ORDER: Final = Panel(
     ORDER_TITLE,
     how=HOW_ORDER,
     report=report_order,
-    table=score_paper_tables.score_order_table,
+    table=tables.score_order_table,
     json_keys=(
         "option_order.*.*.changed",
         "criteria_order.*.*",
@@ -161,7 +149,7 @@ LABELS: Final = Panel(
     LABELS_TITLE,
     "the judge's scores compared with labels from the data or from people",
     report=report_labels,
-    table=score_paper_tables.score_agreement_table,
+    table=tables.score_agreement_table,
     json_keys=(
         "scores.*.*.mae",
         "scores.*.*.bias",

@@ -15,13 +15,13 @@ from components.inspect.comparison_index import filter_comparisons, index_compar
 from components.inspect.url_selection import Selection
 from components.results.agreement import tab as agreement_tab
 from components.results.agreement.computed import Agreement, load_agreement
-from components.results.agreement.dispute_list import show_disputes
 from components.results.agreement.disputes import (
     AGAINST_KNOWN,
     AGAINST_PEOPLE,
     JUDGES_SPLIT,
     PEOPLE_SPLIT,
     list_disputes,
+    show_disputes,
 )
 from components.results.agreement.disputes import dispute_kinds as lists_of
 from components.results.agreement.panels import (

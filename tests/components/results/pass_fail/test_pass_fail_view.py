@@ -16,10 +16,15 @@ from components.results import results_tab
 from components.results.controls.mark_selection import mark_selection
 from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.computed import load_pass_fail
-from components.results.pass_fail.order_panel import ALL_ANSWERS, differs, order_panel
-from components.results.pass_fail.panels import AREAS
+from components.results.pass_fail.panels import (
+    ALL_ANSWERS,
+    AREAS,
+    ERRORS,
+    MAX_ROWS,
+    differs,
+    order_panel,
+)
 from components.results.pass_fail.scores import tab as scores_tab
-from components.results.pass_fail.wrong_verdicts import ERRORS, MAX_ROWS
 from components.results.protocol import tab as protocol_tab
 from components.results.view_drawing import SHARED_VIEWS, VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
@@ -78,8 +83,8 @@ def test_without_labels_the_view_asks_for_them(store: Store) -> None:
 def test_each_area_opens_exactly_its_replies(store: Store) -> None:
     filtered = FilteredStudy(store, "checks")
     areas = str(pass_fail_tab.VIEW.render(filtered, FIRST)["areas"])
-    marks = [json.loads(text.replace("&quot;", '"').replace("&#x27;", "'"))
-             for text in re.findall(r'data-select="([^"]+)"', areas)]  # fmt: skip
+    found = re.findall(r'data-select="([^"]+)"', areas)
+    marks = [json.loads(unescape(text)) for text in found]
     assert {mark["checked"] for mark in marks} == {name for name, _, _ in AREAS}
     for mark in marks:
         selection = mark_selection(filtered, mark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from html import unescape
 from itertools import combinations
 from pathlib import Path
 
@@ -19,23 +20,31 @@ from components.inspect.url_selection import Selection
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.remedies import tab
-from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
-from components.results.remedies.budget_panel import answer_text, budget_html, budget_title
-from components.results.remedies.computed import load_remedies
-from components.results.remedies.frontier_svg import frontier_chart
-from components.results.remedies.mark_layout import (
+from components.results.remedies.charts_svg import (
     RADIUS,
     Box,
-    circle_box,
+    frontier_chart,
     place_marks,
     place_name,
+    risk_chart,
+    square,
 )
-from components.results.remedies.pilot_panel import pilots_panel
+from components.results.remedies.computed import load_remedies
+from components.results.remedies.panels import (
+    MAX_TICKS,
+    answer_text,
+    axis_ticks,
+    budget_html,
+    budget_title,
+    other_judges_panel,
+    patterns_panel,
+    pilots_panel,
+    recommendation_panel,
+    remedy_finding,
+    rules_table,
+)
 from components.results.remedies.pilots import offered_pilots, pilot_file
-from components.results.remedies.reason_panels import other_judges_panel, patterns_panel
-from components.results.remedies.remedies_report import remedies_report, remedies_table
-from components.results.remedies.remedy_table import MAX_TICKS, axis_ticks, rules_table
-from components.results.remedies.risk_svg import risk_chart
+from components.results.remedies.tab import remedies_report, remedies_table
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
@@ -147,7 +156,7 @@ def test_no_mark_covers_another_and_none_leaves_the_drawing(narrow):
     placed = place_marks(wanted, [True] + [False] * 8, canvas)
     assert placed[0] == wanted[0]
     for one, other in combinations(placed, 2):
-        assert not circle_box(one).overlaps(circle_box(other))
+        assert not square(one).overlaps(square(other))
     assert all(LEFT <= x <= 340 - RADIUS for x, _ in placed)
 
 
@@ -185,12 +194,14 @@ def test_an_applied_rule_is_followed_and_named(prd):
 def test_a_reader_is_offered_no_button_that_changes_the_study(prd):
     reader = ReadOnlyStore(prd.path)
     view, owned = load_remedies(shown(reader, "gpt-4")), load_remedies(shown(prd, "gpt-4"))
-    assert "use&quot;" in recommendation_panel(owned) and "pilot&quot;" in pilots_panel(owned)
-    assert "use&quot;" not in recommendation_panel(view)
-    assert pilots_panel(view) and "pilot&quot;" not in pilots_panel(view)
+    assert 'use"' in unescape(recommendation_panel(owned)) and 'pilot"' in unescape(
+        pilots_panel(owned)
+    )
+    assert 'use"' not in unescape(recommendation_panel(view))
+    assert pilots_panel(view) and 'pilot"' not in unescape(pilots_panel(view))
     prd.set_combine("prd", "pool")
     used = recommendation_panel(load_remedies(shown(reader, "gpt-4")))
-    assert "In use" in used and "use&quot;" not in used
+    assert "In use" in used and 'use"' not in unescape(used)
     prd.set_combine("prd", "single")
     reader.close()
 

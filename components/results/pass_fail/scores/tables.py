@@ -1,0 +1,227 @@
+"""Tables of scores and rubrics, on the page and for a paper: agreement with labels and people,
+contradictions with comparisons, effects of the orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter, itemgetter
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import row_names
+from components.html.format import NARROW_SPACE, number
+from components.html.markup import EMPTY, Markup
+from components.html.panel import notice_html, value_html, wrap
+from components.html.tables import typed_columns
+from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
+from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
+from components.results.pass_fail.scores.computed import ScoreResults, load_scores
+from components.results.pass_fail.tables import ORDER_CAPTION, ORDER_COLUMNS, judge_table
+from components.results.view.paper_table import PaperTable, slice_text
+from metrics.catalogue.records import RECORDS
+from metrics.estimation.intervals import unknown_estimate
+from metrics.labels.scores.intransitive_triples import IntransitiveTriples
+from metrics.labels.scores.score_agreement import ScoreAgreement
+from metrics.labels.scores.score_contradictions import ScoreContradictions
+from studies.domain import Estimate
+
+SHIFT: Final = NumberStyle(2, signed=True)
+NO_LABELS: Final = (
+    "No score has a label. Add labels to the items, or let people score answers in the Vote tab."
+)
+NO_TRIPLES: Final = "no item has three answers whose three comparisons all have a winner"
+CIRCULAR_TIP: Final = (
+    "Circular: of three answers to one item, a wins against b, b against c, and c against a.\nBy "
+    "chance: % of circular triples if the winners of each pair of models are shuffled between "
+    "items"
+)
+AGREEMENT_ROWS: Final = (
+    ("mae", "mean |score − label|, scale points", SCORE),
+    ("bias", "in scale points; above 0: the judge's scores are higher than the labels", SHIFT),
+    ("within_one", "% of scores at most one step from the label", PERCENT),
+    ("spearman", "rank correlation", SCORE),
+    ("kendall", "rank correlation with ties", SCORE),
+    ("quadratic_kappa", "agreement beyond chance", SCORE),
+)
+"""Rows of the table of agreement: field of ScoreAgreement, note and number format."""
+MAE: Final = measure_column("scores.mae", "mae", "MAE", n=True)
+BIAS: Final = measure_column("scores.bias", "bias", "Bias")
+WITHIN_ONE: Final = measure_column("scores.within_one", "within_one", "Within one")
+SPEARMAN: Final = measure_column("scores.spearman", "spearman", "Spearman")
+CRITERION_COLUMNS: Final = (
+    MAE,
+    measure_column("scores.bias", "bias", style=SHIFT),
+    WITHIN_ONE,
+    SPEARMAN,
+)
+PAPER_COLUMNS: Final = (
+    MAE,
+    BIAS,
+    WITHIN_ONE,
+    SPEARMAN,
+    measure_column("scores.kendall", "kendall", "Kendall"),
+    measure_column("scores.quadratic_kappa", "quadratic_kappa", "Quadratic κ"),
+    TypedColumn("n", attrgetter("mae.n"), paper="n", interval=False),
+)
+CRITERIA_ORDER_COLUMNS: Final = (
+    measure_column("criteria_order.changed", "overall.changed", "Changed"),
+    measure_column("criteria_order.noise_floor", "overall.noise_floor", "Noise"),
+    measure_column("criteria_order.first", "first", "First", style=SCORE),
+    TypedColumn("n", attrgetter("overall.changed.n"), paper="n", interval=False),
+)
+
+
+def agreement_table(results: ScoreResults) -> Markup:
+    """HTML table of the agreement with labels: of the judge's scores and, in a second column, of
+    expected scores (means by the judge's probabilities)."""
+    cell = results.cell or ("", "")
+    found, expected = results.agreement.get(cell), results.expected.get(cell)
+    if found is None:
+        return notice_html("calm", NO_LABELS)
+    given = f"Computed from the scores that the judge gave, 95{NARROW_SPACE}% CI"
+    weighted = "Computed from expected scores (means weighted by the judge's probabilities)"
+    columns = [
+        _agreement_column(head, one, n=one is found)
+        for head, one in ((given, found), (weighted, expected))
+        if one is not None
+    ]
+    rows = [
+        ValueRow(RECORDS[f"scores.{field}"].name, (field, style), note=note)
+        for field, note, style in AGREEMENT_ROWS
+    ]
+    return wrap(
+        page_table("Measure", columns, rows, "Agreement with labels"),
+        _criteria_table(results),
+        _reliability_table(results),
+    )
+
+
+def _agreement_column(head: str, found: ScoreAgreement, n: bool) -> TypedColumn:
+    """A column whose rows are fields of `found`; values of a row: field, number format."""
+    return TypedColumn(head, lambda row: getattr(found, row[0]), itemgetter(1), n=n)
+
+
+def _criteria_table(results: ScoreResults) -> Markup:
+    """HTML table by criterion of the rubric: agreement of the judge's scores with people's scores;
+    empty if no person filled in the rubric."""
+    found = results.by_criterion.get(results.cell or ("", ""), {})
+    rows = [ValueRow(name, one) for name, one in found.items()]
+    label = "Agreement with people by criterion"
+    return page_table("Criterion", CRITERION_COLUMNS, rows, label) if rows else EMPTY
+
+
+def _reliability_table(results: ScoreResults) -> Markup:
+    points = results.reliability.get(results.cell or ("", ""), ())
+    columns = [TypedColumn("Mean label", attrgetter("label"), SCORE, n=True)]
+    rows = [ValueRow(f"{one.value:.3g}", one) for one in points]
+    label = "Mean label by score"
+    return page_table("Score given", columns, rows, label, named=False) if rows else EMPTY
+
+
+def contradictions_table(results: ScoreResults) -> Markup | None:
+    """HTML table by judge: how often its comparison of two answers prefers the one to which it gave
+    the lower score. None if no judge both scored and compared."""
+    rows = [ValueRow(name, one, {"judge": name}) for name, one in results.contradictions.items()]
+    label = "Scores against comparisons"
+    return wrap(page_table("Judge", CONTRADICTION_COLUMNS, rows, label)) if rows else None
+
+
+def _circular(found: ScoreContradictions) -> Estimate:
+    return found.triples.share if found.triples else unknown_estimate(NO_TRIPLES)
+
+
+def _circular_by_chance(found: ScoreContradictions) -> Estimate | Markup:
+    triples: IntransitiveTriples | None = found.triples
+    if triples is None:
+        return unknown_estimate(NO_TRIPLES)
+    low, high = (number(100 * end, 1) for end in (triples.expected_low, triples.expected_high))
+    return value_html(number(100 * triples.expected, 1), f"[{low}, {high}]")
+
+
+CONTRADICTION_COLUMNS: Final = (
+    TypedColumn("Pairs contradicted, %", attrgetter("share"), n=True),
+    TypedColumn("Pairs with equal scores", attrgetter("equal_scores")),
+    TypedColumn("Tied comparisons", attrgetter("ties")),
+    TypedColumn("Circular triples, %", _circular, n=True, tip=CIRCULAR_TIP),
+    TypedColumn("Circular triples by chance, %", _circular_by_chance),
+)
+
+
+def score_judges_table(results: ScoreResults) -> Markup | None:
+    """HTML table of the scores by judge and prompt; None if there would be only one row."""
+    if len(results.distributions) < 2:
+        return None
+
+    def agreement(cell: tuple[str, str], name: str) -> Estimate | None:
+        found: Estimate | None = getattr(results.agreement.get(cell), name, None)
+        return found
+
+    changed = RECORDS["option_order.changed"].name
+    columns = [
+        TypedColumn("Mean score", lambda cell: results.distributions[cell].mean, SCORE),
+        TypedColumn(
+            f"{changed}, %",
+            lambda cell: results.order[cell].changed if cell in results.order else None,
+        ),
+        TypedColumn(BIAS.head, lambda cell: agreement(cell, "bias"), SHIFT),
+        TypedColumn(SPEARMAN.head, lambda cell: agreement(cell, "spearman"), SCORE),
+    ]
+    rows = [
+        ValueRow(" · ".join(cell), cell, {"judge": cell[0], "prompt": cell[1]})
+        for cell in results.distributions
+    ]
+    return wrap(page_table("Judge · prompt", columns, rows, "Judges that score", named=False))
+
+
+# -- tables for a paper ----------------------------------------------------------------------------
+
+
+def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
+    """Table of the agreement with labels: of scores, of expected scores, and by criterion."""
+    if filtered.machines.empty or filtered.has_only_people:
+        return None
+    caption = (
+        f"Scores on {filtered.name} against labels. MAE: mean |score − label|; bias: mean of score "
+        "− label; within one: % of scores at most one step from the label; rank correlations "
+        f"(Spearman, Kendall's τ-b); quadratic κ. {slice_text(filtered)} 95 % intervals over "
+        "items; n: labelled scores."
+    )
+    rows = [ValueRow(name, one) for name, one in _agreements(filtered, load_scores(filtered))]
+    head = typed_columns.paper_head("Judge", PAPER_COLUMNS)
+    return PaperTable("Scores", caption, head, typed_columns.paper_rows(PAPER_COLUMNS, rows))
+
+
+def _agreements(
+    filtered: FilteredStudy, found: ScoreResults
+) -> Iterator[tuple[str, ScoreAgreement]]:
+    names = row_names(filtered.machines)
+    for cell, one in found.agreement.items():
+        yield names[cell], one
+        if cell in found.expected:
+            yield f"{names[cell]}, expected score", found.expected[cell]
+    for cell, by_criterion in found.by_criterion.items():
+        for criterion, one in by_criterion.items():
+            yield f"{names[cell]}, {criterion}", one
+
+
+def score_order_table(filtered: FilteredStudy) -> PaperTable | None:
+    """Table of the effect of the options' order on scores, one row for each judge and prompt."""
+    caption = (
+        f"Order of the score options on {filtered.name}. {ORDER_CAPTION} {slice_text(filtered)} "
+        "95 % intervals over items; n: answers judged in several orders."
+    )
+    found = load_scores(filtered).order
+    return judge_table(filtered, "Score order", caption, ORDER_COLUMNS, found)
+
+
+def criteria_order_table(filtered: FilteredStudy) -> PaperTable | None:
+    """Table of the effect of the criteria's order in rubrics, one row for each judge and prompt."""
+    caption = (
+        f"Order of the criteria on {filtered.name}. Changed: % of answers whose overall score "
+        "depends on the order of the criteria. Noise: % of scores that change when repeated in "
+        "the same order. First: mean score of a criterion when listed first minus its mean "
+        f"score when listed later, in scale points. {slice_text(filtered)} 95 % intervals over "
+        "items; n: answers judged in several orders."
+    )
+    found = load_scores(filtered).criteria
+    return judge_table(filtered, "Criteria order", caption, CRITERIA_ORDER_COLUMNS, found)

@@ -1,0 +1,201 @@
+"""Tables of pass/fail verdicts, on the page and for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any, Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import row_names
+from components.html.format import NARROW_SPACE, share
+from components.html.markup import EMPTY, Markup
+from components.html.panel import Axis, notice_html, wrap
+from components.html.tables import typed_columns
+from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
+from components.html.tables.value_table import PERCENT, SCORE
+from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
+from components.results.view.paper_table import PaperTable, slice_text
+from metrics.labels.label_sections import REVERSAL_NOTE
+
+NO_LABELS: Final = (
+    "No answer has a label. To measure the judge, add a column named label to the data file, or "
+    "labels to the items."
+)
+SENSITIVITY: Final = measure_column("pass_fail.sensitivity", "rates.sensitivity", "Sensitivity")
+SPECIFICITY: Final = measure_column("pass_fail.specificity", "rates.specificity", "Specificity")
+KAPPA: Final = measure_column("pass_fail.kappa", "rates.kappa", "κ")
+OBSERVED: Final = measure_column(
+    "pass_fail.observed_pass_rate", "rates.observed_pass_rate", "Observed"
+)
+TRUE: Final = measure_column("true_pass_rate", "true_pass_rate", "True")
+JUDGE_COLUMNS: Final = (SENSITIVITY, SPECIFICITY, KAPPA, OBSERVED, TRUE)
+PAPER_COLUMNS: Final = (
+    SENSITIVITY,
+    SPECIFICITY,
+    measure_column("pass_fail.youden", "rates.youden", "J"),
+    KAPPA,
+    measure_column("pass_fail.base_rate", "rates.base_rate", "Base", interval=False),
+    OBSERVED,
+    TRUE,
+    TypedColumn("n", attrgetter("rates.confusion.total"), paper="n", interval=False),
+)
+PART_COLUMNS: Final = (
+    measure_column("pass_fail.sensitivity", "sensitivity"),
+    measure_column("pass_fail.specificity", "specificity"),
+    measure_column("pass_fail.kappa", "kappa"),
+    measure_column("pass_fail.observed_pass_rate", "observed_pass_rate", n=True),
+    TypedColumn("False passes", attrgetter("confusion.pass_bad")),
+    TypedColumn("False fails", attrgetter("confusion.fail_good")),
+)
+CONFUSION_COLUMNS: Final = tuple(
+    TypedColumn(head, attrgetter(path), paper=head, interval=False)
+    for head, path in (
+        ("Good, passed", "rates.confusion.pass_good"),
+        ("Good, failed", "rates.confusion.fail_good"),
+        ("Bad, passed", "rates.confusion.pass_bad"),
+        ("Bad, failed", "rates.confusion.fail_bad"),
+        ("Unusable", "rates.unusable"),
+    )
+)
+ORDER_COLUMNS: Final = (
+    measure_column("option_order.changed", "changed", "Changed"),
+    measure_column("option_order.noise_floor", "noise_floor", "Noise"),
+    measure_column("option_order.first", "first_place", "First"),
+    measure_column("option_order.expected", "expected_first", "Expected", interval=False),
+    TypedColumn("n", attrgetter("changed.n"), paper="n", interval=False),
+)
+ORDER_CAPTION: Final = (
+    "Changed: % of answers whose verdict depends on the order of the options. Noise: % of verdicts "
+    "that change when repeated in the same order. First: % of verdicts for the option listed "
+    "first. Expected: value of First without an order effect."
+)
+
+
+def sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def rates_table(results: PassFailResults) -> Markup:
+    """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
+    judge and prompt shown."""
+    found = results.shown
+    if found is None or not found.rates.confusion.total:
+        return notice_html("calm", NO_LABELS)
+    rates, base = found.rates, found.rates.base_rate.value
+    rows = [
+        ValueRow(name, (estimate, style, chance), note=note)
+        for name, note, estimate, style, chance in (
+            ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
+            ("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
+            ("Good answers among passed answers",
+             f"precision: % of passes whose label is good (of all labels, {share(base, 0)} are "
+             "good)", rates.precision, PERCENT, base),
+            ("Youden's J", "sensitivity + specificity − 1; 0 is chance level; below 0.2 the pass "
+             "rate is not corrected", rates.youden, SCORE, 0.0),
+        )
+    ]  # fmt: skip
+    table = _compared("Rate", f"Value, 95{NARROW_SPACE}% CI", rows, "Rates of the judge")
+    warning = notice_html("warn", sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
+    return wrap(table, _reliability_table(results)) + warning
+
+
+def _reliability_table(results: PassFailResults) -> Markup:
+    """HTML table with one row per probability of a pass that the judge gave: share of good answers
+    among the answers with this probability. Empty if the judge gave only one probability, or only
+    0 and 1."""
+    points = results.reliability.get(results.cell or ("", ""), ())
+    if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
+        return EMPTY  # one verdict per answer without probabilities: precision says the same
+    rows = [ValueRow(share(one.value, 0), (one.label, PERCENT, one.value)) for one in points]
+    label = "% of answers labelled good, by the judge's probability of a pass"
+    return _compared("Judge's probability of a pass", "Good answers, %", rows, label, named=False)
+
+
+def _compared(
+    first: str, head: str, rows: Sequence[ValueRow], label: str, named: bool = True
+) -> Markup:
+    """HTML table of estimates and their plots; values of a row: estimate, number format, chance."""
+    columns = [
+        TypedColumn(head, itemgetter(0), itemgetter(1), n=True),
+        TypedColumn("", itemgetter(0), itemgetter(1), axis=Axis(), chance=itemgetter(2)),
+    ]
+    return page_table(first, columns, rows, label, named)
+
+
+def judges_table(results: PassFailResults) -> Markup | None:
+    """HTML table of pass/fail rates by judge and prompt; None if there would be only one row."""
+    if len(results.results) < 2:
+        return None
+    rows = [
+        ValueRow(f"{judge} · {prompt}", one, {"judge": judge, "prompt": prompt})
+        for (judge, prompt), one in results.results.items()
+    ]
+    return wrap(page_table("Judge · prompt", JUDGE_COLUMNS, rows, "Judges", named=False))
+
+
+def parts_table(results: PassFailResults) -> Markup | None:
+    """HTML table of the rates by model and by category; None if there are neither several models
+    nor several categories."""
+    if not results.parts or results.cell is None:
+        return None
+    judge, prompt = results.cell
+    rows = [
+        ValueRow(name, one, {"judge": judge, "prompt": prompt, column: name}, GROUP_WORDS[column])
+        for column, parts in results.parts.items()
+        for name, one in parts.items()
+    ]
+    label = "Pass rates and error rates by model and category"
+    return wrap(page_table("Model or category", PART_COLUMNS, rows, label))
+
+
+def judge_table(
+    filtered: FilteredStudy,
+    name: str,
+    caption: str,
+    columns: Sequence[TypedColumn],
+    found: Mapping[tuple[str, str], Any],
+) -> PaperTable | None:
+    """Table for a paper with one row for each judge and prompt in `found`; None without judges."""
+    if filtered.machines.empty or filtered.has_only_people:
+        return None
+    names = row_names(filtered.machines)
+    rows = [ValueRow(names[cell], one) for cell, one in found.items()]
+    head = typed_columns.paper_head("Judge", columns)
+    return PaperTable(name, caption, head, typed_columns.paper_rows(columns, rows))
+
+
+def confusion_table(filtered: FilteredStudy) -> PaperTable | None:
+    """Table of the verdicts on good and on bad answers."""
+    caption = (
+        f"Verdicts on labelled answers of {filtered.name}: how many good and bad answers each "
+        "judge passed and failed. Unusable replies are never counted as a fail. "
+        f"{slice_text(filtered)}"
+    )
+    results = load_pass_fail(filtered).results
+    found = {cell: one for cell, one in results.items() if one.rates.confusion.total}
+    return judge_table(filtered, "Confusion", caption, CONFUSION_COLUMNS, found)
+
+
+def pass_rates_table(filtered: FilteredStudy) -> PaperTable | None:
+    """Table of sensitivity, specificity, Youden's J, κ, and observed and true pass rate."""
+    caption = (
+        f"Pass/fail verdicts on {filtered.name} against labels. Sensitivity: % of good answers "
+        "passed; specificity: % of bad answers failed; J: sensitivity + specificity − 1; κ: "
+        "agreement beyond chance at the base rate (Base: % of labelled answers that are good). "
+        "Observed: % of answers passed; true: that rate corrected for the judge's errors (Rogan "
+        f"and Gladen, limits of Lang and Reiczigel). {slice_text(filtered)} 95 % intervals over "
+        "items; n: labelled verdicts."
+    )
+    found = load_pass_fail(filtered).results
+    return judge_table(filtered, "Pass or fail", caption, PAPER_COLUMNS, found)
+
+
+def pass_order_table(filtered: FilteredStudy) -> PaperTable | None:
+    """Table of the effect of the order of pass and fail."""
+    caption = (
+        f"Order of the options pass and fail on {filtered.name}. {ORDER_CAPTION} "
+        f"{slice_text(filtered)} 95 % intervals over items; n: answers judged in both orders."
+    )
+    found = load_pass_fail(filtered).order
+    return judge_table(filtered, "Pass/fail order", caption, ORDER_COLUMNS, found)

@@ -1,0 +1,357 @@
+"""SVG charts of the Remedies view: agreement of each rule against its price, and the risk-coverage
+curve (share right among the decided comparisons, by share decided).
+
+No mark or name covers another. The price chart for narrow screens has a logarithmic axis and no
+names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from components.charts import svg_pieces
+from components.charts.svg_pieces import CHARACTER_WIDTH, LEFT, RIGHT, Canvas, Point, Scale
+from components.html.format import count, number
+from components.html.markup import Markup
+from components.results.remedies.computed import RemedyResults, line_dollars
+from components.results.remedies.panels import html
+from metrics.remedies.changed_comparisons import rule_key
+from metrics.remedies.risk_coverage import CoveragePoint
+from metrics.remedies.rule_names import rule_words
+from metrics.remedies.rule_table import RuleEstimate
+from studies.domain import Estimate
+
+RADIUS: Final = 11.0
+TEXT_HEIGHT: Final = 15.0
+WHISKER_GAP: Final = 8.0
+"""Smallest horizontal distance, in pixels, between two interval lines that are to look separate."""
+STEP: Final = 4.0
+CLOSE: Final = 20.0
+"""Two marks closer than this, in pixels, share one text with both names."""
+LINE_PARTS: Final = 6
+"""Number of segments into which each line of the curve is cut, to keep texts off the line."""
+MIN_DECIDED: Final = 0.05
+"""Smallest share of decided comparisons that the curve shows; with fewer, an interval cannot be
+computed reliably."""
+SHORT_NAMES: Final = {"single": "One call", "pool": "Added up", "agree": "Must agree"}
+
+
+# -- layout ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Box:
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: Box) -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+
+def square(mark: Point, half: float = RADIUS) -> Box:
+    """The box around a mark; `half` is its half width."""
+    x, y = mark
+    return Box(x - half, y - half, x + half, y + half)
+
+
+def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) -> list[Point]:
+    """Move marks to the right (at the edge of the drawing, to the left) until neither circles nor
+    intervals cover each other; `kept`: whether each mark stays in its place."""
+    taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
+    found = []
+    for mark, stays in zip(marks, kept, strict=True):
+        place = mark if stays else _free_place(mark, taken, canvas.width - RADIUS)
+        if not stays:
+            taken.append(place)
+        found.append(place)
+    return found
+
+
+def _free_place(mark: Point, taken: Sequence[Point], limit: float) -> Point:
+    x, y = mark
+    for step in range(1, 200):
+        if not any(_covers((x, y), other) for other in taken):
+            break
+        right = mark[0] + STEP * step
+        x = right if right <= limit else mark[0] - (right - limit)
+    return x, y
+
+
+def _covers(one: Point, other: Point) -> bool:
+    across, down = abs(one[0] - other[0]), abs(one[1] - other[1])
+    return across < WHISKER_GAP or (across < 2 * RADIUS + 3 and down < 2 * RADIUS + 3)
+
+
+def _place_text(
+    width: float, places: Iterable[Point], taken: list[Box], canvas: Canvas
+) -> Point | None:
+    """The first of `places` (left end and base line of a text) where the text covers no box in
+    `taken`, to which its box is added; None if there is no room."""
+    for left, line in places:
+        box = Box(left, line - TEXT_HEIGHT + 3, left + width, line + 3)
+        inside = box.top >= 0 and box.bottom <= canvas.floor
+        if inside and not any(box.overlaps(other) for other in taken):
+            taken.append(box)
+            return left, line
+    return None
+
+
+@dataclass(frozen=True)
+class NamePlace:
+    """Coordinates of a text, and whether its start or its end is at `x`."""
+
+    x: float
+    y: float
+    anchor: str
+
+
+def place_name(
+    text: str, mark: Point, ends: tuple[float, float], taken: list[Box], canvas: Canvas
+) -> NamePlace | None:
+    """Find room for the name of a mark above or below its interval; None if there is no room.
+    `ends`: y coordinates of the upper and lower end of the interval. `taken`: boxes of marks and
+    names already placed; the box of this name is added."""
+    width = CHARACTER_WIDTH * len(text)
+    x, (upper, lower) = mark[0], ends
+    right = x - RADIUS + width > canvas.width - RIGHT
+    left = x + RADIUS - width if right else max(x - RADIUS, LEFT)
+    lines = (upper - 8, lower + 18, upper - 24, lower + 34, upper - 40)
+    found = _place_text(width, [(left, line) for line in lines], taken, canvas)
+    if found is None:
+        return None
+    return NamePlace(left + width if right else left, found[1], "end" if right else "start")
+
+
+def _corners(points: Iterable[Point]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _bounds(estimates: Iterable[Estimate]) -> list[tuple[float, float]]:
+    """Lower and upper bound of each estimate; its value if a bound is unknown."""
+    known = svg_pieces.known_or
+    return [(known(one.low, one.value), known(one.high, one.value)) for one in estimates]
+
+
+# -- agreement by price ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Spot:
+    """A rule to draw: number in the table, estimate, cost, whether it is on the Pareto frontier
+    (`best`), and the kind of the pilot that measured it ("" if this study did)."""
+
+    number: str
+    line: RuleEstimate
+    cost: float
+    best: bool = False
+    pilot: str = ""
+
+    @property
+    def agreement(self) -> float:
+        return self.line.agreement.value or 0.0
+
+    @property
+    def value(self) -> str:
+        return number(100 * self.agreement, 1)
+
+    @property
+    def title(self) -> str:
+        return rule_words(self.line.rule).title
+
+    @property
+    def kind(self) -> str:
+        return "on" if self.best else "p" if self.pilot else ""
+
+    @property
+    def tip(self) -> str:
+        n = count(self.line.agreement.n, "comparison")
+        return f"{self.value} {self.title}" + (f"; pilot {self.pilot}, {n}" if self.pilot else "")
+
+    def ends(self, y: Scale) -> tuple[float, float]:
+        """y coordinates of the upper and lower end of the interval."""
+        ((low, high),) = _bounds([self.line.agreement])
+        return y(high), y(low)
+
+    def interval_box(self, x: float, y: Scale) -> Box:
+        upper, lower = self.ends(y)
+        return Box(x - 2, upper, x + 2, lower)
+
+
+def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
+    """SVG chart of each rule's agreement against its price, drawn for wide and for narrow screens;
+    below it, the reason if dollars cannot be shown."""
+    spots = list(_spots(results, by_dollars))
+    what = "the majority of people" if results.by_people else "the known better answers"
+    price = "dollars per 1,000 comparisons" if by_dollars else "calls per comparison"
+    drawn = svg_pieces.wide_and_narrow(
+        _frontier(results, spots, by_dollars, Canvas(820, 290)),
+        _frontier(results, spots, by_dollars, Canvas(340, 300, narrow=True)),
+        f"Agreement of each rule with {what}, by the price of the rule in {price}",
+    )
+    reason = ""
+    if not results.priced:
+        step = " Set the price in Study, step Judges." if results.unpriced_judges else ""
+        reason = f"Dollars cannot be shown, because {results.no_dollars}.{step}"
+    return drawn + html.frontier_notes(any(spot.pilot for spot in spots), reason)
+
+
+def _spots(results: RemedyResults, by_dollars: bool) -> Iterator[_Spot]:
+    """Marks of the rules on all comparisons, then of the rules of finished pilots; on a dollar
+    axis, only pilots' rules of known price."""
+    best = results.frontier(by_dollars)
+    for place, line in enumerate(results.table, start=1):
+        if line.complete and not line.rule.votes:
+            yield _Spot(str(place), line, results.cost(line, by_dollars), line in best)
+    for place, one in enumerate(results.pilot_lines, start=1):
+        cost = line_dollars(one.line, one.inputs) if by_dollars else one.line.rule.price
+        if cost is not None:
+            yield _Spot(f"P{place}", one.line, cost, pilot=one.kind)
+
+
+def _frontier(
+    results: RemedyResults, spots: Sequence[_Spot], by_dollars: bool, canvas: Canvas
+) -> Markup:
+    """SVG of the chart. A click on a mark opens the comparisons that its rule decides differently
+    from a single call; not for a rule of a pilot, which is another study."""
+    lows, highs = zip(*_bounds(spot.line.agreement for spot in spots), strict=True)
+    rows = svg_pieces.round_shares(min(lows), max(highs))
+    y = canvas.vertical(rows[0], rows[-1])
+    x, columns = _cost_axis(canvas, [spot.cost for spot in spots], by_dollars)
+    wanted = [(x(spot.cost), y(spot.agreement)) for spot in spots]
+    at = place_marks(wanted, [spot.best for spot in spots], canvas)
+    drawn = list(zip(spots, at, strict=True))
+    joined = sorted((spot.cost, spot.agreement, where) for spot, where in drawn if spot.best)
+    marks = []
+    for spot, (px, py) in drawn:
+        got, rule = spot.line.agreement, rule_key(spot.line.rule)
+        ends = None if got.low is None or got.high is None else (y(got.low), y(got.high))
+        opens = spot.line.changed and not spot.pilot
+        select = {"rule": rule, "judge": results.judge, "prompt": results.prompt}
+        marks.append((spot, px, py, ends, select if opens else None))
+    names = [] if canvas.narrow else list(_names(canvas, drawn, y))
+    name = "dollars per 1,000 comparisons" if by_dollars else "judge calls per comparison"
+    chart = html.frontier(_corners(where for *_, where in joined), marks, names, RADIUS)
+    return svg_pieces.svg(canvas, [*svg_pieces.axes(canvas, rows, y, columns, name), chart])
+
+
+def _cost_axis(
+    canvas: Canvas, costs: Sequence[float], by_dollars: bool
+) -> tuple[Scale, list[tuple[float, str]]]:
+    """The scale of the cost axis (from a cost to its x coordinate), and its tick labels as (x
+    coordinate, text); logarithmic on narrow screens."""
+    known = sorted({round(cost, 2) for cost in costs if cost > 0} or {1.0})
+    if canvas.narrow and known[0] > 0:
+        log = canvas.horizontal(math.log(known[0]), math.log(known[-1]), pad=26)
+        place: Scale = lambda cost: log(math.log(max(cost, known[0])))  # noqa: E731
+    else:
+        place = canvas.horizontal(0.0, known[-1] * 1.04, pad=6)
+    labelled: list[tuple[float, str]] = []
+    for cost in known:
+        if not labelled or place(cost) - labelled[-1][0] > 34:
+            labelled.append((place(cost), number(cost, 2) if by_dollars else f"{cost:g}"))
+    return place, labelled
+
+
+def _names(
+    canvas: Canvas, drawn: Sequence[tuple[_Spot, Point]], y: Scale
+) -> Iterator[tuple[NamePlace, str, str]]:
+    """Place, value and title of each rule on the frontier; a name that would cover another mark is
+    left out."""
+    taken = [square(place) for _, place in drawn]
+    for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
+        if not spot.best:
+            continue
+        text, ends = f"{spot.value} {spot.title}", spot.ends(y)
+        # A name crosses an interval only if there is no place beside all of them.
+        free = [*taken, *(one.interval_box(at[0], y) for one, at in drawn if one is not spot)]
+        place = place_name(text, mark, ends, free, canvas)
+        if place is not None:
+            taken.append(free[-1])
+        else:
+            place = place_name(text, mark, ends, taken, canvas)
+        if place is not None:
+            yield place, spot.value, spot.title
+
+
+# -- risk-coverage curve ---------------------------------------------------------------------------
+
+
+def risk_chart(results: RemedyResults) -> Markup:
+    """SVG chart, wide and narrow: share right among decided comparisons by share decided."""
+    points = [one for one in results.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
+    return svg_pieces.wide_and_narrow(
+        _risk(results, points, Canvas(400, 290)),
+        _risk(results, points, Canvas(340, 280, narrow=True)),
+        "% right among the decided comparisons, by % of comparisons decided",
+    )
+
+
+def _risk(results: RemedyResults, points: Sequence[CoveragePoint], canvas: Canvas) -> Markup:
+    """SVG of the curve with its interval, and diamonds of three fixed rules: one call, orders added
+    up, orders must agree."""
+    alone = [line for line in results.table if line.rule.id in SHORT_NAMES]
+    bounds = _bounds(one.right_when_decided for one in points)
+    own = [line.right_when_decided.value or 0.5 for line in alone]
+    ends = [*own, *(end for pair in bounds for end in pair)]
+    rows = svg_pieces.round_shares(min(ends), max(ends))
+    x, y = canvas.horizontal(0, 1), canvas.vertical(rows[0], rows[-1])
+    columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
+
+    def point(one: CoveragePoint | RuleEstimate) -> Point:
+        return x(one.decided.value or 0), y(one.right_when_decided.value or 0)
+
+    at, marks = [point(one) for one in points], [point(one) for one in alone]
+    upper = [(px, y(high)) for (px, _), (_, high) in zip(at, bounds, strict=True)]
+    lower = [(px, y(low)) for (px, _), (low, _) in zip(at, bounds, strict=True)]
+    tips = [
+        f"margin {one.margin:g}: {number(100 * (one.decided.value or 0))} % decided"
+        for one in points
+    ]
+    dots = [(px, py, tip) for (px, py), tip in zip(at, tips, strict=True)]
+    chart = html.risk(_corners([*upper, *reversed(lower)]), _corners(at), dots, marks)
+    between = [
+        (px + (qx - px) * step / LINE_PARTS, py + (qy - py) * step / LINE_PARTS)
+        for (px, py), (qx, qy) in pairwise(at)
+        for step in range(1, LINE_PARTS)
+    ]
+    taken = [
+        square(place, half) for half, ones in ((9, marks), (5, at), (2, between)) for place in ones
+    ]
+    groups: dict[Point, list[str]] = {}
+    for mark, line in zip(marks, alone, strict=True):
+        near = next((one for one in groups if math.dist(one, mark) < CLOSE), mark)
+        groups.setdefault(near, []).append(SHORT_NAMES[line.rule.id])
+    texts = [(mark, ", ".join(names), "n") for mark, names in groups.items()]
+    ordered = sorted(
+        (px, one.right_when_decided.value or 0) for (px, _), one in zip(at, points, strict=True)
+    )
+    for px, value in (ordered[0], ordered[-1]) if len(ordered) > 1 else ():
+        texts.append(((px, y(value)), number(100 * value, 1), "b"))
+    written = [
+        svg_pieces.svg_text(*place, text, kind, "start")
+        for mark, text, kind in texts
+        if (place := _text_beside(text, mark, taken, canvas)) is not None
+    ]
+    axes = svg_pieces.axes(canvas, rows, y, columns, "% of comparisons decided")
+    return svg_pieces.svg(canvas, [*axes, chart, *written])
+
+
+def _text_beside(text: str, mark: Point, taken: list[Box], canvas: Canvas) -> Point | None:
+    """Find a place near a mark where a text covers no box in `taken`, and add the text's box to
+    `taken`. Return (x of its left end, y of its base line); None if there is no room."""
+    px, py = mark
+    width = CHARACTER_WIDTH * len(text)
+    lefts = (px - width / 2, px + 8, px - width - 8, px + 24, px - width - 24)
+    places = [
+        (min(max(left, LEFT + 2), canvas.width - RIGHT - width), py + rise)
+        for rise in (18, -12, 34, -28, 50, -44, 66, -60)
+        for left in lefts
+    ]
+    return _place_text(width, places, taken, canvas)

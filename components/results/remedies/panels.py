@@ -1,0 +1,346 @@
+"""Panels of the Remedies view: recommendation, best use of a budget, all rules, patterns of the two
+verdicts, other judges, pilots. The template `remedies.html` has their HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from components.html.format import count, dollars, share
+from components.html.markup import EMPTY, Markup
+from components.html.templates import macros, percent_bounds
+from components.results.remedies.computed import RemedyResults, line_dollars
+from components.results.remedies.pilots import offered_pilots
+from metrics.remedies import recommendation, rule_names
+from metrics.remedies.budget_plan import BudgetPlan, PlanStep
+from metrics.remedies.changed_comparisons import rule_key
+from metrics.remedies.rule_sets import Rule
+from metrics.remedies.rule_table import RuleEstimate
+from metrics.summary.remedy_section import RemedyInputs, rule_cost
+from studies.domain import Estimate
+from studies.spec.combine_rules import is_combine_rule, parse_remedy
+
+html: Final = macros("results/remedies/remedies.html")
+COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
+"""Value of `combine` in a study file -> id of the remedy that means the same."""
+BUDGETS: Final = tuple((f"${amount:,}", str(amount)) for amount in (40, 10, 100, 400, 1000))
+"""Choices of the budget menu: (label, dollars as text); the first is the default."""
+DEFAULT_BUDGET: Final = 40.0
+CALLS: Final = 1000.0
+"""If no price is known, the panel answers for a budget of this many calls instead of dollars."""
+PEOPLE_PART: Final = "Rules that use votes of people (intervals not adjusted for number of rules)"
+FEWER_PART: Final = (
+    "Rules computed on fewer comparisons than the others (intervals not adjusted for number of "
+    "rules)"
+)
+PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
+MAX_TICKS: Final = 4
+"""Maximum number of tick labels for which the plot of the differences has room."""
+PUBLISHED: Final = {
+    "agree": "published effect of this rule on agreement: +0.7 to +4.7 points on MT-Bench, −1.5 to "
+    "−11.1 points on LLMBar (arXiv 2604.23178)",
+    "graded": "published: this rule raised the accuracy of small judges from 56.7 % to 73.1 % "
+    "(arXiv 2503.03064)",
+    "calibrated": "published method: PriDe (arXiv 2309.03882)",
+    "jury-both": "published: nine judges were worth about two independent ones (arXiv 2605.29800)",
+}
+"""Id of a rule -> published effect of the rule, for its hover text."""
+
+
+# -- recommendation --------------------------------------------------------------------------------
+
+
+def remedy_finding(results: RemedyResults) -> tuple[str, str]:
+    """Headline and the sentence below it: the recommended rule, and the gain or loss of the usual
+    rule "both orders must agree"; or the reason why no rule is recommended."""
+    advice = results.advice
+    if advice is None:
+        return (
+            "To compare remedies, the better answers must be known, by design or from people's "
+            "majority.",
+            "Every judge must have judged the same comparisons in both orders.",
+        )
+    if advice.chosen is not None:
+        return advice.sentence, _usual_rule_text(
+            results
+        ) if advice.chosen.rule.id != "agree" else ""
+    reason = (
+        "the agreement of one call with the known better answers is not significantly above chance"
+        if advice.coin
+        else "no rule agrees with the known better answers significantly more often than one call"
+    )
+    power = recommendation.power_text(results.table)
+    price, once = results.dollars(results.table[0]), ""
+    if price:
+        paid = count(int(1000 * DEFAULT_BUDGET / price))
+        once = f"With one call each, ${DEFAULT_BUDGET:g} pays for {paid} comparisons."
+    parts = (f"For {results.judge}, {reason}.{power}", _usual_rule_text(results), once)
+    return (
+        f"No remedy was shown to help the judge {results.judge}.",
+        " ".join(filter(None, parts)),
+    )
+
+
+def _usual_rule_text(results: RemedyResults) -> str:
+    """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
+    call; empty if the two cannot be compared. A gain or loss is named only if its adjusted interval
+    excludes zero."""
+    change = next(line for line in results.table if line.rule.id == "agree").adjusted
+    if change is None:
+        return ""
+    found = "no difference is shown"
+    if recommendation.is_above_zero(change):
+        found = "it gains agreement"
+    elif change.high is not None and change.high < 0:
+        found = "it loses agreement"
+    return (
+        "The usual rule (both orders must agree) needs 2 calls; compared with one call, "
+        f"{found} ({recommendation.gain_text(change)})."
+    )
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A rule that can be applied to the study, and its gain over one call on held-out items."""
+
+    rule: Rule
+    gain: Estimate
+
+    @property
+    def title(self) -> str:
+        return rule_names.rule_words(self.rule).title
+
+    @property
+    def members(self) -> str:
+        return _members(self.rule)
+
+    @property
+    def key(self) -> str:
+        return rule_key(self.rule)
+
+    @property
+    def applies(self) -> bool:
+        """Whether a study file can name the rule."""
+        return is_combine_rule(self.key)
+
+
+def recommendation_panel(results: RemedyResults) -> Markup:
+    """HTML of the recommendation: gain of the recommended rule and of the next more expensive rule
+    on held-out items, agreement of the rule "one call", and buttons that apply the first two rules
+    to the study or undo the rule in use. Readers, who may not change the study, see no buttons."""
+    advice = results.advice
+    if advice is None or advice.chosen is None:
+        return EMPTY
+    combine = results.filtered.study.combine
+    used = COMBINED_AS.get(combine, combine)
+    remedy = parse_remedy(used)
+    id, judges = (remedy.id, remedy.judges) if remedy else (used, ())
+    words = rule_names.words_of_id(id, judges)
+    offers = [
+        Offer(one.rule, one.gain) for one in (advice.chosen, results.next_price) if one is not None
+    ]
+    owned = results.filtered.store.owns(results.filtered.name)
+    single = results.table[0].agreement
+    return html.recommendation(offers, single, owned, used, words.title)
+
+
+def _members(rule: Rule) -> str:
+    return rule_names.join_names([judge for judge, _ in rule.members])
+
+
+# -- budget ----------------------------------------------------------------------------------------
+
+
+def parse_budget(value: str) -> float:
+    """Dollars of a choice in BUDGETS; the default budget for any other text."""
+    return float(value) if value in dict(BUDGETS).values() else DEFAULT_BUDGET
+
+
+def budget_title(results: RemedyResults, budget: float) -> str:
+    plan = results.plan
+    if plan is None or plan.currency == "dollars":
+        return f"What to do with ${budget:g}"
+    return f"Which rule to use with {count(int(CALLS))} calls"
+
+
+def budget_html(results: RemedyResults, budget: float) -> Markup:
+    """HTML of the best use of a budget: a sentence on the rule to use for as many comparisons as
+    this study has, and a table of the rule to use by number of comparisons, the most expensive rule
+    first."""
+    plan = results.plan
+    if plan is None or not plan.steps:
+        return EMPTY
+    in_dollars = plan.currency == "dollars"
+    money = budget if in_dollars else CALLS
+    answer = answer_text(plan, money, results.all_comparisons)
+    return html.budget(in_dollars, answer, list(_steps(plan, money)), _notes(results, plan))
+
+
+def _steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanStep, str, str, str]]:
+    """Each rule of the plan with the number of comparisons for which the budget makes it the best
+    rule, its title and its explanation (the judges, unless the explanation names them)."""
+    above = 0.0
+    for place, step in enumerate(reversed(plan.steps)):
+        most = step.comparisons(budget)
+        start = count(int(above) + 1) if place and math.isfinite(above) else ""
+        if math.isfinite(most):
+            reach = f"{start} to {count(int(most))}" if start else f"up to {count(int(most))}"
+        else:
+            reach = f"from {start}" if start else "any number"
+        above = most
+        words, who = rule_names.rule_words(step.rule), _members(step.rule)
+        yield step, reach, words.title, words.explanation if who in words.explanation else who
+
+
+def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
+    """Sentence on the best rule that the budget pays for on all `needed` comparisons; if there is
+    no such rule, on the cheapest rule."""
+
+    def amount(value: float) -> str:
+        return dollars(value) if plan.currency == "dollars" else count(round(value), "call")
+
+    affordable = [step for step in plan.steps if step.comparisons(budget) >= needed]
+    step = affordable[-1] if affordable else plan.steps[0]
+    rule, size = rule_names.imperative(step.rule), count(needed, "comparison")
+    agreement = f"{share(step.agreement.value)} {percent_bounds(step.agreement)}".strip()
+    if not affordable:
+        pays = count(int(step.comparisons(budget)))
+        return (
+            f"{amount(budget)} pays for **{pays}** of the {size} of this study, with the cheapest "
+            f"rule. **{rule}**: expected agreement {agreement}."
+        )
+    cost = amount(step.cost * needed) if step.cost else "nothing"
+    return (
+        f"For the {size} of this study: **{rule}**. It costs {cost}; expected agreement "
+        f"**{agreement}**."
+    )
+
+
+def _notes(results: RemedyResults, plan: BudgetPlan) -> list[str]:
+    """Sentences on judges without a price, with the step to get one, and on local judges."""
+    in_calls, notes = plan.currency == "calls", []
+    unknown = [judge for judge, _ in results.study.cells] if in_calls else list(plan.unpriced)
+    names = rule_names.join_names(list(dict.fromkeys(unknown)))
+    if any(judge in unknown for judge, _ in results.inputs.tokens):
+        step = "Set the price in Study, step Judges."
+    else:
+        step = "No token counts are stored: multiply the number of calls by your price per call."
+    if in_calls:
+        notes.append(f"No price is known for {names}, so costs are counted in calls. {step}")
+    elif unknown:
+        notes.append(f"Left out, as no price is known: {names}. {step}")
+    if not in_calls and any(one.cost == 0 for one in plan.steps):
+        notes.append("A local judge costs nothing, so any budget pays for all comparisons.")
+    return notes
+
+
+# -- rules -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """A row of the table of rules; `pilot` is the kind of the pilot that measured the rule, `best`
+    says whether the rule is on the Pareto frontier, `picked` whether it is recommended."""
+
+    number: str
+    line: RuleEstimate
+    inputs: RemedyInputs
+    pilot: str = ""
+    best: bool = False
+    picked: bool = False
+
+    @property
+    def key(self) -> str:
+        return rule_key(self.line.rule)
+
+    @property
+    def title(self) -> str:
+        return rule_names.rule_words(self.line.rule).title
+
+    @property
+    def detail(self) -> str:
+        if self.pilot:
+            return f"{self.pilot}: {count(self.line.agreement.n, 'comparison')}"
+        partners = " (with the judges of highest agreement)" if self.line.rule.picked else ""
+        note = f"; {self.line.agreement.note}" if self.line.agreement.note else ""
+        return rule_names.rule_words(self.line.rule).explanation + partners + note
+
+    @property
+    def published(self) -> str:
+        return "" if self.pilot else PUBLISHED.get(self.line.rule.id, "")
+
+    @property
+    def dollars(self) -> float | None:
+        return line_dollars(self.line, self.inputs)
+
+    @property
+    def tokens(self) -> float | None:
+        return rule_cost(self.line, self.inputs.tokens)
+
+
+def rules_table(results: RemedyResults) -> Markup:
+    """HTML table of the rules in five groups: rules on all comparisons, with intervals adjusted for
+    their number; rules with people's votes; rules on fewer comparisons; rules of pilots; rules that
+    cannot be computed, with the reason."""
+    groups: dict[str, list[RuleRow]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
+    best = results.frontier(by_dollars=False)
+    chosen = results.advice.chosen if results.advice else None
+    key = rule_key(chosen.rule) if chosen else None
+    for place, line in enumerate(results.table, start=1):
+        part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""
+        picked = rule_key(line.rule) == key
+        row = RuleRow(str(place), line, results.inputs, best=line in best, picked=picked)
+        groups[part].append(row)
+    groups[PILOT_PART] = [
+        RuleRow(f"P{place}", one.line, one.inputs, one.kind)
+        for place, one in enumerate(results.pilot_lines, start=1)
+    ]
+    known = [line.adjusted for line in results.table if line.adjusted is not None]
+    lows = [one.low for one in known if one.low is not None]
+    highs = [one.high for one in known if one.high is not None]
+    axis = min([-0.02, *lows]) - 0.005, max([0.02, *highs]) + 0.005
+    return html.rules(results, groups, axis, axis_ticks(axis))
+
+
+def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
+    """Ticks of the axis of differences: 0 and multiples of a round number of points."""
+    low, high = axis
+    for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
+        ticks = [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        if len(ticks) <= MAX_TICKS:
+            return ticks
+    return [0.0]
+
+
+# -- reasons and pilots ----------------------------------------------------------------------------
+
+
+def patterns_panel(results: RemedyResults) -> Markup:
+    """HTML table of the patterns of the two orders' verdicts (same winner, opposite, ties), with
+    the credit that each rule gives to each pattern."""
+    found = results.patterns
+    return EMPTY if found is None else html.patterns(results.judge, found)
+
+
+def other_judges_panel(results: RemedyResults) -> Markup:
+    """HTML comparison of all judges by the agreement of one call, shown if no rule helps."""
+    if len(results.others) < 2:
+        return EMPTY
+    ranked = sorted(results.others, key=lambda line: -(line.agreement.value or 0))
+    axis = (
+        min([0.45, *(line.agreement.low or 0.5 for line in ranked)]),
+        max([0.8, *(line.agreement.high or 0.5 for line in ranked)]),
+    )
+    gain = ranked[0].adjusted
+    better = recommendation.gain_text(gain) if gain and gain.low and gain.low > 0 else ""
+    return html.judges(results.judge, ranked, axis, better)
+
+
+def pilots_panel(results: RemedyResults) -> Markup:
+    """HTML list of the remedies that need new replies, each with its calls, price and a button if
+    the page has a Study tab that can open it."""
+    found = offered_pilots(results)
+    opens = not results.filtered.store.read_only
+    return html.pilots(found, opens) if found else EMPTY
