@@ -10,6 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from metrics.agreement import majority_agreement
+from metrics.error_models.error_placement import error_placement_section
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.labels.criterion_agreement import criterion_agreement_section
@@ -326,6 +327,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "grade": _grade,
     "strength": _option_strengths,
     "places": _place_effects,
+    "error_placement": error_placement_section,
     "reward": _reward,
     "levels": _levels,
     "factuality": _factuality,
