@@ -36,3 +36,18 @@ declare_each(
     ),
     style="points", neutral=0.0, options="many", needs=(SEVERAL_OPTIONS,),
 )  # fmt: skip
+declare_each(
+    "remedies",
+    "rater",
+    (
+        ("certified_share", "Certified share", "comparisons that the judge may decide alone with "
+         "an error of at most 10 %, with confidence 95 %", "The loosest margin in a fixed sequence "
+         "(strictest first) at which the exact upper limit (Clopper–Pearson) of the error is at "
+         "most 10 %; one comparison drawn for each item. Refused below 29 decided items. "
+         f"{SHARE_INTERVAL}", "remedies.certified.*.*.share remedies.juries.*.certified.share"),
+        ("certified_error", "Error of the certified share", "labelled items that the judge decides "
+         "wrongly at the certified margin", "Upper limit: Clopper–Pearson, one-sided 95 %.",
+         "remedies.certified.*.*.error remedies.juries.*.certified.error"),
+    ),
+    needs=(KNOWN_ANSWERS,),
+)  # fmt: skip
