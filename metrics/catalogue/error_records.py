@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from metrics.catalogue.position_records import SHARE_INTERVAL
-from metrics.catalogue.record import KNOWN_ANSWERS, SEVERAL_OPTIONS, declare_each
+from metrics.catalogue.record import KNOWN_ANSWERS, SEVERAL_JUDGES, SEVERAL_OPTIONS, declare_each
 
 _PLACES: Final = "error_placement.*.*.*"
 
@@ -50,4 +50,38 @@ declare_each(
          "remedies.certified.*.*.error remedies.juries.*.certified.error"),
     ),
     needs=(KNOWN_ANSWERS,),
+)  # fmt: skip
+_MODEL: Final = (
+    "Model of Dawid and Skene (1979) by EM: judges reply independently given the unknown better "
+    "answer, on easy and hard comparisons if this explains the verdicts better. Interval: "
+    "bootstrap over items. Refused below three judges, or if the gain of log-likelihood over independent "
+    "replies is under 2 per parameter."
+)
+_UNLABELLED: Final = "jury.without_labels"
+declare_each(
+    "agreement",
+    "rater",
+    (
+        ("unlabelled_replies", "Right and wrong without labels", "replies of a judge that are "
+         "right, wrong or a tie, with the probable better answer shown first and second", _MODEL,
+         f"{_UNLABELLED}.judges.*.*"),
+        ("unlabelled_right", "Right by the jury without labels", "comparisons whose more probable "
+         "better answer is the better one, by the model itself", "As *Right and wrong without "
+         "labels*.", f"{_UNLABELLED}.right"),
+    ),
+    needs=(SEVERAL_JUDGES,),
+)  # fmt: skip
+declare_each(
+    "agreement",
+    "study",
+    (
+        ("unlabelled_votes", "Effective judges without labels", "number of independent judges that "
+         "the jury is worth, from the probable better answers", "Errors that most judges share "
+         "pass for right answers, so the number is rather too high.", f"{_UNLABELLED}.effective_judges"),
+        ("unlabelled_correlation", "Error correlation without labels", "mean correlation of two "
+         "judges' errors, from the probable better answers",
+         "As *Effective judges without labels*.",
+         f"{_UNLABELLED}.error_correlation"),
+    ),
+    unit="judges", style="decimal", needs=(SEVERAL_JUDGES,),
 )  # fmt: skip

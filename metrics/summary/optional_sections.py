@@ -11,6 +11,7 @@ import pandas as pd
 
 from metrics.agreement import majority_agreement
 from metrics.error_models.error_placement import error_placement_section
+from metrics.error_models.unlabelled_jury import jury_without_labels
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.labels.criterion_agreement import criterion_agreement_section
@@ -273,6 +274,7 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
         "bounds": got.bounds,
         "effective_judges": worth.value if (worth := jury.effective_judges(machine)) else None,
         "verdict_correlation": jury.verdict_correlation(machine),
+        "without_labels": jury_without_labels(machine).data(),
     }
 
 
