@@ -54,8 +54,8 @@ declare_each(
 _MODEL: Final = (
     "Model of Dawid and Skene (1979) by EM: judges reply independently given the unknown better "
     "answer, on easy and hard comparisons if this explains the verdicts better. Interval: "
-    "bootstrap over items. Refused below three judges, or if the gain of log-likelihood over independent "
-    "replies is under 2 per parameter."
+    "bootstrap over items. Refused below three judges, or if the gain of log-likelihood over "
+    "independent replies is under 2 per parameter."
 )
 _UNLABELLED: Final = "jury.without_labels"
 declare_each(
@@ -77,11 +77,50 @@ declare_each(
     (
         ("unlabelled_votes", "Effective judges without labels", "number of independent judges that "
          "the jury is worth, from the probable better answers", "Errors that most judges share "
-         "pass for right answers, so the number is rather too high.", f"{_UNLABELLED}.effective_judges"),
+         "pass for right answers, so the number is rather too high.",
+         f"{_UNLABELLED}.effective_judges"),
         ("unlabelled_correlation", "Error correlation without labels", "mean correlation of two "
          "judges' errors, from the probable better answers",
          "As *Effective judges without labels*.",
          f"{_UNLABELLED}.error_correlation"),
     ),
     unit="judges", style="decimal", needs=(SEVERAL_JUDGES,),
+)  # fmt: skip
+_ERRORS: Final = (
+    "P(verdict for a) = p(1 − e) + (1 − p)e, with p from the strengths and e learnt from labelled "
+    "comparisons, for each judge and position of the better answer; a tie is half an error. "
+    "Interval: bootstrap over items; ranks by max-t."
+)
+declare_each(
+    "ranking",
+    "model",
+    (
+        ("corrected_rating", "Rating corrected for errors", "Bradley–Terry rating of the truly "
+         "better answers, from all verdicts and the judges' error rates", _ERRORS,
+         "corrected_ranking.ratings.*"),
+    ),
+    unit="Elo", style="rating", neutral=1000.0, better="high", needs=(KNOWN_ANSWERS,),
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "pair",
+    (
+        ("corrected_gap", "Rating gap corrected for errors", "difference of two ratings corrected "
+         "for the judges' errors", _ERRORS, "corrected_ranking.gaps.*.*"),
+    ),
+    unit="Elo", style="rating", neutral=0.0, needs=(KNOWN_ANSWERS,),
+)  # fmt: skip
+declare_each(
+    "ranking",
+    "rater",
+    (
+        ("labelled_error", "Error rate by position", "labelled verdicts that are wrong (a tie is "
+         "half an error), with the better answer shown first, and second", SHARE_INTERVAL,
+         "corrected_ranking.errors.*.first corrected_ranking.errors.*.second"),
+        ("error_slope", "Share of signal in the verdicts", "right minus wrong labelled verdicts, "
+         "1 − e(first) − e(second)", "Interval: jackknife over items. A judge whose lower limit is "
+         "at most .06 is left out of the corrected ranking; without judges it is refused.",
+         "corrected_ranking.errors.*.slope"),
+    ),
+    needs=(KNOWN_ANSWERS,),
 )  # fmt: skip

@@ -212,7 +212,7 @@ def _estimates(
     drawn = draw_item_weights(cases.item_count, ROUNDS, np.random.default_rng(SEED))
     weights = cases.weights(drawn)
     again = fit_latent_truth(
-        cases.replies, weights, fit.posterior, smoothing=SMOOTHING, steps=200, tolerance=1e-3
+        cases.replies, weights, fit.posterior, smoothing=SMOOTHING, steps=200, tolerance=1e-4
     )
     n, items = grid.size, cases.item_count
     rates, rate_rounds = _reply_rates(fit), _reply_rates(again)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from metrics.agreement import majority_agreement
+from metrics.error_models.corrected_ranking import corrected_ranking_section
 from metrics.error_models.error_placement import error_placement_section
 from metrics.error_models.unlabelled_jury import jury_without_labels
 from metrics.estimation import row_selection
@@ -350,6 +351,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "accuracies": _accuracies,
     "agreement": _agreement,
     "corrected": _corrected_win_rates,
+    "corrected_ranking": corrected_ranking_section,
     "probability": _probability_ratings,
     "jury": _jury,
     "bounds": _missing_verdict_bounds,
@@ -361,6 +363,14 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "arena_hard": _arena_hard,
 }
 WITH_PEOPLE: Final = frozenset(
-    {"agreement", "corrected", "jury", "people_length", "people_gaps", "self_preference"}
+    {
+        "agreement",
+        "corrected",
+        "corrected_ranking",
+        "jury",
+        "people_length",
+        "people_gaps",
+        "self_preference",
+    }
 )
 """Sections computed from all rows; all others from the judges' rows, without people's votes."""
