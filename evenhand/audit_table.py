@@ -13,7 +13,7 @@ BY_JUDGE_AND_PROMPT: Final = frozenset(
     {
         ("position",), ("grade",), ("accuracies",), ("pass_fail",), ("scores",), ("option_order",),
         ("remedies", "rules"), ("remedies", "identity"), ("remedies", "recommendations"),
-        ("remedies", "risk"),
+        ("remedies", "risk"), ("remedies", "certified"), ("error_placement",),
     }
 )  # fmt: skip
 """Sections of the summary (paths of keys) in which the next two keys are judge and prompt."""

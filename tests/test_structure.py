@@ -57,7 +57,7 @@ ORDER = {
         "estimation",
         "agreement ratings",
         "position remedies",
-        "win_rates",
+        "win_rates error_models",
         "labels people protocols",
         "catalogue",
         "drift summary",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from metrics.estimation.intervals import Floats, Ints, jackknife_estimate, safe_divide
+from metrics.estimation.intervals import Floats, jackknife_estimate, safe_divide
 from metrics.remedies.decision_rules import pooled_orders
 from metrics.remedies.order_grid import OrderGrid
 from studies.domain import Estimate
@@ -18,11 +18,14 @@ def effective_votes(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
     between the errors of two judges; at most n, because a negative r can be random variation. The
     interval is limited to 0 … n."""
     n = len(cells)
-    got = _from_errors(
-        grid, cells, lambda r: safe_divide(n, np.maximum(1 + (n - 1) * r, 0.5)), "votes", (0.0, n)
-    )
+    got = _from_errors(grid, cells, lambda r: votes_from_correlation(n, r), "votes", (0.0, n))
     high = None if got.high is None else min(got.high, float(n))
     return got if got.value is None else replace(got, value=min(got.value, float(n)), high=high)
+
+
+def votes_from_correlation(judges: int, correlation: Floats) -> Floats:
+    """Effective votes n / (1 + (n − 1)·r) of n judges, not limited to n."""
+    return safe_divide(judges, np.maximum(1 + (judges - 1) * correlation, 0.5))
 
 
 def _from_errors(
@@ -39,12 +42,15 @@ def _from_errors(
     sums = grid.sum_by_item([*errors, *squares, *products, np.ones(grid.size)])
 
     def statistic(totals: Floats) -> Floats:
-        return np.asarray(of_correlation(_mean_correlation(totals, len(cells), left, right)))
+        return np.asarray(of_correlation(mean_correlation(totals, len(cells))))
 
     return jackknife_estimate(sums, statistic, grid.size, unit, bounds)
 
 
-def _mean_correlation(totals: Floats, judges: int, left: Ints, right: Ints) -> Floats:
+def mean_correlation(totals: Floats, judges: int) -> Floats:
+    """Mean correlation between the errors of two judges, from totals [..., error of each judge,
+    square of each, product of each two judges, number of comparisons]."""
+    left, right = np.triu_indices(judges, 1)
     n = totals[..., -1:]
     mean = totals[..., :judges] / n
     deviation = np.sqrt(np.maximum(totals[..., judges : 2 * judges] / n - mean**2, 0))

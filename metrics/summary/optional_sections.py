@@ -10,6 +10,9 @@ from typing import Any, Final
 import pandas as pd
 
 from metrics.agreement import majority_agreement
+from metrics.error_models.corrected_ranking import corrected_ranking_section
+from metrics.error_models.error_placement import error_placement_section
+from metrics.error_models.unlabelled_jury import jury_without_labels
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.labels.criterion_agreement import criterion_agreement_section
@@ -272,6 +275,7 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
         "bounds": got.bounds,
         "effective_judges": worth.value if (worth := jury.effective_judges(machine)) else None,
         "verdict_correlation": jury.verdict_correlation(machine),
+        "without_labels": jury_without_labels(machine).data(),
     }
 
 
@@ -326,6 +330,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "grade": _grade,
     "strength": _option_strengths,
     "places": _place_effects,
+    "error_placement": error_placement_section,
     "reward": _reward,
     "levels": _levels,
     "factuality": _factuality,
@@ -346,6 +351,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "accuracies": _accuracies,
     "agreement": _agreement,
     "corrected": _corrected_win_rates,
+    "corrected_ranking": corrected_ranking_section,
     "probability": _probability_ratings,
     "jury": _jury,
     "bounds": _missing_verdict_bounds,
@@ -357,6 +363,14 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "arena_hard": _arena_hard,
 }
 WITH_PEOPLE: Final = frozenset(
-    {"agreement", "corrected", "jury", "people_length", "people_gaps", "self_preference"}
+    {
+        "agreement",
+        "corrected",
+        "corrected_ranking",
+        "jury",
+        "people_length",
+        "people_gaps",
+        "self_preference",
+    }
 )
 """Sections computed from all rows; all others from the judges' rows, without people's votes."""

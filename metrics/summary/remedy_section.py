@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metrics.error_models.certified_share import judge_certificate
 from metrics.estimation.intervals import unknown_estimate
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.effective_votes import effective_votes
@@ -60,6 +61,7 @@ def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
     section["identity"] = _identities(study)
     if study.grid.size <= MAX_SELECTED:
         section["risk"] = _risk_curves(study)
+    section["certified"] = _certificates(study)
     section["juries"] = _juries(study, inputs)
     section["recommendations"], section["recommendation"] = _recommendations(study)
     if (plan := plan_budget(study, inputs.prices)) is not None:
@@ -141,6 +143,14 @@ def _risk_curves(study: RemedyStudy) -> Json:
     return found
 
 
+def _certificates(study: RemedyStudy) -> Json:
+    """Return judge -> prompt -> share that the judge may decide alone."""
+    found: Json = {}
+    for cell, (judge, prompt) in enumerate(study.cells):
+        found.setdefault(judge, {})[prompt] = judge_certificate(study.grid, [cell])
+    return found
+
+
 def _juries(study: RemedyStudy, inputs: RemedyInputs) -> Json:
     found: Json = {}
     for prompt in dict.fromkeys(name for _, name in study.cells):
@@ -188,6 +198,10 @@ def _jury(study: RemedyStudy, cells: Sequence[int], picked: bool, inputs: Remedy
     table = study.jury_table(cells)
     found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
     found |= {one.rule.id: _line(one, inputs) for one in table[1:]}
+    if (
+        not picked
+    ):  # a jury chosen by its agreement would be certified with the labels that chose it
+        found["certified"] = judge_certificate(study.grid, cells)
     return {**found, "effective_votes": effective_votes(study.grid, cells)}
 
 

@@ -32,6 +32,8 @@ def render_remedies(section: Json) -> Iterator[str]:
             yield f"\n{judge} / {prompt}"
             yield _row(HEADINGS)
             yield from (_rule_row(id, [judge], line) for id, line in rules.items())
+            if found := section.get("certified", {}).get(judge, {}).get(prompt):
+                yield _certificate(found)
     for name, jury in section.get("juries", {}).items():
         chosen = " (chosen: highest agreement in this study)" if jury["picked"] else ""
         yield f"\n{name}{chosen}, against one call of {jury['baseline']}"
@@ -41,6 +43,20 @@ def render_remedies(section: Json) -> Iterator[str]:
         }
         yield from (_rule_row(id, name.split(" + "), line) for id, line in lines.items())
         yield f"effective votes {_number(jury['effective_votes'], 2)}"
+        if "certified" in jury:
+            yield _certificate(jury["certified"])
+
+
+def _certificate(found: Json) -> str:
+    """Return the line on the share of comparisons that may be decided alone."""
+    share, error = found["share"], found["error"]
+    claim = f"an error of at most {found['alpha']:.0%} (confidence {1 - found['delta']:.0%})"
+    if share["value"] is None:
+        return f"share to decide alone with {claim}: – ({share['note']})"
+    return (
+        f"may decide {_number(share)} alone with {claim}: margin {found['margin']:g}, "
+        f"error {_number(error)}"
+    )
 
 
 def _plan_lines(plan: Json) -> Iterator[str]:

@@ -1,0 +1,123 @@
+"""Certified share: the largest share of comparisons that a judge may decide alone with an error of
+at most α, with confidence 1 − δ.
+
+The judge decides where its score has at least a margin. The margins are tested in a fixed sequence,
+from the strictest to the loosest, each with the exact upper limit (Clopper–Pearson) of the errors;
+the sequence ends at the first margin whose limit is above α, so that the probability of certifying
+any margin with a larger error is at most δ. Each item counts once, with one of its comparisons
+drawn at random, because the comparisons of an item are not independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import betaincinv
+
+from metrics.estimation.intervals import Floats, Ints, proportion, unknown_estimate
+from metrics.remedies.decision_rules import jury_votes
+from metrics.remedies.order_grid import OrderGrid
+from metrics.remedies.risk_coverage import MARGINS
+from studies.domain import Estimate
+
+ALPHA: Final = 0.1
+DELTA: Final = 0.05
+SEED: Final = 7
+EXACT_METHOD: Final = "Clopper–Pearson, one-sided"
+
+
+@dataclass(frozen=True)
+class CertifiedShare:
+    """The share of comparisons certified for an error of at most `alpha` with confidence
+    1 − `delta`, the margin at which the judge decides them (None if no margin is certified), and
+    the error there."""
+
+    alpha: float
+    delta: float
+    margin: float | None
+    share: Estimate
+    error: Estimate
+
+
+def upper_error_limit(errors: int, n: int, delta: float = DELTA) -> float:
+    """Exact upper limit of an error rate with confidence 1 − δ, after `errors` of n."""
+    return 1.0 if errors >= n else float(betaincinv(errors + 1, n - errors, 1 - delta))
+
+
+def labels_needed(alpha: float = ALPHA, delta: float = DELTA) -> int:
+    """Smallest number of labelled items that certifies an error of α if none of them is wrong."""
+    return math.ceil(math.log(delta) / math.log1p(-alpha) - 1e-9)
+
+
+def certify_share(
+    score: Floats,
+    truth: Floats,
+    items: Ints,
+    margins: Sequence[float],
+    alpha: float = ALPHA,
+    delta: float = DELTA,
+) -> CertifiedShare:
+    """Certify the largest share of comparisons whose score has at least a margin.
+
+    `score` is positive for the first contestant, `truth` +1 or −1. The margins must not have been
+    chosen with the same labels. Margins that decide fewer items than `labels_needed` are passed
+    over: this depends on the scores alone.
+    """
+    drawn = _one_per_item(items)
+    size, wrong = np.abs(score[drawn]), score[drawn] * truth[drawn] < 0
+    least = labels_needed(alpha, delta)
+    certified: tuple[float, int, int] | None = None
+    limit = None
+    for margin in sorted(margins, reverse=True):
+        decided = (size >= margin - 1e-9) & (size > 0)
+        n, errors = int(decided.sum()), int(wrong[decided].sum())
+        if n < least:
+            continue
+        limit = upper_error_limit(errors, n, delta)
+        if limit > alpha:
+            break
+        certified = (margin, errors, n)
+    if certified is None:
+        note = f"cannot be certified with {len(drawn):,} labelled items: " + (
+            f"{least} decided ones are needed even without an error"
+            if limit is None
+            else f"the error may be {100 * limit:.0f} %"
+        )
+        unknown = unknown_estimate(note, "share")
+        return CertifiedShare(alpha, delta, None, unknown, unknown)
+    margin, errors, n = certified
+    decided = (np.abs(score) >= margin - 1e-9) & (score != 0)
+    error = Estimate(
+        errors / n, 0.0, upper_error_limit(errors, n, delta), n, n, "share", 1 - delta, EXACT_METHOD
+    )
+    return CertifiedShare(alpha, delta, margin, proportion(decided, items), error)
+
+
+def _one_per_item(items: Ints) -> Ints:
+    """Draw one comparison of each item, with a fixed seed."""
+    order = np.random.default_rng(SEED).permutation(len(items))
+    _, first = np.unique(items[order], return_index=True)
+    return np.sort(order[first])
+
+
+def judge_certificate(
+    grid: OrderGrid, cells: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
+) -> CertifiedShare:
+    """Certify the share of one judge, or of a jury that was not chosen by its agreement.
+
+    The score of a judge with graded replies is their mean over both orders; otherwise it is the sum
+    of the verdicts of all judges in both orders.
+    """
+    known = grid.truth != 0
+    if len(cells) == 1 and grid.graded is not None and np.isfinite(grid.graded[cells[0]]).any():
+        graded = grid.graded[cells[0]].astype(np.float64)
+        score, margins = (graded[0] + graded[1]) / 2, tuple(MARGINS)
+    else:
+        score = jury_votes([grid.verdicts[cell] for cell in cells])
+        margins = tuple(float(votes) for votes in range(1, 2 * len(cells) + 1))
+    keep = known & np.isfinite(score)
+    return certify_share(score[keep], grid.truth[keep], grid.items[keep], margins, alpha, delta)

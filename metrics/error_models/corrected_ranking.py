@@ -1,0 +1,340 @@
+"""Ranking corrected for the judges' errors: Bradley–Terry strengths of the truly better answers,
+with error rates of each judge learnt from comparisons whose better answer is known.
+
+P(verdict for a) = p·(1 − e_a) + (1 − p)·e_b, where p = P(a is better) follows from the strengths,
+and e is the judge's error rate where the better answer is shown first, or second; a tie is half an
+error. Labelled and unlabelled verdicts are fitted together by EM; each verdict counts once, as in
+the uncorrected ratings. Intervals resample whole items, so verdicts of an item may depend on each
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    draw_item_weights,
+    jackknife_estimate,
+    proportion,
+    safe_divide,
+    student_t_quantile,
+)
+from metrics.estimation.rare_events import Z95
+from metrics.ratings.bradley_terry import ELO_PER_LOGIT, START_RATING, RankRange
+from metrics.ratings.bradley_terry_fit import PSEUDO_COUNT, graph_components
+from metrics.remedies.known_winners import TruthSource
+from metrics.remedies.order_grid import OrderGrid, build_order_grid
+from studies.domain import Estimate
+from studies.frames.frame import SEP
+
+MIN_SLOPE: Final = 0.06
+"""A judge counts only if the lower limit of 1 − e(first) − e(second) is above this value: with
+less, its verdicts say nothing about the better answer."""
+MAX_CONTESTANTS: Final = 30
+MAX_CELLS: Final = 10_000_000
+"""Largest number of items times judges, orders and pairs; with more, the ranking is left out."""
+ROUNDS: Final = 300
+SEED: Final = 7
+MAX_GAP: Final = 8.0
+"""Gap of strengths, in logits, above which wins are added to both sides of every pair."""
+METHOD: Final = "Bradley–Terry with judges' errors, item bootstrap, t interval"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CorrectedRanking:
+    """Corrected ratings, best first, with ranks and gaps; only `refused` if it is refused."""
+
+    refused: str = ""
+    labelled_items: int = 0
+    ratings: dict[str, Estimate] = field(default_factory=dict)
+    ranks: dict[str, RankRange] = field(default_factory=dict)
+    gaps: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    errors: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    """Judge and prompt -> error rate with the better answer shown first, and second, and slope."""
+    left_out: tuple[str, ...] = ()
+    """Judges and prompts whose verdicts do not count (MIN_SLOPE)."""
+
+    def data(self) -> Json:
+        """JSON object of the ranking; of a refused one, the reason and the judges' errors."""
+        if self.refused:
+            return {"refused": self.refused} | ({"errors": self.errors} if self.errors else {})
+        return {name: value for name, value in vars(self).items() if name != "refused"}
+
+
+def corrected_ranking(
+    frame: pd.DataFrame, source: TruthSource | None = None
+) -> CorrectedRanking | None:
+    """Rank the contestants of a frame; None if no better answer is known."""
+    grid = build_order_grid(frame, (), source)
+    known = grid.truth != 0
+    if not known.any() or not len(grid.cells):
+        return None
+    contestants = frame["comparison"].astype(str).to_numpy()[grid.row]
+    return rank_with_errors(grid, [tuple(name.split(SEP)) for name in contestants])
+
+
+def rank_with_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> CorrectedRanking:
+    """Rank the contestants of a grid; `pairs` names the two contestants of each comparison, the
+    one that sorts first first."""
+    labels = len(np.unique(grid.items[grid.truth != 0]))
+    errors = {"/".join(cell): _judge_errors(grid, k) for k, cell in enumerate(grid.cells)}
+    kept = [k for k, one in enumerate(errors.values()) if _is_usable(one["slope"])]
+    left_out = tuple(name for k, name in enumerate(errors) if k not in kept)
+    if not kept:
+        reason = (
+            f"refused: no judge is shown to be right more often than by chance ({labels} items)"
+        )
+        return CorrectedRanking(reason, labels, errors=errors, left_out=left_out)
+    names = sorted({name for pair in pairs for name in pair})
+    low, high = (np.array([names.index(pair[k]) for pair in pairs]) for k in (0, 1))
+    linked = np.zeros((len(names), len(names)), bool)
+    linked[low, high] = True
+    if graph_components(linked).max() > 0:
+        return CorrectedRanking("refused: comparisons do not connect all models", labels)
+    counts = _Counts(grid, kept, low, high, len(names))
+    if len(names) > MAX_CONTESTANTS or counts.sums.size > 6 * MAX_CELLS:
+        return CorrectedRanking(
+            f"left out: computed for at most {MAX_CONTESTANTS} models and {MAX_CELLS:,} cells "
+            "(items × judges × orders × pairs)",
+            labels,
+        )
+    return _ranking(counts, names, errors, left_out, labels, grid.size)
+
+
+def _judge_errors(grid: OrderGrid, cell: int) -> dict[str, Estimate]:
+    """Error rates of a judge on the labelled comparisons, by position of the better answer."""
+    loss = (1 - grid.verdicts[cell].astype(np.float64) * grid.truth) / 2
+    found, totals = {}, []
+    for position, name in enumerate(("first", "second")):
+        order = np.where(grid.truth > 0, position, 1 - position)
+        here = loss[order, np.arange(grid.size)]
+        seen = np.isfinite(here) & (grid.truth != 0)
+        found[name] = proportion(
+            here[seen], grid.items[seen], note="" if seen.any() else "no labels"
+        )
+        totals += [np.where(seen, here, 0.0), seen.astype(np.float64)]
+    sums = grid.sum_by_item(totals)
+    sums = sums[sums[:, [1, 3]].sum(axis=1) > 0]
+    n = int(sums[:, [1, 3]].sum())
+    found["slope"] = jackknife_estimate(sums, _slope, n, "share", (-1.0, 1.0), effect=2.0)
+    return found
+
+
+def _slope(totals: Floats) -> Floats:
+    """1 − e(first) − e(second), from totals of errors and labelled verdicts by position."""
+    first = safe_divide(totals[..., 0], totals[..., 1])
+    return np.asarray(1 - first - safe_divide(totals[..., 2], totals[..., 3]))
+
+
+def _is_usable(slope: Estimate) -> bool:
+    return slope.low is not None and slope.low > MIN_SLOPE
+
+
+class _Counts:
+    """Verdicts summed by item and cell; a cell is a judge, an order and a pair of contestants.
+
+    `sums` is [item, kind, cell]. Kinds: unlabelled verdicts for a (the contestant whose name sorts
+    first) and for b; labelled comparisons with a better, errors in these; the same with b better.
+    """
+
+    def __init__(self, grid: OrderGrid, kept: list[int], low: Ints, high: Ints, size: int) -> None:
+        pair_key, pair = np.unique(low * size + high, return_inverse=True)
+        self.low, self.high, self.models = pair_key // size, pair_key % size, size
+        pairs, judges = len(pair_key), len(kept)
+        code, self.items = grid.item_codes
+        cells = judges * 2 * pairs
+        self.sums = np.zeros((self.items, 6, cells))
+        for j, k in enumerate(kept):
+            for order in range(2):
+                share = (1 + grid.verdicts[k, order].astype(np.float64)) / 2
+                seen = np.isfinite(share)
+                where = (j * 2 + order) * pairs + pair[seen]
+                z, truth = share[seen], grid.truth[seen]
+                values = (
+                    (truth == 0) * z, (truth == 0) * (1 - z),
+                    truth > 0, (truth > 0) * (1 - z), truth < 0, (truth < 0) * z,
+                )  # fmt: skip
+                for kind, value in enumerate(values):
+                    np.add.at(self.sums, (code[seen], kind, where), value)
+        cell = np.arange(cells)
+        self.pair, self.order, self.judge = cell % pairs, cell // pairs % 2, cell // (2 * pairs)
+        # Index of the error rate that applies if a is better, and if b is better.
+        self.if_a, self.if_b = 2 * self.judge + self.order, 2 * self.judge + 1 - self.order
+        self.rates = 2 * judges
+        self.to_rate_a, self.to_rate_b = (
+            np.equal.outer(index, np.arange(self.rates)).astype(np.float64)
+            for index in (self.if_a, self.if_b)
+        )
+        self.to_pair = np.equal.outer(self.pair, np.arange(pairs)).astype(np.float64)
+
+    def weighted(self, weights: Floats) -> Floats:
+        """Totals [kind, round, cell] under item weights [round, item]."""
+        totals = weights @ self.sums.reshape(self.items, -1)
+        return totals.reshape(len(weights), 6, -1).transpose(1, 0, 2)
+
+
+def _fit(
+    counts: _Counts,
+    totals: Floats,
+    *,
+    pseudo: float,
+    start: Floats | None = None,
+    extra: Floats | None = None,
+    steps: int = 3000,
+    tolerance: float = 1e-9,
+) -> Floats:
+    """Fit strengths [round, model] by EM, with one Newton step of the strengths in each iteration.
+
+    `start` are the first strengths. `extra` adds errors and labelled verdicts to each error rate,
+    [2, round, rate]; `pseudo` wins are added to both sides of every pair.
+    """
+    rounds = totals.shape[1]
+    more = np.zeros((2, rounds, counts.rates)) if extra is None else extra
+    _, _, a_known, a_lost, b_known, b_lost = totals
+    lost = a_lost @ counts.to_rate_a + b_lost @ counts.to_rate_b + more[0]
+    seen = a_known @ counts.to_rate_a + b_known @ counts.to_rate_b + more[1]
+    rates = np.clip(np.nan_to_num(safe_divide(lost, seen)), 0.0, 0.999)
+    theta = np.zeros((rounds, counts.models))
+    theta += 0.0 if start is None else start
+    left = np.arange(rounds)
+    for _ in range(steps):
+        new, step = _improve(
+            counts, totals[:, left], more[:, left], theta[left], rates[left], pseudo
+        )
+        change = np.maximum(np.abs(new - rates[left]).max(axis=1), np.abs(step).max(axis=1))
+        rates[left] = new
+        theta[left] += step
+        left = left[change > tolerance]
+        if not len(left):
+            break
+    return theta
+
+
+def _improve(
+    counts: _Counts, totals: Floats, more: Floats, theta: Floats, rates: Floats, pseudo: float
+) -> tuple[Floats, Floats]:
+    """One iteration of EM: new error rates, and the step of the strengths."""
+    for_a, for_b, a_known, a_lost, b_known, b_lost = totals
+    gap = (theta[:, counts.low] - theta[:, counts.high])[:, counts.pair]
+    p = 1 / (1 + np.exp(-gap))
+    e_a, e_b = rates[:, counts.if_a], rates[:, counts.if_b]
+    q = np.clip(p * (1 - e_a) + (1 - p) * e_b, 1e-12, 1 - 1e-12)
+    missed_a, missed_b = for_b * p * e_a / (1 - q), for_a * (1 - p) * e_b / q
+    wins_a = for_a - missed_b + missed_a + a_known
+    wins_b = for_b - missed_a + missed_b + b_known
+    lost = (missed_a + a_lost) @ counts.to_rate_a + (missed_b + b_lost) @ counts.to_rate_b
+    seen = wins_a @ counts.to_rate_a + wins_b @ counts.to_rate_b
+    new = (lost + more[0]) / np.maximum(seen + more[1], 1e-12)
+    return np.minimum(new, 0.999), _newton_step(counts, theta, wins_a, wins_b, pseudo)
+
+
+def _newton_step(
+    counts: _Counts, theta: Floats, wins_a: Floats, wins_b: Floats, pseudo: float
+) -> Floats:
+    """Newton step of the strengths for these wins by cell, of at most 1 logit."""
+    low, high = wins_a @ counts.to_pair + pseudo, wins_b @ counts.to_pair + pseudo
+    p = 1 / (1 + np.exp(theta[:, counts.high] - theta[:, counts.low]))
+    total, rounds = low + high, len(theta)
+    residual, weight = low - total * p, total * p * (1 - p)
+    side = np.zeros((len(counts.low), counts.models))
+    side[np.arange(len(side)), counts.low] = 1.0
+    side[np.arange(len(side)), counts.high] = -1.0
+    outer = (side[:, :, None] * side[:, None, :]).reshape(len(side), -1)
+    hessian = (weight @ outer).reshape(rounds, counts.models, counts.models) + 1 / counts.models
+    step = np.linalg.solve(hessian, (residual @ side)[:, :, None])[:, :, 0]
+    step -= step.mean(axis=1, keepdims=True)
+    return np.asarray(step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True)))
+
+
+def _ranking(
+    counts: _Counts,
+    names: list[str],
+    errors: Mapping[str, dict[str, Estimate]],
+    left_out: tuple[str, ...],
+    labels: int,
+    n: int,
+) -> CorrectedRanking:
+    """Fit the whole sample and bootstrap samples of its items, and rank by max-t."""
+    whole = counts.weighted(np.ones((1, counts.items)))
+    (theta,) = _fit(counts, whole, pseudo=0.0)
+    bounded = bool(np.ptp(theta) < MAX_GAP)
+    if not bounded:
+        (theta,) = _fit(counts, whole, pseudo=PSEUDO_COUNT)
+    rng = np.random.default_rng(SEED)
+    drawn = counts.weighted(draw_item_weights(counts.items, ROUNDS, rng))
+    # Error rates of few labels also vary where the sample shows no error: half an error and half a
+    # right verdict with random weights (a Jeffreys prior as a Bayesian bootstrap).
+    lost, right = rng.gamma(0.5, size=(2, ROUNDS, counts.rates))
+    rounds = _fit(
+        counts,
+        drawn,
+        pseudo=PSEUDO_COUNT,
+        start=theta,
+        extra=np.stack([lost, lost + right]),
+        steps=500,
+        tolerance=1e-4,
+    )
+    order = np.argsort(-theta.round(12), kind="stable")
+    theta, rounds, named = theta[order], rounds[:, order], [names[k] for k in order]
+    t = float(student_t_quantile(labels))
+    note = "" if bounded else "no finite fit: wins added to both sides of every pair"
+
+    def estimate(value: float, spread: Floats, start: float) -> Estimate:
+        half = ELO_PER_LOGIT * t * float(np.std(spread, ddof=1))
+        centre = start + ELO_PER_LOGIT * value
+        low, high = (centre - half, centre + half) if bounded else (None, None)
+        return Estimate(centre, low, high, n, counts.items, "Elo", 0.95, METHOD, note)
+
+    gaps: dict[str, dict[str, Estimate]] = {}
+    for i, j in combinations(range(len(named)), 2):
+        gap = estimate(float(theta[i] - theta[j]), rounds[:, i] - rounds[:, j], 0.0)
+        gaps.setdefault(named[i], {})[named[j]] = gap
+    return CorrectedRanking(
+        labelled_items=labels,
+        ratings={
+            name: estimate(float(theta[k]), rounds[:, k], START_RATING)
+            for k, name in enumerate(named)
+        },
+        ranks=_ranks(named, theta, rounds, t, bounded),
+        gaps=gaps,
+        errors=dict(errors),
+        left_out=left_out,
+    )
+
+
+def _ranks(
+    names: list[str], theta: Floats, rounds: Floats, t: float, bounded: bool
+) -> dict[str, RankRange]:
+    """Ranks that the differences allow, adjusted for all differences at once (max-t)."""
+    size = len(names)
+    left, right = np.triu_indices(size, 1)
+    gaps = rounds[:, left] - rounds[:, right]
+    spread = np.maximum(gaps.std(axis=0, ddof=1), 1e-12)
+    largest = np.abs((gaps - gaps.mean(axis=0)) / spread).max(axis=1)
+    quantile = max(float(np.quantile(largest, 0.95)), Z95) * t / Z95
+    above = np.zeros((size, size), bool)
+    above[left, right] = bounded & (theta[left] - theta[right] > quantile * spread)
+    best, worst = 1 + above.sum(axis=0), size - above.sum(axis=1)
+    return {
+        name: RankRange(k + 1, int(best[k]), int(worst[k]), size) for k, name in enumerate(names)
+    }
+
+
+def corrected_ranking_section(frame: pd.DataFrame) -> Json:
+    """Return the corrected ranking of the judges' verdicts; empty if no better answer is known or
+    only people judged."""
+    if row_selection.people_mask(frame).all():
+        return {}
+    found = corrected_ranking(frame)
+    return {} if found is None else found.data()

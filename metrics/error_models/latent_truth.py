@@ -1,0 +1,135 @@
+"""Maximum likelihood for raters whose cases have an unknown true class (Dawid and Skene 1979), by
+EM, for many bootstrap rounds at once.
+
+A class of a case is a pair of a *kind* and a *view*. Raters have other reply probabilities for each
+kind (an observed class, or the difficulty of a comparison). A view says how replies are read:
+"right" and "wrong" depend on which of two answers is the better one. Given the class, raters reply
+independently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metrics.estimation.intervals import Floats, Ints
+
+TINY: Final = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Replies:
+    """Replies of all raters as counts [rater, view, case, pattern].
+
+    `fits` [pattern, category] is 1 where a pattern of replies fits a category; a pattern with a
+    missing reply fits several. `group` is the group of each case; the cases of group 0 have all
+    views with equal probability, other groups have probabilities of their own.
+    """
+
+    counts: Floats
+    fits: Floats
+    group: Ints
+
+    @property
+    def groups(self) -> int:
+        return int(self.group.max()) + 1
+
+    @property
+    def flat(self) -> Floats:
+        """Counts as a matrix [view and case, rater and pattern]."""
+        raters, views, cases, patterns = self.counts.shape
+        return self.counts.transpose(1, 2, 0, 3).reshape(views * cases, raters * patterns)
+
+
+@dataclass(frozen=True, eq=False)
+class LatentFit:
+    """Fitted probabilities, the first axis is the bootstrap round: `kinds` [round, kind], `views`
+    [round, group, view], `rates` [round, kind, rater, category], and the posterior [round, kind,
+    view, case]."""
+
+    kinds: Floats
+    views: Floats
+    rates: Floats
+    posterior: Floats
+    log_likelihood: Floats
+
+    @property
+    def view_posterior(self) -> Floats:
+        """Probability of each view, [round, view, case]."""
+        return np.asarray(self.posterior.sum(axis=1))
+
+
+def fit_latent_truth(
+    data: Replies,
+    weights: Floats,
+    posterior: Floats,
+    *,
+    smoothing: float = 0.0,
+    steps: int = 1000,
+    tolerance: float = 1e-7,
+) -> LatentFit:
+    """Fit the model to cases with the weights [round, case], starting from a posterior [round or
+    1, kind, view, case]. `smoothing` is added to each expected count of a category. A round
+    ends when no reply probability changes by more than the tolerance."""
+    rounds = len(weights)
+    start = np.broadcast_to(posterior, (rounds, *posterior.shape[1:]))
+    flat = data.flat
+    raters, categories = data.counts.shape[0], data.fits.shape[1]
+    even = np.full((rounds, posterior.shape[1], raters, categories), 1.0 / categories)
+    rates, kinds, views = _maximise(data, flat, start * weights[:, None, None], even, smoothing)
+    if (data.fits.sum(axis=1) > 1).any():  # replies are missing: a first division among categories
+        rates, kinds, views = _maximise(
+            data, flat, start * weights[:, None, None], rates, smoothing
+        )
+    left = np.arange(rounds)
+    for _ in range(steps):
+        found, _ = _expect(data, flat, rates[left], kinds[left], views[left])
+        found *= weights[left, None, None]
+        new, kinds[left], views[left] = _maximise(data, flat, found, rates[left], smoothing)
+        change = np.abs(new - rates[left]).max(axis=(1, 2, 3))
+        rates[left] = new
+        left = left[change > tolerance]
+        if not len(left):
+            break
+    found, each = _expect(data, flat, rates, kinds, views)
+    return LatentFit(kinds, views, rates, found, (each * weights).sum(axis=1))
+
+
+def _expect(
+    data: Replies, flat: Floats, rates: Floats, kinds: Floats, views: Floats
+) -> tuple[Floats, Floats]:
+    """Posterior of the classes [round, kind, view, case], and the log-likelihood of each case."""
+    rounds, kind_count = rates.shape[:2]
+    shape = (rounds, kind_count, data.counts.shape[1], data.counts.shape[2])
+    likelihood = np.log(np.maximum(rates @ data.fits.T, TINY))
+    joint = (likelihood.reshape(rounds * kind_count, -1) @ flat.T).reshape(shape)
+    joint += np.log(np.maximum(kinds, TINY))[:, :, None, None]
+    joint += np.log(np.maximum(views, TINY))[:, data.group].transpose(0, 2, 1)[:, None]
+    top = joint.max(axis=(1, 2), keepdims=True)
+    joint -= top
+    np.exp(joint, out=joint)
+    total = joint.sum(axis=(1, 2), keepdims=True)
+    joint /= total
+    return joint, (np.log(total) + top)[:, 0, 0]
+
+
+def _maximise(
+    data: Replies, flat: Floats, weighted: Floats, rates: Floats, smoothing: float
+) -> tuple[Floats, Floats, Floats]:
+    """Reply probabilities, shares of kinds and of views that make the weighted classes most
+    probable."""
+    rounds, kind_count, view_count, cases = weighted.shape
+    expected = weighted.reshape(rounds * kind_count, view_count * cases) @ flat
+    expected = expected.reshape(*rates.shape[:3], -1)
+    spread = (expected / np.maximum(rates @ data.fits.T, TINY)) @ data.fits
+    new = rates * spread + smoothing
+    new /= np.maximum(new.sum(axis=-1, keepdims=True), TINY)
+    kinds = weighted.sum(axis=(2, 3))
+    kinds = kinds / kinds.sum(axis=1, keepdims=True)
+    member = (data.group[:, None] == np.arange(data.groups)).astype(np.float64)
+    views = (weighted.sum(axis=1) @ member).transpose(0, 2, 1) + smoothing
+    views = views / np.maximum(views.sum(axis=-1, keepdims=True), TINY)
+    views[:, 0] = 1.0 / view_count
+    return new, kinds, views

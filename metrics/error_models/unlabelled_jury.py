@@ -1,0 +1,312 @@
+"""A jury without labels: errors of each judge, the probable better answers, and the correlation of
+errors, estimated from the verdicts alone (model of Dawid and Skene 1979).
+
+The better answer of each comparison is unknown. A judge's reply is right, wrong or a tie, with
+probabilities that depend on whether the better answer is shown first or second; its replies in
+both orders are one joint reply, because a judge's own errors depend on each other. Given the better
+answer, judges reply independently. Shared errors are modelled by comparisons of two kinds, easy and
+hard, if this explains the verdicts better. Errors that most judges share on one kind of comparison
+look like right answers: without labels nothing can tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.error_models.latent_truth import LatentFit, Replies, fit_latent_truth
+from metrics.estimation import row_selection
+from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    draw_item_weights,
+    wilson_bounds,
+)
+from metrics.remedies.effective_votes import mean_correlation, votes_from_correlation
+from metrics.remedies.order_grid import OrderGrid, build_order_grid
+from studies.domain import Estimate
+
+MIN_JUDGES: Final = 3
+MIN_GAIN: Final = 2.0
+"""Least gain of log-likelihood for each parameter, over judges that reply independently of any
+better answer, and of two kinds of comparisons over one."""
+MIN_PAIR: Final = 20
+"""Number of comparisons from which a pair of contestants has its own share of wins."""
+MAX_PATTERNS: Final = 10_000
+"""Largest number of different sets of replies times judges; with more, the jury is left out,
+because the bootstrap would take more than some seconds."""
+ROUNDS: Final = 200
+SEED: Final = 7
+SMOOTHING: Final = 0.1
+METHOD: Final = "Dawid–Skene by EM, item bootstrap"
+TWO_KINDS_NOTE: Final = (
+    "easy and hard comparisons: the hard ones tell little, so the interval may be too narrow"
+)
+REPLIES: Final = ("right", "wrong", "tie")
+MISSING: Final = 3
+POSITIONS: Final = ("first", "second")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class UnlabelledJury:
+    """Estimates of a jury without labels; only `refused` and `gain` if it is refused.
+
+    `gain` is the gain of log-likelihood for each parameter. `better` is the probability, by
+    comparison, that the contestant whose name sorts first is better.
+    """
+
+    refused: str = ""
+    prompt: str = ""
+    comparisons: int = 0
+    kinds: int = 1
+    gain: float | None = None
+    judges: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    error_correlation: Estimate | None = None
+    effective_judges: Estimate | None = None
+    right: Estimate | None = None
+    """Share of comparisons whose more probable answer is the better one."""
+    better: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def data(self) -> Json:
+        """JSON object of the jury, without the probability of each comparison."""
+        if self.refused:
+            return {"refused": self.refused}
+        names = ("prompt", "comparisons", "kinds", "gain", "judges", "error_correlation",
+                 "effective_judges", "right")  # fmt: skip
+        return {name: getattr(self, name) for name in names}
+
+
+def jury_without_labels(frame: pd.DataFrame) -> UnlabelledJury:
+    """Estimate the errors of the judges from their verdicts on pairs, with the prompt that most
+    judges have. Only comparisons with a verdict of every judge count."""
+    machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
+    grid = build_order_grid(machine)
+    prompts = list(dict.fromkeys(prompt for _, prompt in grid.cells))
+    panels = [[k for k, cell in enumerate(grid.cells) if cell[1] == one] for one in prompts]
+    cells = max(panels, key=len, default=[])
+    if len(cells) < MIN_JUDGES:
+        return UnlabelledJury(f"refused: {len(cells)} judges have a common prompt, 3 are needed")
+    judged = np.isfinite(grid.verdicts[cells]).any(axis=1).all(axis=0)
+    if not judged.any():
+        return UnlabelledJury("refused: no comparison has a verdict of every judge")
+    grid = grid.select(np.asarray(judged, np.bool_))
+    names = machine["comparison"].astype(str).to_numpy()[grid.row]
+    return fit_jury(grid, cells, names.tolist())
+
+
+def fit_jury(grid: OrderGrid, cells: Sequence[int], pairs: Sequence[str]) -> UnlabelledJury:
+    """Fit the model to the verdicts of some cells of a grid; `pairs` names the contestants of each
+    comparison."""
+    cases = _Cases(grid.verdicts[list(cells)].astype(np.float64), pairs, grid.item_codes[0])
+    if cases.patterns * len(cells) > MAX_PATTERNS:
+        return UnlabelledJury(
+            f"left out: {cases.patterns:,} different sets of replies of {len(cells)} judges; at "
+            f"most {MAX_PATTERNS:,} in all are computed"
+        )
+    fit, gain, kinds = _choose_kinds(cases)
+    if gain < MIN_GAIN:
+        return UnlabelledJury(
+            "refused: the judges' verdicts agree too little to learn from each other "
+            f"(log-likelihood gain {gain:.1f} per parameter, {MIN_GAIN:g} needed)",
+            gain=gain,
+        )
+    return _estimates(cases, fit, gain, kinds, grid, cells)
+
+
+class _Cases:
+    """Comparisons with equal replies of all judges (and the same pair of contestants) as one
+    case."""
+
+    def __init__(self, verdicts: Floats, pairs: Sequence[str], items: Ints) -> None:
+        self.judges = len(verdicts)
+        state = np.where(
+            np.isnan(verdicts), MISSING, np.select([verdicts > 0, verdicts < 0], [0, 1], 2)
+        )
+        flipped = np.where(state < 2, 1 - state, state)
+        # Reply with the better answer shown first, then second; view 1: the other answer is better.
+        views = (4 * state[:, 0] + state[:, 1], 4 * flipped[:, 1] + flipped[:, 0])
+        _, pair = np.unique(np.asarray(pairs), return_inverse=True)
+        often = np.bincount(pair) >= MIN_PAIR
+        group = np.where(often, np.cumsum(often), 0)[pair]
+        key = np.concatenate([views[0], group[None]]).astype(np.int64).T
+        _, first, self.case = np.unique(key, axis=0, return_index=True, return_inverse=True)
+        self.patterns = len(first)
+        self.items, self.item = items, unique_codes(items)[1]
+        counts = np.zeros((self.judges, 2, len(first), 15))
+        for view, codes in enumerate(views):
+            for judge in range(self.judges):
+                counts[judge, view, np.arange(len(first)), codes[judge, first]] = 1
+        self.replies = Replies(counts, _fitting_categories(), group[first])
+        self.sign = np.sign(np.nansum(verdicts, axis=1))[:, first]
+        both = [bool(np.isfinite(one).all(axis=0).any()) for one in verdicts]
+        kinds = [3 if (one == 0).any() else 2 for one in verdicts]
+        self.free = sum(
+            k * k - 1 if two else 2 * (k - 1) for two, k in zip(both, kinds, strict=True)
+        )
+        self.groups = int(often.sum())
+
+    def weights(self, items: Floats) -> Floats:
+        """Weight of each case, from weights of the items [round, item]."""
+        rounds, cells = len(items), self.patterns
+        place = np.arange(rounds)[:, None] * cells + self.case
+        flat = np.bincount(place.ravel(), items[:, self.item].ravel(), rounds * cells)
+        return flat.reshape(rounds, cells).astype(np.float64)
+
+    @property
+    def item_count(self) -> int:
+        return int(self.item.max()) + 1
+
+
+def _fitting_categories() -> Floats:
+    """Categories (reply with the better answer first, reply with it second) that fit a pattern of
+    replies, of which one may be missing; [pattern, category]."""
+    return np.array(
+        [
+            [
+                float(first in (a, MISSING) and second in (b, MISSING))
+                for a in range(3)
+                for b in range(3)
+            ]
+            for first in range(4)
+            for second in range(4)
+        ][:15]
+    )
+
+
+def _choose_kinds(cases: _Cases) -> tuple[LatentFit, float, int]:
+    """Fit one kind of comparisons, then easy and hard ones, which are kept if they gain enough.
+    Returns the fit, its gain per parameter over independent replies, and the number of kinds."""
+    whole = cases.weights(np.ones((1, cases.item_count)))
+    alone = Replies(cases.replies.counts[:, :1], cases.replies.fits, cases.replies.group)
+    null = fit_latent_truth(alone, whole, np.ones((1, 1, 1, cases.patterns)), smoothing=SMOOTHING)
+    share = 0.5 + 0.45 * cases.sign.mean(axis=0)
+    start = np.stack([share, 1 - share])[None, None]
+    one = fit_latent_truth(cases.replies, whole, start, smoothing=SMOOTHING)
+    parameters = cases.free + cases.groups
+    gain = float(one.log_likelihood[0] - null.log_likelihood[0]) / parameters
+    if gain < MIN_GAIN:
+        return one, gain, 1
+    agreed = np.abs(cases.sign.mean(axis=0))
+    easy = np.where(agreed > np.average(agreed, weights=whole[0]), 0.9, 0.1)
+    start = np.stack([easy, 1 - easy])[None, :, None] * one.posterior.sum(axis=1)[:, None]
+    two = fit_latent_truth(cases.replies, whole, start, smoothing=SMOOTHING)
+    more = float(two.log_likelihood[0] - one.log_likelihood[0]) / (cases.free + 1)
+    if more < MIN_GAIN:
+        return one, gain, 1
+    total = float(two.log_likelihood[0] - null.log_likelihood[0])
+    return two, total / (parameters + cases.free + 1), 2
+
+
+def _estimates(
+    cases: _Cases, fit: LatentFit, gain: float, kinds: int, grid: OrderGrid, cells: Sequence[int]
+) -> UnlabelledJury:
+    """Build the estimates of a fit, with intervals from bootstrap samples of the items."""
+    whole = cases.weights(np.ones((1, cases.item_count)))
+    drawn = draw_item_weights(cases.item_count, ROUNDS, np.random.default_rng(SEED))
+    weights = cases.weights(drawn)
+    again = fit_latent_truth(
+        cases.replies, weights, fit.posterior, smoothing=SMOOTHING, steps=200, tolerance=1e-4
+    )
+    n, items = grid.size, cases.item_count
+    rates, rate_rounds = _reply_rates(fit), _reply_rates(again)
+    judges: dict[str, dict[str, Estimate]] = {}
+    for judge, cell in enumerate(cells):
+        judges[grid.cells[cell][0]] = {
+            f"{reply}_{position}": _share(
+                float(rates[0, judge, p, r]), rate_rounds[:, judge, p, r], n, items
+            )
+            for p, position in enumerate(POSITIONS)
+            for r, reply in enumerate(REPLIES)
+        }
+    right, right_rounds = (_right_share(one, w) for one, w in ((fit, whole), (again, weights)))
+    r, r_rounds = (
+        error_correlation(one.view_posterior[:, 0], w, cases.sign)
+        for one, w in ((fit, whole), (again, weights))
+    )
+    most, note = float(len(cells)), TWO_KINDS_NOTE if kinds == 2 else ""
+    return UnlabelledJury(
+        prompt=grid.cells[cells[0]][1],
+        comparisons=n,
+        kinds=kinds,
+        gain=gain,
+        judges=judges,
+        error_correlation=_percentile(float(r[0]), r_rounds, n, items, "correlation", note),
+        effective_judges=_percentile(
+            min(float(votes_from_correlation(len(cells), r)[0]), most),
+            np.minimum(votes_from_correlation(len(cells), r_rounds), most),
+            n,
+            items,
+            "judges",
+            note,
+        ),
+        right=_share(float(right[0]), right_rounds, n, items, note),
+        better=fit.view_posterior[0, 0][cases.case],
+    )
+
+
+def _reply_rates(fit: LatentFit) -> Floats:
+    """Probability of each reply, [round, judge, position of the better answer, reply], over all
+    kinds of comparisons."""
+    joint = np.einsum("rk,rkjc->rjc", fit.kinds, fit.rates)
+    joint = joint.reshape(*joint.shape[:2], 3, 3)
+    return np.stack([joint.sum(axis=3), joint.sum(axis=2)], axis=2)
+
+
+def _right_share(fit: LatentFit, weights: Floats) -> Floats:
+    top = fit.view_posterior.max(axis=1)
+    return np.asarray((top * weights).sum(axis=1) / weights.sum(axis=1))
+
+
+def error_correlation(better: Floats, weights: Floats, sign: Floats) -> Floats:
+    """Mean correlation between the errors of two judges in each round, with the probability that
+    the first contestant is better, [round, case], in place of a label.
+
+    `weights` are the weights of the cases. An error is 1, an undecided comparison ½; `sign` [judge,
+    case] is the judge's decision from both orders.
+    """
+    judges = len(sign)
+    left, right = np.triu_indices(judges, 1)
+    totals = np.zeros((len(weights), 2 * judges + len(left) + 1))
+    totals[:, -1] = weights.sum(axis=1)
+    for probability, truth in ((better, 1.0), (1 - better, -1.0)):
+        error = (1 - truth * sign) / 2
+        values = np.concatenate([error, error**2, error[left] * error[right]])
+        totals[:, :-1] += (probability * weights) @ values.T
+    return mean_correlation(totals, judges)
+
+
+def _share(value: float, rounds: Floats, n: int, items: int, note: str = "") -> Estimate:
+    """Estimate of a share: Wilson interval at the n that has the bootstrap variance; where (almost)
+    nothing varies, at the number of items."""
+    variance = float(np.var(rounds))
+    size = float(items) if variance < 1e-9 else min(value * (1 - value) / variance, float(n))
+    low, high = wilson_bounds(value * size, max(size, 1e-9))
+    return Estimate(
+        value,
+        min(float(low), value),
+        max(float(high), value),
+        n,
+        items,
+        "share",
+        0.95,
+        METHOD,
+        note,
+    )
+
+
+def _percentile(value: float, rounds: Floats, n: int, items: int, unit: str, note: str) -> Estimate:
+    """Estimate with the central 95 % of the bootstrap rounds as its interval."""
+    known = rounds[np.isfinite(rounds)]
+    if not np.isfinite(value) or len(known) < ROUNDS / 2:
+        return Estimate(
+            None, n=n, items=items, unit=unit, method=METHOD, note="no errors to compare"
+        )
+    low, high = (float(x) for x in np.quantile(known, [0.025, 0.975]))
+    return Estimate(value, min(low, value), max(high, value), n, items, unit, 0.95, METHOD, note)
