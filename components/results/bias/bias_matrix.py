@@ -231,16 +231,12 @@ GRADE_PARTS: Final = ("grade", "grade:entropy", "grade:choice")
 
 def _entropy_line(*estimates: Estimate | None) -> str:
     """Text on entropy, first-position share and flips, as far as they are known."""
-    texts = (
-        lambda value: f"entropy {number(value, 2)}",
-        lambda value: f"picks the answer shown first in {share(value, 0)} of decisive verdicts",
-        lambda value: f"{share(value, 0)} flip",
-    )
-    parts = [
-        text(one.value)
-        for one, text in zip(estimates, texts, strict=True)
-        if one is not None and one.value is not None
-    ]
+    entropy, first, flips = (None if one is None else one.value for one in estimates)
+    parts = [] if entropy is None else [f"entropy {number(entropy, 2)}"]
+    if first is not None:
+        parts.append(f"picks the answer shown first in {share(first, 0)} of decisive verdicts")
+    if flips is not None:
+        parts.append(f"{share(flips, 0)} flip")
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from components.charts.slot_histogram import slot_name
 from components.html.format import ORDINALS, interval, number, share
@@ -110,7 +109,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
 
 def _label_effects_html(
     rows: Sequence[OptionModelRow], names: Mapping[tuple[str, ...], str]
-) -> Any:
+) -> Markup:
     """HTML sentences on label effects, for rows where crossed labels separate them from position
     effects."""
     labelled = [row for row in rows if row.model.labels]

@@ -8,6 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state, panel_heading
+from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores import panels, tables
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view.result_view import (
@@ -96,7 +97,7 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
         "by item"
     )
     levels = panels.expected_levels_table(results)
-    content = panels.arrangement_matrix(results) + levels + panels.html.report(sections)
+    content = panels.arrangement_matrix(results) + levels + html.report(sections)
     return ReportPanel(MATRIX_TITLE, subtitle, content)
 
 
