@@ -229,14 +229,16 @@ def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
 GRADE_PARTS: Final = ("grade", "grade:entropy", "grade:choice")
 
 
-def _entropy_line(*estimates: Estimate | None) -> str:
+def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estimate | None) -> str:
     """Text on entropy, first-position share and flips, as far as they are known."""
-    entropy, first, flips = (None if one is None else one.value for one in estimates)
-    parts = [] if entropy is None else [f"entropy {number(entropy, 2)}"]
-    if first is not None:
-        parts.append(f"picks the answer shown first in {share(first, 0)} of decisive verdicts")
-    if flips is not None:
-        parts.append(f"{share(flips, 0)} flip")
+    parts = []
+    if entropy is not None and entropy.value is not None:
+        parts.append(f"entropy {number(entropy.value, 2)}")
+    if first is not None and first.value is not None:
+        told = f"picks the answer shown first in {share(first.value, 0)} of decisive verdicts"
+        parts.append(told)
+    if flips is not None and flips.value is not None:
+        parts.append(f"{share(flips.value, 0)} flip")
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
 

@@ -104,7 +104,8 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
         more=cards,
         select=selects,
     )
-    return made + _label_effects_html(sort_option_rows(rows, bias), names)
+    below: Markup = _label_effects_html(sort_option_rows(rows, bias), names)
+    return made + below
 
 
 def _label_effects_html(

@@ -304,4 +304,4 @@ def test_a_part_of_the_judges_is_named_in_words():
     assert says(sentences._some_of(1, 2, "judge"), "one of", "two judges")
     rows = [row for j in "ab" for k in range(12) for row in pair(f"q{k}", k % 2, k % 2, judge=j)]
     title, _ = bias_finding(bias_from_frame(build(rows)))
-    assert says(title, "Both judges", "swapped", "noise")
+    assert says(title, "Both judges flip", "noise")

@@ -103,11 +103,11 @@ def test_without_comparisons_in_every_order_there_is_no_column_of_consistency():
 def test_the_share_of_the_first_position_stands_beside_an_even_share(frame):
     pairs = build([row for k in range(6) for row in pair(f"p{k}", 0, 1)])
     for rows, even in ((frame, "even 25\u202f%"), (pairs, "even 50\u202f%")):
-        assert says(default_kpis_html(bias_from_frame(rows)), "shown first", even)
+        assert says(default_kpis_html(bias_from_frame(rows)), "First-position", even)
     mixed = build(
         [*chosen("first", lambda *_: 0), *(row for k in range(6) for row in pair(f"p{k}", 0, 1))]
     )
-    assert says(default_kpis_html(bias_from_frame(mixed)), "shown first", "even 25 to 50\u202f%")
+    assert says(default_kpis_html(bias_from_frame(mixed)), "First-position", "even 25 to 50\u202f%")
 
 
 def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(frame):
