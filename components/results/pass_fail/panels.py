@@ -27,7 +27,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import PERCENT, value_cell
 from components.html.templates import macros
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
-from components.results.pass_fail.tables import NO_LABELS, sentence
+from components.results.pass_fail.rate_tables import NO_LABELS, sentence
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import PassFailResult, errors_text
 from metrics.labels.labelled_rows import checked_rows

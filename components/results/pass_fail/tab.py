@@ -8,7 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state, panel_heading
-from components.results.pass_fail import panels, tables
+from components.results.pass_fail import panels, rate_tables
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.view.result_view import (
     Body,
@@ -66,12 +66,12 @@ def draw_rates(filtered: FilteredStudy) -> Drawn:
         return Drawn({"rates": EMPTY}, panel_heading(RATES_TITLE))
     who = " · ".join(results.cell or ())
     heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
-    return Drawn({"rates": tables.rates_table(results)}, heading)
+    return Drawn({"rates": rate_tables.rates_table(results)}, heading)
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of rates by judge and prompt; None if there would be only one row."""
-    return tables.judges_table(load_pass_fail(filtered))
+    return rate_tables.judges_table(load_pass_fail(filtered))
 
 
 def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
@@ -84,14 +84,14 @@ def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
         for cell, one in found.results.items()
     ]
     subtitle = f"verdicts of the judge compared with the labels; 95{NARROW_SPACE}% CI by item"
-    body = tables.rates_table(found) + panels.html.report(sections)
+    body = rate_tables.rates_table(found) + panels.html.report(sections)
     return ReportPanel("Pass or fail", subtitle, body)
 
 
 def draw_parts(filtered: FilteredStudy) -> Markup | None:
     """Draw the rates by model and category; None if there are neither several models nor several
     categories."""
-    return tables.parts_table(load_pass_fail(filtered))
+    return rate_tables.parts_table(load_pass_fail(filtered))
 
 
 def report_parts(filtered: FilteredStudy) -> ReportPanel | None:
@@ -112,7 +112,7 @@ AREAS: Final = Panel(
     heading_changes=True,
     scale=9,
     in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
-    table=tables.confusion_table,
+    table=rate_tables.confusion_table,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
 RATES: Final = Panel(
@@ -124,7 +124,7 @@ RATES: Final = Panel(
     how=HOW_RATES,
     scale=17,
     report=report_rates,
-    table=tables.pass_rates_table,
+    table=rate_tables.pass_rates_table,
     json_keys=(
         "pass_fail.*.*.sensitivity",
         "pass_fail.*.*.specificity",
@@ -155,7 +155,7 @@ ORDER: Final = Panel(
     f"95{NARROW_SPACE}% CI by item; ≈ same: no significant difference, adjusted for the number of "
     "models and categories",
     scale=11,
-    table=tables.pass_order_table,
+    table=rate_tables.pass_order_table,
     json_keys=(
         "pass_by_order.*.*.shift",
         "pass_by_order.*.*.by_category.*.shift",

@@ -27,7 +27,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import SCORE
 from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores.computed import ScoreResults
-from components.results.pass_fail.scores.tables import SHIFT
+from components.results.pass_fail.scores.score_tables import SHIFT
 from metrics.labels.option_order import Cell, OptionOrder
 from metrics.labels.scores.score_distribution import ExpectedScores
 from studies.domain import Estimate

@@ -9,7 +9,7 @@ from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state, panel_heading
 from components.results.pass_fail.panels import html
-from components.results.pass_fail.scores import panels, tables
+from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view.result_view import (
     Body,
@@ -70,17 +70,17 @@ def draw_order(filtered: FilteredStudy) -> Markup:
 
 def draw_labels(filtered: FilteredStudy) -> Markup:
     results = load_scores(filtered)
-    return EMPTY if results.shown is None else tables.agreement_table(results)
+    return EMPTY if results.shown is None else score_tables.agreement_table(results)
 
 
 def draw_against(filtered: FilteredStudy) -> Markup | None:
     """Draw the contradictions between scores and comparisons; None if no judge gave both."""
-    return tables.contradictions_table(load_scores(filtered))
+    return score_tables.contradictions_table(load_scores(filtered))
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of scores by judge and prompt; None if there would be only one row."""
-    return tables.score_judges_table(load_scores(filtered))
+    return score_tables.score_judges_table(load_scores(filtered))
 
 
 def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
@@ -123,7 +123,7 @@ MATRIX: Final = Panel(
     MATRIX_TITLE,
     heading_changes=True,
     report=report_matrix,
-    table=tables.criteria_order_table,
+    table=score_tables.criteria_order_table,
     json_keys=(
         "score_distribution.*.*.arrangements.*.shares.*",
         "score_distribution.*.*.criteria.*.expected",
@@ -136,7 +136,7 @@ ORDER: Final = Panel(
     ORDER_TITLE,
     how=HOW_ORDER,
     report=report_order,
-    table=tables.score_order_table,
+    table=score_tables.score_order_table,
     json_keys=(
         "option_order.*.*.changed",
         "criteria_order.*.*",
@@ -150,7 +150,7 @@ LABELS: Final = Panel(
     LABELS_TITLE,
     "the judge's scores compared with labels from the data or from people",
     report=report_labels,
-    table=tables.score_agreement_table,
+    table=score_tables.score_agreement_table,
     json_keys=(
         "scores.*.*.mae",
         "scores.*.*.bias",

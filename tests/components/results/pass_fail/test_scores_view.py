@@ -12,7 +12,7 @@ from components.inspect.replies_html import replies_html
 from components.inspect.url_selection import Selection
 from components.results.controls.mark_selection import mark_selection
 from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.scores import panels, tables
+from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores import tab as scores_tab
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view_drawing import SHARED_VIEWS, offered_views, render_panels
@@ -106,7 +106,7 @@ def test_pairs_and_scores_in_one_study(store: Store) -> None:
     assert pass_fail_tab.NAME not in offered
     results = load_scores(whole)
     assert results.contradictions["sim"].share.n > 0
-    assert "Pairs contradicted" in str(tables.contradictions_table(results))
+    assert "Pairs contradicted" in str(score_tables.contradictions_table(results))
     assert offered_views(FilteredStudy(store, "rubrics")) == [scores_tab.NAME, *SHARED_VIEWS]
 
 

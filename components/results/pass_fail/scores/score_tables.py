@@ -15,8 +15,8 @@ from components.html.panel import notice_html, value_html, wrap
 from components.html.tables import typed_columns
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
+from components.results.pass_fail.rate_tables import ORDER_CAPTION, ORDER_COLUMNS, judge_table
 from components.results.pass_fail.scores.computed import ScoreResults, load_scores
-from components.results.pass_fail.tables import ORDER_CAPTION, ORDER_COLUMNS, judge_table
 from components.results.view.paper_table import PaperTable, slice_text
 from metrics.catalogue.records import RECORDS
 from metrics.estimation.intervals import unknown_estimate
