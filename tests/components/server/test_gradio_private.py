@@ -43,7 +43,7 @@ ROOT = Path(__file__).parents[3]
 BOUNDARY = ROOT / "components" / "server" / "gradio_private.py"
 SECURITY = {
     "Blocks.fns", "Blocks.process_api", "processing_utils.async_ssrf_protected_get", "Queue",
-    "routes.StateHolder", "SessionState", "http_server.Server",
+    "routes.StateHolder", "SessionState", "http_server.Server", "processing_utils.hash_seed",
 }  # fmt: skip
 KEY = "sk-typed-into-a-box"
 

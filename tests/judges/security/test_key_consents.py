@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
+from evenhand.nightly.gate_command import main as gate
 from judges.__main__ import main
 from judges.judge_errors import ConsentNeeded, KeyRefused, PlanError
 from judges.operations.check_judge import check_judge
@@ -295,7 +296,7 @@ def write_pictures(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("key", [CANARY, SHORT])
-@pytest.mark.parametrize("way", ["run", "check", "extraction", "describe", "collect-batch"])
+@pytest.mark.parametrize("way", ["run", "check", "extraction", "describe", "collect-batch", "gate"])
 def test_a_key_that_the_endpoint_repeats_is_in_no_file(way, key, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv(VARIABLE, key)
     allowed = ["--allow-keys"]
@@ -321,6 +322,10 @@ def test_a_key_that_the_endpoint_repeats_is_in_no_file(way, key, tmp_path, capsy
         elif way == "describe":
             out = str(tmp_path / "new.jsonl")
             main(["describe", study[0], "--judge", "judge", "--out", out, *allowed])
+        elif way == "gate":
+            assert main(["allow", VARIABLE, server.base_url]) == 0
+            files = ["--against", str(tmp_path / "base.json"), "--store", str(tmp_path / "new.db")]
+            gate([study[0], *files, "--save-baseline"])
         else:
             main(["check" if way == "check" else "run", *study, *allowed])
         assert server.bill.totals.calls > 0
