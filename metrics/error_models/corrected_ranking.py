@@ -96,6 +96,9 @@ def rank_with_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> Corrected
             f"refused: no judge is shown to be right more often than by chance ({labels} items)"
         )
         return CorrectedRanking(reason, labels, errors=errors, left_out=left_out)
+    judged = np.isfinite(grid.verdicts[kept]).any(axis=(0, 1))
+    grid = grid.select(np.asarray(judged, np.bool_))
+    pairs = [pair for pair, seen in zip(pairs, judged, strict=True) if seen]
     names = sorted({name for pair in pairs for name in pair})
     low, high = (np.array([names.index(pair[k]) for pair in pairs]) for k in (0, 1))
     linked = np.zeros((len(names), len(names)), bool)
@@ -215,7 +218,7 @@ def _fit(
         change = np.maximum(np.abs(new - rates[left]).max(axis=1), np.abs(step).max(axis=1))
         rates[left] = new
         theta[left] += step
-        left = left[change > tolerance]
+        left = left[(change > tolerance) & (np.ptp(theta[left], axis=1) < 2 * MAX_GAP)]
         if not len(left):
             break
     return theta
@@ -252,6 +255,7 @@ def _newton_step(
     side[np.arange(len(side)), counts.high] = -1.0
     outer = (side[:, :, None] * side[:, None, :]).reshape(len(side), -1)
     hessian = (weight @ outer).reshape(rounds, counts.models, counts.models) + 1 / counts.models
+    hessian += 1e-9 * np.eye(counts.models)  # a bootstrap round may lack a model
     step = np.linalg.solve(hessian, (residual @ side)[:, :, None])[:, :, 0]
     step -= step.mean(axis=1, keepdims=True)
     return np.asarray(step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True)))

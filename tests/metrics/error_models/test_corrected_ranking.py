@@ -86,6 +86,21 @@ def test_a_judge_without_signal_is_refused() -> None:
     assert corrected_ranking_section(build(rows)).keys() == {"refused", "errors"}
 
 
+def test_a_model_that_wins_every_verdict_has_a_rating_without_interval() -> None:
+    rows = [row for k in range(20) for row in both_orders(f"q{k}", True, "x", "x")]
+    found = corrected_ranking(build(rows))
+    assert found is not None and list(found.ratings) == ["x", "y"]
+    assert found.gaps["x"]["y"].low is None and found.gaps["x"]["y"].note
+    assert [str(rank) for rank in found.ranks.values()] == ["1–2", "1–2"]
+
+
+def test_models_that_no_verdict_connects_are_refused() -> None:
+    rows = [row for k in range(20) for row in both_orders(f"q{k}", k % 9 > 0, "x", "x")]
+    rows += [row for k in range(20) for row in pair(f"r{k}", 0, k % 2, x="v", y="w")]
+    found = corrected_ranking(build(rows))
+    assert found is not None and "connect" in found.refused
+
+
 def test_without_labels_there_is_no_section() -> None:
     assert corrected_ranking_section(build(pair("q", 0, 1))) == {}
 
