@@ -150,10 +150,9 @@ def reads(format: str, rule: str = "default") -> Callable[[ReplyReader], ReplyRe
     return register
 
 
-def reads_after(format: str, marker: str) -> Callable[[MarkerReader], MarkerReader]:
-    """Register a reader of the text at the last match of the pattern `marker`; a reply without a
+def reads_after(format: str, pattern: re.Pattern[str]) -> Callable[[MarkerReader], MarkerReader]:
+    """Register a reader of the text at the last match of a pattern; a reply without a
     match has no verdict."""
-    pattern = re.compile(marker)
 
     def register(reader: MarkerReader) -> MarkerReader:
         def read(text: CleanedReply, n_options: int) -> MarkerMatch:

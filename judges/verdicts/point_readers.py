@@ -16,8 +16,7 @@ from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, RUBRIC_FORMAT
 from studies.domain import PASS_FAIL_OPTIONS, Verdict
 from studies.frames.arrangement import Arrangement
 
-_SELECTION: Final = r"(?<!\w)selection ?:"
-_LAST_SELECTION: Final = re.compile(_SELECTION)
+_SELECTION: Final = re.compile(r"(?<!\w)selection ?:")
 _OPTION: Final = re.compile(
     rf"(?:(?<!\w)options?[ -]?#?|#|(?<![\w.,#-]))([0-9]{{1,9}})(?!\.?[0-9]){markers.LABEL_END}"
 )
@@ -103,7 +102,7 @@ def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
 
 
 def _last_grades(text: str, n_options: int) -> tuple[float, ...]:
-    selection = markers.last_match(_LAST_SELECTION, text)
+    selection = markers.last_match(_SELECTION, text)
     end = selection.start() if selection else len(text)
     grading = markers.last_match(_GRADING, text, 0, end)
     grades: dict[int, float] = {}

@@ -65,7 +65,7 @@ def _match_last_sentence(sentences: list[re.Match[str]], n_options: int) -> Mark
     return MarkerMatch(_verdict_of_letter(sentences[-1][1], n_options), "", sentences[-1].span())
 
 
-@reads_after("final-answer", r"(?<!\w)final answer ?:")
+@reads_after("final-answer", re.compile(r"(?<!\w)final answer ?:"))
 def _read_letter(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     letter = markers.letter_at(text, marker.end())
     if letter is None:
@@ -105,7 +105,7 @@ _LEVELS: Final[Mapping[str, Verdict]] = {
 }
 
 
-@reads_after("five-level", "final verdict is ?:")
+@reads_after("five-level", re.compile("final verdict is ?:"))
 def _read_five_level(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     """Read the brackets after (or, if none, before) the last `Final Verdict is:`, on the same
     line."""
@@ -197,7 +197,7 @@ def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(Verdict(scores=known), "", (min(used)[0], max(used)[1]))
 
 
-@reads_after("result-n", r"\[result\] ?:? ?[\[(]?")
+@reads_after("result-n", re.compile(r"\[result\] ?:? ?[\[(]?"))
 def _read_result_n(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     score = markers.score_at(text.lower, marker.end(), 5)
     value = _check_range("result-n", score[0]) if score else None
@@ -212,7 +212,7 @@ _PRONOUN: Final = re.compile(
 )
 
 
-@reads_after("grade-letter", r"(?<!\w)grade ?:")
+@reads_after("grade-letter", re.compile(r"(?<!\w)grade ?:"))
 def _read_grade_letter(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     """Read `GRADE: C`, `P` or `I` (correct, partially correct, incorrect), as graders of the
     package Inspect write it."""

@@ -147,7 +147,8 @@ declare_each(
     ),
     unit="score", style="decimal", needs=(SCORES,),
 )  # fmt: skip
-for _section, _what in (("option_order", "options"), ("criteria_order", "criteria")):
+for _stem, _what in (("option", "options"), ("criteria", "criteria")):
+    _section = f"{_stem}_order"
     declare_each(
         "position",
         "rater",

@@ -224,7 +224,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         from studies.store.queries.vote_columns import add_vote_columns
 
         if REPLY_FACTS:
-            frame = add_reply_facts(frame, self.reply_texts(name))
+            frame = add_reply_facts(frame, self._reply_texts(name))
         return add_vote_columns(frame, self.read_connection, name)
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:

@@ -76,7 +76,7 @@ class JudgementQueries(StoreFile):
         ).fetchone()
         return row
 
-    def reply_texts(self, study: str) -> Iterator[tuple[int, str]]:
+    def _reply_texts(self, study: str) -> Iterator[tuple[int, str]]:
         """Yield the sequence number (`seq` in the frame) and the reply of each judgement of a study
         that has one."""
         yield from self.read(

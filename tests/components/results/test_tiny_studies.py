@@ -58,7 +58,7 @@ SIZES = [f"{kind}, {questions}" for kind in KINDS for questions in (1, 2)]
 
 
 @pytest.fixture(params=sample(SIZES, "sure, 1", "passes, 1", "options, 2"))
-def view(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FilteredStudy]:
+def filtered(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FilteredStudy]:
     store = Store(tmp_path / "evenhand.db")
     kind, questions = request.param.split(", ")
     run_text(store, tiny(tmp_path, kind, int(questions)), tmp_path)

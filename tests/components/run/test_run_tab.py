@@ -107,7 +107,7 @@ def test_the_end_of_a_run_shows_the_outcome_and_the_share_that_changed(judged, e
     picture = live.for_study(NAME).figures()
     same = consistency(judged.frame(NAME)).value
     assert picture.changed.value == pytest.approx(1 - same)
-    assert says(words(show_kpis(facts, picture)), "changed", "swapped")
+    assert says(words(show_kpis(facts, picture)), "Flips", f"{100 * (1 - same):.1f}")
 
 
 def test_the_end_of_a_run_splits_changes_into_swaps_and_repeats_and_names_the_forecast(

@@ -75,7 +75,7 @@ def test_scores_lose_their_distance_to_the_label() -> None:
 
 def test_scores_around_different_labels_are_averaged() -> None:
     # Labels 2 to 4; scores one above, one below and at the label: one call is 2/3 away, the mean 0.
-    label = {f"q{k}": 2 + k % 3 for k in range(24)}
+    label = {f"q{k}": 2 + k % 3 for k in range(48)}
     rows: list[Row] = [
         (item, offered, float(value + step), False, None)
         for item, value in label.items()
