@@ -96,9 +96,9 @@ def rank_with_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> Corrected
             f"refused: no judge is shown to be right more often than by chance ({labels} items)"
         )
         return CorrectedRanking(reason, labels, errors=errors, left_out=left_out)
-    judged = np.isfinite(grid.verdicts[kept]).any(axis=(0, 1))
-    grid = grid.select(np.asarray(judged, np.bool_))
-    pairs = [pair for pair, seen in zip(pairs, judged, strict=True) if seen]
+    judged = np.asarray(np.isfinite(grid.verdicts[kept]).any(axis=(0, 1)), np.bool_)
+    grid = grid.select(judged)
+    pairs = [pair for pair, seen in zip(pairs, judged.tolist(), strict=True) if seen]
     names = sorted({name for pair in pairs for name in pair})
     low, high = (np.array([names.index(pair[k]) for pair in pairs]) for k in (0, 1))
     linked = np.zeros((len(names), len(names)), bool)
