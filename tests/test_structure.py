@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.code_size import measure_code, measure_file
+
 ROOT = Path(__file__).parents[1]
 LAYERS = ("evenhand", "app", "components", "judges", "metrics", "studies")
 BELOW = {
@@ -459,3 +461,58 @@ def test_the_count_of_prose_finds_sentences_and_leaves_numbers_and_sql() -> None
         "d": 'assert one("SELECT count(*) FROM calls of x") == 3 and "3 calls done" in page',
     }
     assert prose_assertions(sources) == ["a:1", "b:1", "c:1"]
+
+
+SIZES = {"lines": 76_300, "components": 31_900, "imports": 0.107, "functions": 82}
+"""Size of the code, by tests/code_size.py; a change may exceed a figure by 3 %."""
+
+
+def test_the_code_does_not_grow_unnoticed() -> None:
+    found = measure_code(ROOT)
+    whole = found["all"]
+    assert whole.lines <= 1.03 * SIZES["lines"], f"{whole.lines:,} lines"
+    assert found["components"].lines <= 1.03 * SIZES["components"]
+    assert whole.import_share <= 1.03 * SIZES["imports"]
+    assert whole.function_rate <= 1.03 * SIZES["functions"]
+
+
+def test_the_size_leaves_out_comments_docstrings_and_blank_lines(tmp_path: Path) -> None:
+    code = tmp_path / "code.py"
+    code.write_text(
+        '"""Text."""\n\nimport os  # why\n\n\n# note\ndef f():\n    """Two\n    lines."""\n'
+    )
+    found = measure_file(code)
+    assert (found.lines, found.imports, found.functions) == (2, 1, 1)
+    page = tmp_path / "page.html"
+    page.write_text("{# note #}" + "<b>x</b>" * 26)
+    assert measure_file(page).lines == 3  # 208 characters
+
+
+FILTERED_NAMES = re.compile(r"\b(view|filtered_study)\s*:\s*(FilteredStudy|FormState)\b")
+OTHER_WORDS = re.compile(
+    r"change[ds] when swapped|differ between the orders|same choice in every order",
+    re.IGNORECASE,
+)
+"""Former words for a filtered study, and for a flip or its absence."""
+
+
+def test_one_word_is_used_for_each_thing() -> None:
+    wrong = []
+    for package in LAYERS:
+        for path in (ROOT / package).rglob("*"):
+            if path.suffix in (".py", ".html"):
+                text = path.read_text("utf-8")
+                wrong += [(path.name, one.group()) for one in FILTERED_NAMES.finditer(text)]
+                wrong += [(path.name, one.group()) for one in OTHER_WORDS.finditer(text)]
+    assert wrong == []
+
+
+def test_only_tabs_of_results_are_called_views() -> None:
+    classes = {
+        node.name
+        for package in LAYERS
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef) and node.name.endswith("View")
+    }
+    assert classes == {"View"}
