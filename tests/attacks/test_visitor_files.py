@@ -104,7 +104,7 @@ def test_a_link_among_the_uploads_leads_nowhere(page: tuple[LocalApp, Mode, Path
 
 
 def plan(app: LocalApp, judge: dict[str, Any], source: str = "probe") -> str:
-    """What the API tells of a study with this judge and source, by the route of programs."""
+    """Answer of the API on a study with this judge and source, by the route of programs."""
     study = {
         "name": "x", "data": {"source": source, "count": 2}, "contestants": ["precise", "flawed"],
         "judges": [{"name": "j", **judge}], "prompts": ["brief-letters"],

@@ -37,7 +37,7 @@ class CardMeasure:
     record: MeasureRecord
     estimate: Estimate
     note: str = ""
-    """What the card adds to the definition."""
+    """Text that the card adds to the definition."""
     chance: float | None = None
     others: Sequence[float] = ()
     people: float | None = None

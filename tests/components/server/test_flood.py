@@ -82,7 +82,7 @@ def resident(app: App) -> float:
 
 
 def watched(app: App, bodies: list[dict[str, Any]]) -> tuple[Counter[tuple[int, str]], float, int]:
-    """What the flood was told, how many times as long as alone another visitor took meanwhile, how
+    """Answers to the flood, how many times as long as alone another visitor took meanwhile, how
     long the line got."""
     alone = served(app)
     command = [sys.executable, "-m", "tests.components.server.flooding", str(app.port)]
