@@ -313,9 +313,8 @@ def test_a_key_that_the_endpoint_repeats_is_in_no_file(way, key, tmp_path, capsy
         path.write_text(json.dumps(values))
         if batches:
             study.insert(1, str(tmp_path / "batch"))
-            for command in ("export-batch", "submit-batch", "collect-batch"):
-                more = ["--wait", "1"] if command == "collect-batch" else []
-                main([command, *study, *more, *(allowed if command != "export-batch" else [])])
+            for command in ("export-batch", "submit-batch", "collect-batch", "collect-batch"):
+                main([command, *study, *(allowed if command != "export-batch" else [])])
             assert list((tmp_path / "batch").glob("*.output.jsonl"))
             batches.shutdown()
             batches.server_close()
