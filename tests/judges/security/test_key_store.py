@@ -29,6 +29,7 @@ from judges.security.key_store import (
     idle_seconds,
     make_typed_key,
     redact_keys,
+    redact_record,
     register_keys,
 )
 from studies.domain import JudgeSpec
@@ -324,3 +325,18 @@ def test_nothing_that_is_logged_warned_raised_or_printed_shows_a_held_key(end, e
     with attempt(LEAK, each_mode, *(f"message {word}" for word in words)):
         for form, shown in encoded(CANARY).items():
             assert shown.strip("…=") not in told, form
+
+
+def test_an_object_that_shows_a_key_only_in_its_repr_is_masked_in_a_log():
+    class Client:
+        def __str__(self) -> str:
+            return "a client"
+
+        def __repr__(self) -> str:
+            return f"Client(key={CANARY!r})"
+
+    key = SecretKey(CANARY)
+    record = logging.LogRecord("a", logging.INFO, "a.py", 1, "sent by %r", (Client(),), None)
+    assert CANARY in record.getMessage(), "a fair test"
+    assert CANARY not in redact_record(record).getMessage()
+    key.discard()
