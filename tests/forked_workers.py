@@ -3,17 +3,24 @@
 The tests are collected once; then the process is forked. Workers that are started anew would import
 all modules and collect all tests each: 9 s of CPU per worker. Each file is run by one worker, which
 takes the next file when it is done.
+
+A test that takes longer than `--test-seconds` fails and its worker is killed. The tests that a
+killed or dead worker had left, or had claimed, are run by new workers.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import faulthandler
 import multiprocessing
 import os
 import signal
+import time
 import traceback
 from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 from warnings import WarningMessage
 
@@ -22,11 +29,16 @@ import pytest
 from tests.samples import ALL
 
 BROWSER_TESTS = "tests/ui/"
+STACKS_FILE, STACKS_SIGNAL, STACKS_SECONDS = "stacks.txt", signal.SIGUSR2, 1.0
 _FORK = multiprocessing.get_context("fork")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=1, help="number of processes that run tests")
+    parser.addoption(
+        "--test-seconds", type=float, default=600.0 if ALL else 120.0,
+        help="seconds after which a test fails, with several workers",
+    )  # fmt: skip
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -35,31 +47,74 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     workers = session.config.getoption("workers")
     if workers < 2 or session.config.option.collectonly or session.testsfailed:
         return None
-    groups = _group_by_file(session.items)
+    groups, done, round_number = _group_by_file(session.items), set[str](), 0
+    while groups:
+        before = len(done)
+        _run_round(session, groups, done, min(workers, len(groups)), round_number)
+        left = [[item for item in group if item.nodeid not in done] for group in groups]
+        groups, round_number = [group for group in left if group], round_number + 1
+        if len(done) == before:
+            names = ", ".join(item.nodeid for group in groups for item in group)
+            _print_line(session, f"Not run, because workers die before their first test: {names}")
+            break
+    return True
+
+
+def _run_round(
+    session: pytest.Session,
+    groups: list[list[pytest.Item]],
+    done: set[str],
+    workers: int,
+    number: int,
+) -> None:
+    """Run the groups in new workers until all of them have ended; add the tests that were run, or
+    during which a worker died, to `done`."""
     base = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
     turn = _FORK.Value("i", 0)
     running: dict[Connection, _Worker] = {}
-    for number in range(min(workers, len(groups))):
+    for place in range(workers):
         theirs, ours = _FORK.Pipe(duplex=False)
-        process = _FORK.Process(
-            target=_run_groups, args=(session, groups, turn, ours, base / f"worker-{number}")
-        )
+        folder = base / f"worker-{number}-{place}"
+        process = _FORK.Process(target=_run_groups, args=(session, groups, turn, ours, folder))
         process.start()
         ours.close()
-        running[theirs] = _Worker(process)
+        running[theirs] = _Worker(process, folder)
     try:
-        _report_all(session, running)
+        _report_all(session, running, done)
     finally:
         for worker in running.values():
-            worker.process.kill()
-    return True
+            worker.kill()
 
 
 class _Worker:
     """A process, and the test that it runs at present."""
 
-    def __init__(self, process: Any) -> None:
-        self.process, self.test = process, ""
+    def __init__(self, process: Any, folder: Path) -> None:
+        self.process, self.folder = process, folder
+        self.test, self.location, self.began = "", ("", None, ""), 0.0
+        self.trouble = "died"
+
+    def kill(self) -> None:
+        """End the process and all that its tests started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+
+    def end_if_late(self, seconds: float) -> None:
+        """End the process if its test has taken too long, after its threads wrote their stacks."""
+        if not self.test or self.trouble != "died" or time.monotonic() - self.began <= seconds:
+            return
+        self.trouble = f"took more than {seconds:g} s and was killed"
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid, STACKS_SIGNAL)
+            self.process.join(STACKS_SECONDS)
+        self.kill()
+
+    def stacks(self) -> str:
+        """The stacks of its threads, if it was told to write them."""
+        with contextlib.suppress(OSError):
+            return (self.folder / STACKS_FILE).read_text(encoding="utf-8")
+        return ""
 
 
 def _group_by_file(items: list[pytest.Item]) -> list[list[pytest.Item]]:
@@ -76,24 +131,29 @@ def _group_by_file(items: list[pytest.Item]) -> list[list[pytest.Item]]:
 # ------------------------------------------------------------------------- in the first process
 
 
-def _report_all(session: pytest.Session, running: dict[Connection, _Worker]) -> None:
+def _report_all(
+    session: pytest.Session, running: dict[Connection, _Worker], done: set[str]
+) -> None:
     """Pass the workers' reports on to pytest until all workers have ended."""
-    hook = session.config.hook
+    hook, seconds = session.config.hook, session.config.getoption("test_seconds")
     while running:
-        for pipe in wait(list(running)):
+        for pipe in wait(list(running), timeout=1.0):
             assert isinstance(pipe, Connection)
+            worker = running[pipe]
             try:
                 kind, data = pipe.recv()
-            except EOFError:
+            except (EOFError, OSError):
                 kind, data = "died", ""
             if kind == "start":
-                running[pipe].test = data
+                (worker.test, worker.location), worker.began = data, time.monotonic()
             elif kind == "report":
                 report = hook.pytest_report_from_serializable(config=session.config, data=data)
                 hook.pytest_runtest_logreport(report=report)
                 if report.when == "teardown":
                     place = {"nodeid": report.nodeid, "location": report.location}
                     hook.pytest_runtest_logfinish(**place)
+                    done.add(report.nodeid)
+                    worker.test = ""
             elif kind == "warning":
                 text, place, when, nodeid, location = data
                 found = WarningMessage(UserWarning(text), UserWarning, *place)
@@ -102,15 +162,29 @@ def _report_all(session: pytest.Session, running: dict[Connection, _Worker]) -> 
                     kwargs={"warning_message": found, **facts}
                 )
             else:
-                worker = running.pop(pipe)
                 worker.process.join()
                 if kind == "died":
-                    session.testsfailed += 1
-                    _print_line(session, f"A worker died in {worker.test}. {data}")
+                    _report_death(session, worker, data)
+                    done.add(worker.test)
+                del running[pipe]
+        for worker in running.values():
+            worker.end_if_late(seconds)
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
+
+
+def _report_death(session: pytest.Session, worker: _Worker, said: str) -> None:
+    """Count the test of a worker that ended too early as failed, and print its name."""
+    place = worker.test or "no test"
+    text = f"A worker {worker.trouble}, in {place}.\n{said}{worker.stacks()}"
+    _print_line(session, f"A worker {worker.trouble}, in {place}.")
+    if not worker.test:
+        session.testsfailed += 1
+        return
+    report = pytest.TestReport(worker.test, worker.location, {}, "failed", text, "call")
+    session.config.hook.pytest_runtest_logreport(report=report)
 
 
 def _print_line(session: pytest.Session, text: str) -> None:
@@ -128,8 +202,8 @@ class _ReportSender:
     def __init__(self, config: pytest.Config, pipe: Connection) -> None:
         self._config, self._pipe = config, pipe
 
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._pipe.send(("start", nodeid))
+    def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        self._pipe.send(("start", (nodeid, location)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
@@ -151,6 +225,7 @@ def _run_groups(
     base: Any,
 ) -> None:
     """Run one group after another, send the reports, and end this process."""
+    os.setpgid(0, 0)  # what the tests start ends with this process
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the first process, which ends us
     last = "died", ""
     try:
@@ -176,6 +251,8 @@ def _prepare(config: pytest.Config, pipe: Connection, base: Any) -> None:
     config.pluginmanager.unregister(name="terminalreporter")
     config.pluginmanager.register(_ReportSender(config, pipe), "report-sender")
     base.mkdir()
+    stacks = (base / STACKS_FILE).open("w", encoding="utf-8")
+    faulthandler.register(STACKS_SIGNAL, file=stacks, all_threads=True)
     config._tmp_path_factory._basetemp = base  # type: ignore[attr-defined]
 
 

@@ -10,11 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-TWICE: Final = 2.5
-"""The most that twice the input may cost: linear work costs twice, quadratic four times as much."""
-CLEAR: Final = 3.0
-"""A ratio that needs no long check."""
-LEAST_ROUNDS, CHECKED_ROUNDS = 2, 15
+CHECKED_ROUNDS: Final = 15
 STEP: Final = 8
 """Ratio of the two inputs of `is_linear`: linear work costs 8 times, quadratic 64 times as much, so
 that no load of the machine makes one look like the other."""
@@ -29,21 +25,6 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     began = time.thread_time()
     work()
     return time.thread_time() - began
-
-
-def growth(small: Callable[[], object], large: Callable[[], object]) -> float:
-    """CPU time of the large work divided by that of the small work, each the best of several
-    rounds. Load adds time and never takes any away: above `TWICE` the rounds go on for 10 s of CPU,
-    or for 2 s if the ratio is clear."""
-    best_small = best_large = ratio = float("inf")
-    rounds, spent = 0, 0.0
-    while rounds < LEAST_ROUNDS or (
-        ratio > TWICE and (rounds < CHECKED_ROUNDS or spent < (2 if ratio > CLEAR else 10))
-    ):
-        times = cpu_seconds(small), cpu_seconds(large)
-        best_small, best_large = min(best_small, times[0]), min(best_large, times[1])
-        rounds, spent, ratio = rounds + 1, spent + sum(times), best_large / best_small
-    return ratio
 
 
 class TooSlow(Exception):

@@ -42,6 +42,7 @@ class LocalApp:
         self.url = f"http://127.0.0.1:{self.port}"
         self._pages: list[gr.Blocks] = []
         self._codes: list[int] = []
+        self._launched = threading.Event()
         arguments = ["--port", str(self.port), "--store", str(store), *options]
         self._thread = threading.Thread(target=self._run, args=[arguments], daemon=True)
         self._thread.start()
@@ -53,15 +54,23 @@ class LocalApp:
             self._codes.append(main(arguments))
 
     def _create_page(self, *values: Any) -> gr.Blocks:
-        self._pages.append(create_page(*values))
-        return self._pages[0]
+        page = create_page(*values)
+        wait_for_end = page.block_thread
+
+        def block_thread() -> None:
+            """Called at the end of launch(), when nothing more is requested from the page."""
+            self._launched.set()
+            wait_for_end()
+
+        page.block_thread = block_thread  # type: ignore[method-assign]
+        self._pages.append(page)
+        return page
 
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        while not (self._pages and self._pages[0].is_running and self._pages[0].local_url):
+        while not self._launched.wait(0.05):
             assert self._thread.is_alive(), f"app.main ended with {self._codes}"
             assert time.monotonic() < until, "the page did not come up"
-            time.sleep(0.02)
 
     def close(self) -> None:
         self._pages[0].close(verbose=False)

@@ -19,8 +19,10 @@ def mounted(folder: Path) -> Iterator[Path]:
         subprocess.run(command, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"NO MOUNT HERE: a full file system is not tested ({error})")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @contextlib.contextmanager
@@ -31,5 +33,7 @@ def filled(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as out:
             while out.write(piece):
                 pass
-    yield
-    ballast.unlink()
+    try:
+        yield
+    finally:
+        ballast.unlink()

@@ -1,4 +1,5 @@
-"""The workers of `make test`: all outcomes arrive, and a worker that dies fails the run."""
+"""The workers of `make test`: all outcomes arrive; a worker that dies or hangs fails its test, and
+the tests that it had left are run."""
 
 from __future__ import annotations
 
@@ -13,8 +14,13 @@ FILES = {
     "def test_one(): assert os.getpid() != PID\ndef test_two(capsys):\n"
     "    import warnings\n    warnings.warn('worth reading')\n",
     "test_bad.py": "def test_three(tmp_path):\n    print('seen before')\n    assert 1 == 2\n",
-    "test_dead.py": "import os\ndef test_four(): os._exit(3)\n",
+    "test_dead.py": "import os\ndef test_four(): os._exit(3)\ndef test_five(): pass\n",
+    "test_last.py": "import os\ndef test_six(): os._exit(3)\n",
+    "test_next.py": "def test_seven(): pass\n",
+    "test_slow.py": "import threading\ndef test_hangs(): threading.Event().wait()\n"
+    "def test_eight(): pass\n",
 }
+"""The worker of test_last.py has claimed the next file when it dies."""
 
 
 def test_outcomes_of_all_workers_arrive_and_a_death_is_a_failure(tmp_path: Path) -> None:
@@ -22,13 +28,17 @@ def test_outcomes_of_all_workers_arrive_and_a_death_is_a_failure(tmp_path: Path)
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "tests.forked_workers", "--workers", "3"]
+    command += ["--test-seconds", "5"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*command, "-p", "no:cacheprovider", str(tmp_path)],
         cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout
-    assert "1 failed, 2 passed" in done.stdout
+    assert "4 failed, 5 passed" in done.stdout
     assert "worth reading" in done.stdout
     assert "seen before" in done.stdout
-    assert "died in test_dead.py::test_four" in done.stdout
+    for name in ("test_dead.py::test_four", "test_last.py::test_six"):
+        assert f"died, in {name}" in done.stdout
+    assert "took more than 5 s and was killed, in test_slow.py::test_hangs" in done.stdout
+    assert "in test_hangs" in done.stdout, "the stack of the test that hangs"

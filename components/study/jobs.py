@@ -63,7 +63,12 @@ REPORTED_ERRORS = (EvenhandError, EmbeddedUnavailable, WeightsMissing)
 
 
 def test_judge(
-    text: str, folder: Path, name: str, typed: TypedKeys, consents: Consents
+    text: str,
+    folder: Path,
+    name: str,
+    typed: TypedKeys,
+    consents: Consents,
+    engine: Engine | None = None,
 ) -> JudgeCheck:
     """Test one judge with one call; the result has the reply, verdict and latency, or the error."""
     try:
@@ -74,7 +79,7 @@ def test_judge(
             raise StudyError(
                 "This Space's key can be used for runs, not for judge tests. Use “Try one item”."
             )
-        return check_judge(plan, judge, keys, consents)
+        return check_judge(plan, judge, keys, consents, engine)
     except StopIteration:
         told = f"no judge named {name!r} in this study; reload the page"
     except REPORTED_ERRORS as error:

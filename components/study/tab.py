@@ -182,7 +182,8 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         made: list[Any] = [gr.skip()] * len(outputs)
         if do == "test":
             name = str(asked["judge"])
-            made[0] = {**tested, name: jobs.test_judge(text, folder, name, typed, consents)}
+            check = jobs.test_judge(text, folder, name, typed, consents, engine)
+            made[0] = {**tested, name: check}
         elif do == "find servers":
             made[0] = {**tested, LOCAL_SERVERS: find_local_servers()}
         elif do == "models":

@@ -12,8 +12,9 @@ import asyncio
 import contextlib
 import hashlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from judges.engine.limits.pace_file import open_pace_slot
@@ -40,9 +41,15 @@ longest unused are deleted."""
 OWN_KINDS: Final = ("simulated", "embedded")
 """Kinds of judges that are no endpoints; each kind has one rate limiter, which is never deleted."""
 
+OUTSIDE_RUNS: Final = "calls outside of runs"
+
 ClientKey = tuple[str, str]
 """An endpoint and a hash of the API key; each such pair has one client and one rate limiter.
 The embedded judge has a client for each file of weights and one limiter for all of them."""
+
+
+def _client_key(where: str, key: SecretKey) -> ClientKey:
+    return where, hashlib.sha256(key.use().encode()).hexdigest()
 
 
 @dataclass(slots=True)
@@ -127,7 +134,7 @@ class Engine:
         consents = self.consents(run.store)
         key = find_api_key(judge, typed, consents) if judge.kind == "endpoint" else SecretKey("")
         where = judge.endpoint if judge.kind == "endpoint" else judge.kind
-        at = (where, hashlib.sha256(key.use().encode()).hexdigest())
+        at = _client_key(where, key)
         client = (where, judge.weights) if judge.kind == "embedded" else at
         if judge.kind == "simulated":  # depends on the families of its study
             model = build_model(judge, key, run.plan.study.families)
@@ -148,6 +155,22 @@ class Engine:
         refused = known_refusals(judge)
         price = price_of(judge)
         return JudgeState(judge.name, model, price, limiter, workers, dropped_parameters=refused)
+
+    @contextlib.contextmanager
+    def embedded_turn(self) -> Iterator[None]:
+        """Wait for a turn at the embedded judge, for a call that belongs to no run. All such calls
+        together take turns with the runs as one more run would."""
+
+        async def acquire() -> tuple[EndpointLimiter, float | None]:
+            at = _client_key("embedded", SecretKey(""))
+            limiter = self._limiters.setdefault(at, EndpointLimiter(1))
+            return limiter, await limiter.acquire(lambda: False, OUTSIDE_RUNS)
+
+        limiter, started = asyncio.run_coroutine_threadsafe(acquire(), self._loop).result()
+        try:
+            yield
+        finally:
+            self._loop.call_soon_threadsafe(partial(limiter.release, started or 0.0, neutral=True))
 
     async def release_clients(self, run: Run) -> None:
         """Close the clients of an ended run that no other run uses, because a client holds an API

@@ -4,6 +4,7 @@ again, without any call."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sqlite3
 import time
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome, read_label_probabilities, read_outcome, read_reply
 from judges.models import clients, failures, interface
 from judges.planning.plan import Plan, asks_of
@@ -40,9 +42,13 @@ def check_judge(
     judge: JudgeSpec,
     keys: Mapping[str, str] | None = None,
     consents: Consents = NO_CONSENTS,
+    engine: Engine | None = None,
 ) -> JudgeCheck:
-    """Make the first call that the plan contains for the judge, and return the result."""
-    return asyncio.run(_check_judge(plan, judge, keys or {}, consents))
+    """Make the first call that the plan contains for the judge, and return the result. A call to
+    the embedded judge takes turns with the runs of `engine`."""
+    embedded = judge.kind == "embedded"
+    with engine.embedded_turn() if engine and embedded else contextlib.nullcontext():
+        return asyncio.run(_check_judge(plan, judge, keys or {}, consents))
 
 
 async def _check_judge(

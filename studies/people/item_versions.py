@@ -20,6 +20,7 @@ from studies.domain import Item
 from studies.errors import SourceError
 from studies.files.items import dump_item
 from studies.files.upload_names import UPLOADS_FOLDER as UPLOADS_FOLDER
+from studies.settings import is_public
 
 IMAGES_FOLDER: Final = "images"
 DEFAULT_FILE_NAME: Final = "collected"
@@ -81,6 +82,8 @@ def relocate_images(items: Iterable[Item], beside: Path | None, uploads: Path) -
 def _relocate_image(image: str, beside: Path, uploads: Path) -> str:
     if image.startswith(("https://", "data:")) or not (beside / image).is_file():
         return image
+    if is_public() and not (beside / image).resolve().is_relative_to(beside.resolve()):
+        return image  # a file of the machine, named by foreign data
     return store_image(beside / image, uploads)
 
 

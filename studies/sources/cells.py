@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from studies.errors import SourceError
+from studies.files.table_formats.json_lines import parse_cell
 from studies.files.tables import SourceTable, text_of
 from studies.sources.building.recorded_verdict import Pick
 
@@ -107,12 +107,7 @@ def content_text(turn: Any) -> str:
 
 def parse_list(value: Any) -> Any:
     """Parse a cell with the JSON text of a list; return any other cell, and a list, unchanged."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
+    return parse_cell(value, "[")
 
 
 def parse_conversation(value: Any) -> list[dict[str, str]]:

@@ -24,6 +24,7 @@ THREATS: Final = {
         (
             "tests/ui/test_canary.py",
             "tests/attacks/test_public_canary.py",
+            "tests/attacks/test_stored_files.py",
             "tests/judges/security/test_key_store.py",
             "tests/judges/security/test_key_consents.py",
         ),
@@ -34,7 +35,7 @@ THREATS: Final = {
     ),
     "files fetched for a visitor": Threat(
         "a function of the page or a route, called with the address of a file",
-        ("tests/components/server/test_remote_files.py",),
+        ("tests/components/server/test_remote_files.py", "tests/attacks/test_mcp_routes.py"),
     ),
     "script injection": Threat(
         "a payload in one view or function that makes HTML",
@@ -69,7 +70,12 @@ THREATS: Final = {
         (
             "tests/components/server/test_traversal.py",
             "tests/attacks/test_visitor_files.py",
+            "tests/attacks/test_stored_files.py",
         ),
+    ),
+    "writing to a closed store": Threat(
+        "a function of a page whose store is frozen or read-only, a command on a full disk",
+        ("tests/attacks/test_closed_stores.py",),
     ),
     "dataset code": Threat(
         "a dataset, a file that its card names",

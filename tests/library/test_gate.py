@@ -12,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.__main__ import main as command
-from evenhand.nightly.baseline_file import BaselineUnusable
+from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
 from evenhand.nightly.gate_outputs import badge, junit
 from evenhand.nightly.gate_result import markdown
 
@@ -145,3 +145,11 @@ def test_the_command_runs_a_study_file_and_reports_a_changed_model(
     assert command(["gate", str(study), *against, "--drop", "40"]) == 0
     assert "Model version changed" in capsys.readouterr().out
     assert command(["gate", str(study), *against, "--drop", "40", "--same-version"]) == 1
+
+
+@pytest.mark.parametrize("version", [0, 99, None, "1"])
+def test_a_baseline_of_another_version_is_refused(version: object, baseline: Path) -> None:
+    data = json.loads(baseline.read_text())
+    baseline.write_text(json.dumps({**data, "version": version}))
+    with pytest.raises(BaselineUnusable, match="no baseline of this version; make a new one"):
+        load_baseline(baseline)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand import page_views
 from metrics.__main__ import main as metrics_command
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.frame import NO_PICK, TIE
 from studies.sources.load import ASSETS_FOLDER
 from studies.store.store import Store
+from tests.components.conftest import STUDY
+from tests.conftest import ROOT
+from tests.judges.small_studies import run_text
 from tests.metrics.battle_frames import golden
 from tests.page_words import pattern
 
@@ -182,3 +188,26 @@ def test_the_larger_recorded_judge_is_better_than_a_coin_and_no_rule_improves_it
     assert rules.loc["single", "agreement_low"] > 0.7
     assert found.section["recommendation"]["rule"] is None
     assert "graded" not in found.recommendation  # its replies are graded already
+
+
+def test_the_page_is_started_with_the_study_s_store_and_this_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[list[str], dict[str, str]]] = []
+
+    def start(command: list[str], env: dict[str, str], **_: object) -> SimpleNamespace:
+        started.append((command, env))
+        return SimpleNamespace(poll=lambda: 0, terminate=lambda: None, wait=lambda *_: 0)
+
+    monkeypatch.setattr(page_views.subprocess, "Popen", start)
+    monkeypatch.setattr(page_views, "_wait_until_answers", lambda *_: None)
+    store = Store(tmp_path / "mine.db")
+    run_text(store, STUDY.replace("two judges", "a & b"))
+    store.close()
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    page = page_views.show(eh.read(tmp_path / "mine.db"), port=4711)
+    ((command, env),) = started
+    assert command[command.index("--store") + 1] == str(tmp_path / "mine.db")
+    assert command[command.index("--port") + 1] == "4711"
+    assert env["PYTHONPATH"].split(os.pathsep) == [str(ROOT), "/elsewhere"]
+    assert page.address == "http://127.0.0.1:4711/?study=a+%26+b&tab=results"

@@ -21,13 +21,14 @@ from judges.security.endpoint_rules import check_url
 from studies.domain import Item, JudgeSpec
 from studies.errors import StudyError
 from studies.files.read_limits import MEGABYTE, current_limits
+from studies.files.upload_names import UPLOADS_FOLDER
 from studies.settings import is_public as is_public
 from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import BUILT_IN_SOURCES
 from studies.spec.records_folder import RECORDS_VARIABLE
 from studies.spec.study import DataSpec, Study
 
-ALLOWED_PREFIXES: Final = ("hub:", "uploads/", f"${{{RECORDS_VARIABLE}}}/")
+ALLOWED_PREFIXES: Final = ("hub:", f"{UPLOADS_FOLDER}/", f"${{{RECORDS_VARIABLE}}}/")
 PROMPTS_PREFIX: Final = "prompts/"
 
 MAX_TIMEOUT_SECONDS: Final = 600.0
@@ -35,8 +36,9 @@ MAX_ATTEMPTS: Final = 8
 """MAX_TIMEOUT_SECONDS and MAX_ATTEMPTS: limits on each call of a judge in public mode."""
 
 
-def check_data_source(spec: DataSpec) -> None:
-    """In public mode, refuse data sources that would read a file of the server."""
+def check_data_source(spec: DataSpec, folder: Path) -> None:
+    """In public mode, refuse data sources that would read a file of the server; uploads are in
+    `folder`."""
     if not is_public():
         return
     for name in (spec.source, *spec.parts, *spec.files.values()):
@@ -44,11 +46,20 @@ def check_data_source(spec: DataSpec) -> None:
         # A pattern, or the folder of uploads itself, would name files that were not uploaded here.
         inside = ".." not in parts and len(parts) > 1 and not set(name) & set("*?[")
         inside = inside or name.startswith(HUB_PREFIX)
+        if name.startswith(f"{UPLOADS_FOLDER}/"):
+            inside = inside and not _has_link(folder, name)
         if name not in BUILT_IN_SOURCES and not (name.startswith(ALLOWED_PREFIXES) and inside):
             raise StudyError(
                 f"data.source: {name!r} is a file of the machine that runs this page; upload "
                 "your file, or name a dataset of the Hub"
             )
+
+
+def _has_link(folder: Path, name: str) -> bool:
+    """Whether a symbolic link lies on the way from `folder` to a file, or inside a named folder."""
+    path = folder / name
+    on_the_way = path.resolve() != folder.resolve() / name
+    return on_the_way or any(inner.is_symlink() for inner in path.glob("**/*"))
 
 
 def check_prompts_and_judges(study: Study) -> None:
@@ -57,7 +68,8 @@ def check_prompts_and_judges(study: Study) -> None:
         return
     for name in study.prompts:
         path = PurePath(name)
-        if path.suffix and (not name.startswith(PROMPTS_PREFIX) or ".." in path.parts):
+        own = name.startswith(PROMPTS_PREFIX) and ".." not in path.parts
+        if path.suffix and (not own or _has_link(study.folder, name)):
             raise StudyError(
                 f"prompts: {name!r} is a file of this server; write the prompt in the editor"
             )

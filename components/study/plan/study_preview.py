@@ -79,7 +79,7 @@ def read_data_spec(study: LenientStudy) -> DataSpec:
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
     """Load all records of a source, or take them from the cache. After a failure the same error is
     raised for up to RETRY_SECONDS, since a Hub that does not respond is slow to fail."""
-    check_data_source(spec)
+    check_data_source(spec, folder)
     whole = replace(
         spec, where={}, options=0, categories=(), count=0, take=DATA.take.default, per={}, seed=0
     )

@@ -96,6 +96,23 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
     return value
 
 
+def parse_cell(value: Any, brackets: str = "[{") -> Any:
+    """Parse a cell whose text starts with one of the brackets as JSON, after its values were
+    counted; return any other cell, and a text that is no JSON, unchanged."""
+    if not isinstance(value, str) or not value.lstrip().startswith(tuple(brackets)):
+        return value
+    try:
+        return decode_cell(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def decode_cell(text: str) -> Any:
+    """Parse the JSON text of a cell after its values were counted; ValueError if it is no JSON."""
+    count_values(text.encode("utf-8", "replace"), "JSON inside a cell", current_limits())
+    return json.loads(text)
+
+
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build a dict; raise ValueError for duplicate keys, of which json would keep the last."""
     values = dict(pairs)

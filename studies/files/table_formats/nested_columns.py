@@ -6,7 +6,6 @@ as JSON text. A path names a value inside a cell; `[]` makes one row for each el
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.read_limits import current_limits
+from studies.files.table_formats.json_lines import parse_cell
 from studies.files.tables import Row, SourceTable
 
 EACH: Final = "[]"
@@ -47,7 +47,7 @@ def is_path(name: str, columns: Sequence[str]) -> bool:
 def part_of(value: Any, path: Sequence[str]) -> Any:
     """Return the value at a path inside a cell; None if the cell has no such path."""
     for key in path:
-        value = _parse_cell(value)
+        value = parse_cell(value)
         if isinstance(value, dict):
             value = value.get(key)
         elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
@@ -67,7 +67,7 @@ def nested_names(table: SourceTable) -> list[str]:
 
 
 def _paths_inside(column: str, value: Any) -> list[str]:
-    value = _parse_cell(value)
+    value = parse_cell(value)
     if isinstance(value, dict):
         return [f"{column}.{key}" for key in value]
     if not isinstance(value, list) or not value:
@@ -118,7 +118,7 @@ def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
     rows: list[Row] = []
     places: list[str] = []
     for index, row in enumerate(table.rows):
-        elements = _parse_cell(row.get(column))
+        elements = parse_cell(row.get(column))
         for element in elements if isinstance(elements, list) else []:
             parts = {
                 name: part_of(element, [key for key in path[1:] if key])
@@ -128,13 +128,3 @@ def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
             places.append(table.where(index))
         current_limits().check_rows(len(rows), table.name)
     return replace(table, columns=(*table.columns, *names), rows=rows, places=places)
-
-
-def _parse_cell(value: Any) -> Any:
-    """Parse a cell that contains an object or a list as JSON text; return other cells unchanged."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value

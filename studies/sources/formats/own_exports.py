@@ -13,6 +13,7 @@ from studies.domain import STATUSES, USABLE_STATUSES, Ask, Item, Judgement, Usag
 from studies.errors import SourceError
 from studies.files.items import drop_nulls, parse_items
 from studies.files.suspect_flags import without_flags
+from studies.files.table_formats.json_lines import decode_cell
 from studies.files.table_formats.spreadsheet_guard import FLAT_HEADERS, unguard_formula
 from studies.files.tables import Row, SourceTable, read_table, text_of
 from studies.frames.frame_codes import SUSPECT_COLUMN
@@ -155,7 +156,7 @@ def _parse_judgement(values: Mapping[str, Any]) -> Judgement:
 
 
 def _decode_json(value: Any) -> Any:
-    return json.loads(value) if isinstance(value, str) else value
+    return decode_cell(value) if isinstance(value, str) else value
 
 
 def _parse_verdict(values: Mapping[str, Any], shown: int) -> Verdict:
@@ -228,7 +229,7 @@ def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
         raise ValueError(f"status is {cell['status']!r}, but there is no verdict")
     if isinstance(slot, int) and not 0 <= slot < shown:
         raise ValueError(f"slot is {slot}, but only {shown} answers were shown")
-    likely = tuple(json.loads(cell.get("probabilities") or "[]"))
+    likely = tuple(decode_cell(cell.get("probabilities") or "[]"))
     mass = float(cell["label_mass"]) if cell.get("label_mass") else None
     margin = int(cell["margin"]) if cell["margin"] else 1
     return Verdict(None if slot == "" else slot, margin, scores, likely, mass)
@@ -304,9 +305,9 @@ def unguarded_text(value: object) -> str:
 def _parse_vote(row: Row) -> Judgement:
     cell = {name: unguarded_text(row.get(name)) for name in VOTE_COLUMNS} | {"rule": "vote"}
     cell |= {"status": cell["status"] or "ok", "prompt": cell["prompt"] or "vote"}
-    shown = tuple(str(name) for name in json.loads(cell["shown"]))
+    shown = tuple(str(name) for name in decode_cell(cell["shown"]))
     usable = _known_status(cell["status"]) in USABLE_STATUSES
-    labels = tuple(json.loads(cell["labels"])) if cell["labels"] else slot_labels(len(shown))
+    labels = tuple(decode_cell(cell["labels"])) if cell["labels"] else slot_labels(len(shown))
     verdict = _vote_verdict(cell, shown)
     if verdict is None and usable:
         raise ValueError(f"status is {cell['status']!r}, but nothing is picked")
@@ -314,7 +315,7 @@ def _parse_vote(row: Row) -> Judgement:
 
 
 def _vote_verdict(cell: Mapping[str, str], shown: tuple[str, ...]) -> Verdict | None:
-    picked, scores = cell["picked"], tuple(json.loads(cell["scores"] or "[]"))
+    picked, scores = cell["picked"], tuple(decode_cell(cell["scores"] or "[]"))
     if not picked and not scores:
         return None
     if picked not in ("", "tie", *shown):

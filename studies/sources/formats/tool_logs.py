@@ -3,12 +3,12 @@ DeepEval, Langfuse, Phoenix and LangSmith."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from studies.files.table_formats.json_lines import parse_cell
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
@@ -278,7 +278,8 @@ def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, A
     different answer is a separate item with the same question.
     """
     question, answer, truth = (
-        plain_text(_parsed(line.row.get(name))) for name in ("input", "output", "reference_output")
+        plain_text(parse_cell(line.row.get(name), "{"))
+        for name in ("input", "output", "reference_output")
     )
     item = log.add_item(line.text("example_id"), question, {MODEL: answer}, ground_truth=truth)
     kinds = [(one, one.text("annotator_kind").upper()) for one in map(RowCells, annotations)]
@@ -310,16 +311,6 @@ def _add_span(log: ScoreLog, line: RowCells, names: Sequence[str]) -> None:
         value = score_or_label(line, f"eval.{name}.score", f"eval.{name}.label")
         reply = line.text(f"eval.{name}.explanation")
         log.add_score(item, model, name, name, value, reply=reply)
-
-
-def _parsed(value: Any) -> Any:
-    """Parse a CSV cell that contains JSON; return any other cell unchanged."""
-    if not isinstance(value, str) or not value.startswith("{"):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
 
 
 # ---- LangSmith -------------------------------------------------------------------------------

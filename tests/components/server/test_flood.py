@@ -136,3 +136,18 @@ def test_two_hundred_sessions_of_one_address_do_not_keep_others_out(app):
 def test_whoever_flooded_is_served_again_when_the_line_is_shorter(app):
     until(lambda: waiting(app) <= CROWD.waiting_per_address // 2)
     assert flood(app.port, [event(app, "judgements", "another page")]) == {(200, ""): 1}
+
+
+VISITORS, MEGABYTES_EACH = 150, 1.0
+
+
+def test_the_memory_of_a_hundred_and_fifty_visitors_with_open_results_is_bounded(app):
+    """The first hundred fill what is shared; the others, whose sessions stay, add little."""
+    for _ in range(VISITORS - 50):
+        served(app)
+    before = resident(app)
+    with attempt(DENIAL, SHARED, *(f"visitor {number} with results" for number in range(VISITORS))):
+        for _ in range(50):
+            served(app)
+        grown = resident(app) - before
+        assert grown < 50 * MEGABYTES_EACH, f"{grown:.0f} MB for 50 visitors who left"

@@ -13,10 +13,12 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from components.server import hf_login
 from components.server.hf_login import (
     LOGIN_MESSAGES,
     LOGIN_PATH,
     LOGOUT_PATH,
+    OAUTH_INFO_KEY,
     LoginMiddleware,
     can_log_in,
     is_account,
@@ -175,3 +177,19 @@ def test_without_a_session_nothing_is_touched() -> None:
         assert client.get(path).status_code == 403
     assert page(forbids, SESSION).post(LOGOUT_PATH).status_code == 405
     assert page(forbids, SESSION).get("/").status_code == 403
+
+
+def test_an_account_with_a_name_is_logged_in_and_nothing_else_of_it_is_kept() -> None:
+    info = {"preferred_username": "ann", "email": "ann@a.example"}
+    session = {OAUTH_INFO_KEY: {"userinfo": info, "access_token": "secret", "expires_at": 9}}
+    assert hf_login._keep_account_name(session)
+    assert session[OAUTH_INFO_KEY]["userinfo"]["preferred_username"] == "ann"
+    assert session[OAUTH_INFO_KEY]["expires_at"] == 9
+    assert "secret" not in str(session) and "a.example" not in str(session)
+
+
+@pytest.mark.parametrize("name", [None, "", "  ", 7, ["ann"]])
+def test_an_account_without_a_name_is_not_logged_in(name: object) -> None:
+    session = {OAUTH_INFO_KEY: {"userinfo": {"preferred_username": name}}}
+    assert not hf_login._keep_account_name(session)
+    assert OAUTH_INFO_KEY not in session

@@ -72,3 +72,15 @@ def test_a_report_on_people_alone_tells_their_agreement_and_no_noise_floor(tmp_p
     assert "Two people agree" in latex and "oise" not in latex
     title, _ = bias_finding(load_bias(view))
     assert says(title, "person", "only 1 pair")
+
+
+def test_the_paper_tables_of_people_alone_have_their_numbers(tmp_path: Path) -> None:
+    """Ann prefers x in all six comparisons, Bob in three: x wins 9 of 12 votes."""
+    votes = []
+    for k in range(6):
+        votes += [vote(k, "ann", "x", "y", "model_a"),
+                  vote(k, "bob", "x", "y", "model_a" if k < 3 else "model_b")]  # fmt: skip
+    found = paper_tables(view_of(tmp_path, votes))
+    assert found and all(table.rows for table in found.values())
+    texts = [[str(cell) for row in table.rows for cell in row] for table in found.values()]
+    assert any("x" in cells and any("75" in cell for cell in cells) for cells in texts), texts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -10,7 +12,8 @@ import pytest
 
 from components.study import form_html as study_draw
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import read_mapping
+from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.form.form_rows import judge_form
 from components.study.form.judges import LOCAL_SERVERS, judge_drawer
 from components.study.form.more_settings import more_settings
 from components.study.form_changes import apply_changes
@@ -365,3 +368,15 @@ def test_every_parameter_of_a_simulated_judge_has_a_control():
     for key in ("first_bias", "accuracy", "tie_rate", "length_preference", "self_preference",
                 "unreadable_rate", "slot_weights", "seed", "family"):  # fmt: skip
         assert f'data-field="judge.0.{key}"' in html, key
+
+
+def test_a_judge_is_removed_by_its_button():
+    text = put_value(START_YAML, ("judges",), [{"name": n, "model": "simulated"} for n in "abc"])
+    for place, left in ((0, "bc"), (1, "ac"), (2, "ab")):
+        form = str(judge_form({"name": "x", "model": "simulated"}, f"judge.{place}", "x"))
+        button = re.search(r"data-[a-z]+=.([^>]*remove judge[^>]*).>Remove this judge", form)
+        assert button is not None
+        change = json.loads(html.unescape(button[1]))
+        made, state = done(text, {"do": "judge", "judge": "1"}, change)
+        assert [judge["name"] for judge in read_mapping(made)["judges"]] == list(left)
+        assert (state.judge, state.panel) == ("", "")

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from judges.engine import engine as engine_module
+from judges.models import clients
 from judges.models.interface import JudgeCall, JudgeReply
+from judges.operations.check_judge import check_judge
 from judges.planning import plan as plan_module
 from judges.planning.plan import Plan
 from judges.security.key_store import SecretKey
@@ -38,7 +42,8 @@ class Calls:
         assert self.made is not None
         asking = {run for one in self.made._limiters.values() for run in one._waiters._by_run}
         runs = self.made._runs.values()
-        return {run.plan.study.name for run in runs if id(run._run_state) in asking}
+        names = {run.plan.study.name for run in runs if id(run._run_state) in asking}
+        return names | ({"test"} if engine_module.OUTSIDE_RUNS in asking else set())
 
     async def answer(self, study: str, weights: str) -> JudgeReply:
         self.at_once += 1
@@ -75,6 +80,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
         return Weights(made, judge.weights)
 
     monkeypatch.setattr(engine_module, "build_model", build)
+    monkeypatch.setattr(clients, "build_model", build)
     monkeypatch.setattr(plan_module, "locate_weights", Path)
     monkeypatch.setattr(plan_module, "sha256_of", str)
     yield made
@@ -136,3 +142,22 @@ def test_each_judge_is_asked_with_its_own_weights(
         sorted(weights for _, weights in calls.order)
         == ["/models/a.gguf"] * 3 + ["/models/b.gguf"] * 3
     )
+
+
+def test_tests_of_the_judge_take_turns_with_a_run_as_one_run_would(
+    tmp_path: Path, store: Store, calls: Calls
+) -> None:
+    run_plan = embedded_plan(tmp_path, "run", 1, 12, store)
+    tested = embedded_plan(tmp_path, "test", 1, 1, store)
+    calls.left = {"run": 12, "test": 4}
+    with engine() as made, ThreadPoolExecutor(4) as visitors:
+        calls.made = made
+        run = made.start(run_plan, store, settings=QUICK)
+        judge = tested.study.judges[0]
+        checks = [visitors.submit(check_judge, tested, judge, engine=made) for _ in range(4)]
+        assert [check.result(120).reply for check in checks] == ["[[A]]"] * 4
+        assert run.wait(120)
+    names = [name for name, _ in calls.order]
+    with attempt(DENIAL, OWN, *(f"test {n} of the embedded judge" for n in range(4))):
+        assert (names.count("run"), names.count("test")) == (12, 4)
+        assert ("test", "test") not in pairwise(names), names

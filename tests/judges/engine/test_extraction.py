@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from judges.__main__ import main
+from judges.engine.outcome import Extractor
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.operations.check_judge import _store_changes, reread
-from studies.domain import RETRYABLE_STATUSES
+from studies.domain import RETRYABLE_STATUSES, Ask, Judgement
 from studies.spec.study import dump_study
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.rows import put_judgement
@@ -248,3 +249,13 @@ def test_check_asks_each_judge_once_and_shows_what_came_back(tmp_path, capsys):
 def test_a_study_without_a_name_or_file_is_asked_for(tmp_path, capsys):
     assert main(["reread", "--store", str(tmp_path / "s.db")]) == 2
     assert "--study NAME" in capsys.readouterr().err
+
+
+def test_nothing_is_extracted_for_what_the_plan_no_longer_has(tmp_path):
+    study = study_plan(tmp_path, [endpoint("http://127.0.0.1:9/v1")], items=1)
+    extractor = Extractor(study, study.study.judges[0], {"brief-letters": study.prompts[0]})
+    items = {item.id: item for item in study.items}
+    asked = Ask("k", study.items[0].id, "judge", "brief-letters", ("x", "y"), ("A", "B"))
+    assert extractor.includes(Judgement(asked, "unreadable"), items)
+    for other in ({"prompt": "gone"}, {"judge": "gone"}, {"item": "gone"}):
+        assert not extractor.includes(Judgement(replace(asked, **other), "unreadable"), items)

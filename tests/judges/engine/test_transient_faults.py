@@ -144,7 +144,7 @@ TRANSIENT = (
 
 def test_a_run_with_15_percent_transient_faults_stays_wide_and_pays_once(store, tmp_path):
     rules = [Rule(fault, chance=0.04, attempts=frozenset({1})) for fault in TRANSIENT]
-    with JudgeServer(latency=0.06, rules=rules) as server:
+    with JudgeServer(latency=0.15, rules=rules) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=300, concurrency=16)
         run = run_through(plan, store, settings=RunSettings())
         peak = server.peak_in_flight

@@ -3,13 +3,16 @@
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from judges.engine.outcome import ReplyOutcome
 from judges.models.chat_completion import parse_completion as answer_of
-from judges.operations.check_judge import reread
+from judges.operations.check_judge import _read_again, reread
 from studies.__main__ import main
-from studies.domain import Judgement
+from studies.domain import Ask, Judgement, Verdict
 from studies.exchange.recorded_studies import read_exported_judgements
 from studies.store.database import connect
 from studies.store.store import Store
@@ -157,3 +160,28 @@ def test_half_a_character_in_a_reply_is_no_reason_to_lose_it(text, store, tmp_pa
     (judgement,) = judgements(store)
     assert judgement.status == "unreadable"
     assert "?" in judgement.reply
+
+
+@pytest.mark.parametrize(("top", "kept"), [("", True), ('[["A", -0.1], ["B", -3.0]]', False)])
+def test_an_extraction_without_its_log_probabilities_keeps_its_verdict(
+    top: str, kept: bool
+) -> None:
+    """Its verdict was read from probabilities; without them it cannot be read again."""
+    outcomes = {
+        "reply": ReplyOutcome("unreadable", None, "", ""),
+        "extraction": ReplyOutcome("ok", Verdict(1), "", ""),
+    }
+
+    def request(name: str, by_probabilities: bool) -> Any:
+        return SimpleNamespace(by_probabilities=by_probabilities, read=lambda *_: outcomes[name])
+
+    judgement = Judgement(judgement_ask(), "extracted", verdict=Verdict(0), reply="a")
+    store: Any = SimpleNamespace(extraction_of=lambda _: ("e", "B", "stop", top))
+    now = _read_again(
+        store, judgement, request("reply", False), "default", lambda _: request("extraction", True)
+    )
+    assert now.verdict == Verdict(0 if kept else 1)
+
+
+def judgement_ask() -> Ask:
+    return Ask("k", "q", "j", "p", ("x", "y"), ("A", "B"))

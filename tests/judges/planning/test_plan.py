@@ -21,6 +21,7 @@ from judges.planning.plan import (
     Plan,
     PlannedAsk,
     asks_of,
+    identity_of,
     image_url,
     load_stored_plan,
     make_plan,
@@ -34,7 +35,8 @@ from studies.domain import Item
 from studies.errors import StudyError
 from studies.spec.study import study_from_mapping
 from studies.store.store import PlanChange, Store
-from tests.judges.small_studies import run_through, study_plan
+from tests.judge_server import JudgeServer
+from tests.judges.small_studies import endpoint, run_through, study_plan
 from tests.page_words import pattern
 
 ROOT = Path(__file__).parents[3]
@@ -496,3 +498,16 @@ def test_two_versions_of_a_prompt_are_compared_and_share_stored_replies(tmp_path
     store = Store(tmp_path / "store.db")
     save_plan(two, store)
     assert load_stored_plan(store, "s").prompt("brief-letters@2").version == 2
+
+
+@pytest.mark.parametrize(("calls", "measured"), [(4, False), (5, True)])
+def test_the_speed_of_an_endpoint_is_known_from_five_calls_on(
+    calls: int, measured: bool, store: Store, tmp_path: Path
+) -> None:
+    with JudgeServer(latency=0.01) as server:
+        made = study_plan(tmp_path, [endpoint(server.base_url)], items=calls, store=store)
+        run_through(made, store)
+    (judge,) = made.study.judges
+    rate = store.endpoint_rate(identity_of(judge, made.study.families))
+    assert (rate is not None) == measured
+    assert rate is None or rate[1] < 100, "calls a second, each of 10 ms at least"

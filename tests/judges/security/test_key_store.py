@@ -29,6 +29,7 @@ from judges.security.key_store import (
     idle_seconds,
     make_typed_key,
     redact_keys,
+    redact_record,
     register_keys,
 )
 from studies.domain import JudgeSpec
@@ -36,7 +37,7 @@ from studies.errors import SettingError
 from tests.attacks.attack_list import MODES
 from tests.attacks.attack_log import attempt, current_mode, in_mode
 from tests.canary_forms import CANARY, encoded
-from tests.growth import TWICE, growth
+from tests.growth import count_calls
 from tests.judge_server import Fault, JudgeServer, always, say
 from tests.judges.small_studies import QUICK, endpoint, engine, judgements, study_plan
 from tests.judges.small_studies import run_through as run_plan
@@ -167,7 +168,8 @@ def test_a_line_is_cleaned_as_fast_whatever_the_length_of_a_variable(monkeypatch
     line = "GET /queue/data HTTP/1.1 200 OK, 0.0123 s, nothing in this line is a part of it"
     assert redact_keys(line) == line
     short, long = (SecretKey("".join(f"{n:05x}" for n in range(count))) for count in (80, 1638))
-    assert growth(lambda: short.redact(line), lambda: long.redact(line)) <= TWICE
+    costs = [count_calls(lambda key=key: key.redact(line)) for key in (short, long)]
+    assert costs[0] == costs[1]
     short.discard()
     long.discard()
     assert redact_keys(f"it was {key.use()[100:140]}!") == f"it was {KEY_MASK}!"
@@ -323,3 +325,18 @@ def test_nothing_that_is_logged_warned_raised_or_printed_shows_a_held_key(end, e
     with attempt(LEAK, each_mode, *(f"message {word}" for word in words)):
         for form, shown in encoded(CANARY).items():
             assert shown.strip("…=") not in told, form
+
+
+def test_an_object_that_shows_a_key_only_in_its_repr_is_masked_in_a_log():
+    class Client:
+        def __str__(self) -> str:
+            return "a client"
+
+        def __repr__(self) -> str:
+            return f"Client(key={CANARY!r})"
+
+    key = SecretKey(CANARY)
+    record = logging.LogRecord("a", logging.INFO, "a.py", 1, "sent by %r", (Client(),), None)
+    assert CANARY in record.getMessage(), "a fair test"
+    assert CANARY not in redact_record(record).getMessage()
+    key.discard()

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from judges.verdicts.verdict import parse_verdict
-from tests.growth import TWICE, growth
+from tests.growth import STEP, is_linear
 
 FIVE = ("1", "2", "3", "4", "5")
 NAMES = ("poor", "fair", "good", "very good")
@@ -67,4 +67,5 @@ def test_options_of_a_scale(reply: str, scale: tuple[str, ...], score: float | N
 def test_long_replies_take_linear_time(text: str) -> None:
     for format in ("pass-fail", "score-scale"):
         read = partial(parse_verdict, format, n_options=5, scale=FIVE)
-        assert growth(partial(read, text * 2_000), partial(read, text * 4_000)) <= TWICE, format
+        long = text * 500 * STEP
+        assert is_linear(partial(read, text * 500), partial(read, long)), format

@@ -178,3 +178,13 @@ def test_a_free_judge_that_a_remedy_helps_gets_the_remedy() -> None:
     (step,) = plan.steps
     assert step.cost == 0 and step.rule.id in ("calibrated", "graded")
     assert step.rule.price >= chosen.rule.price
+
+
+def test_the_interval_of_a_step_is_as_wide_as_its_agreement_varies() -> None:
+    """Over 40 simulated studies: 1.96 times the standard deviation of the agreement."""
+    found = [plan_of([CHEAP], PRICES, 200, seed).steps[0].agreement for seed in range(40)]
+    values = [one.value for one in found if one.value is not None]
+    halves = [(one.high - one.low) / 2 for one in found if None not in (one.low, one.high)]
+    assert len(values) == len(halves) == 40
+    assert np.mean(halves) == pytest.approx(1.96 * np.std(values, ddof=1), rel=0.35)
+    assert all(covers(one, value) for one, value in zip(found, values, strict=True))

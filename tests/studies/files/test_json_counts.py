@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,9 +17,12 @@ from studies.errors import SourceError
 from studies.files import tables
 from studies.files.read_limits import PUBLIC_LIMITS, current_limits
 from studies.files.table_formats import json_lines
-from studies.files.table_formats.json_lines import count_values
+from studies.files.table_formats.json_lines import count_values, decode_cell, parse_cell
+from studies.files.table_formats.nested_columns import part_of
 from studies.files.tables import read_table
+from studies.sources.cells import parse_conversation, parse_texts
 from tests.attacks.attack_log import Mode, attempt, each_mode  # noqa: F401 - a fixture
+from tests.conftest import ROOT
 
 BURSTING = "bombs and huge uploads"
 SHARE = 100
@@ -138,3 +143,37 @@ def test_the_count_is_that_of_the_parsed_value(
         for ascii_only in (True, False):
             text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
             assert count_values(text.encode(), "a", generous) == count_by_parsing(value), text
+
+
+CELL_READERS: dict[str, Callable[[str], object]] = {
+    "a conversation": lambda text: parse_conversation(f"[{text}]"),
+    "a list of texts": lambda text: parse_texts(f"[{text}]"),
+    "a path into a cell": lambda text: part_of({"a": f'{{"b": [{text}]}}'}, ["a", "b"]),
+    "a run of Phoenix": lambda text: parse_cell(f'{{"question": [{text}]}}', "{"),
+    "a judgement": lambda text: decode_cell(f"[{text}]"),
+}
+
+
+@pytest.mark.parametrize("reader", CELL_READERS)
+def test_json_inside_a_cell_is_counted_before_it_is_parsed(
+    reader: str,
+    each_mode: Mode,  # noqa: F811
+    unparsed: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_lines, "current_limits", lambda: SMALL)
+    for bomb in ("0," * 400 + "0", "[" * 9 + "0," * 11 + "0" + "]" * 9):
+        with attempt(BURSTING, each_mode, f"{reader}: {bomb[:9]}"), pytest.raises(SourceError):
+            CELL_READERS[reader](bomb)
+
+
+def test_no_reader_of_foreign_cells_parses_json_by_itself() -> None:
+    """Each uses the functions that count; a log and a schema are counted where they are read."""
+    folders = ("studies/sources", "studies/files")
+    found = {
+        path.name
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+        if re.search(r"\bjson\.loads\(", path.read_text(encoding="utf-8"))
+    }
+    assert found == {"json_lines.py", "inspect_log.py", "tables.py"}

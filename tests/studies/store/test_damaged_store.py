@@ -21,7 +21,7 @@ from metrics.__main__ import main as metrics
 from studies.__main__ import main as studies
 from studies.errors import StoreDamaged, StoreUnusable
 from studies.store.database import connect
-from studies.store.recovery import damage
+from studies.store.recovery import damage, wal_check
 from studies.store.recovery.file_header import read_header
 from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_path
 from studies.store.store import Store
@@ -326,3 +326,11 @@ def _write_at_random(chance: random.Random, connection: sqlite3.Connection) -> N
         connection.execute(statement, values).fetchall()
     except sqlite3.OperationalError:
         return  # locked, or no transaction to commit
+
+
+def test_all_four_kinds_of_pages_are_told_apart() -> None:
+    """The file format of SQLite (sqlite.org/fileformat2.html, "B-tree Pages"): interior and leaf
+    pages of an index begin with 2 and 10, those of a table with 5 and 13."""
+    kinds = [wal_check._kind(bytes([first])) for first in (2, 10, 5, 13)]
+    assert len(set(kinds)) == 4 and 0 not in kinds
+    assert [wal_check._kind(text) for text in (b"", b"\0", b"\1", b"\x0b")] == [0] * 4

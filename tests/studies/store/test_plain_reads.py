@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from studies.spec.study import DataSpec, Study
+from studies.store import parallel_reads
 from studies.store.recovery.plain_reads import is_open_here
 from studies.store.store import Store
 from tests.studies.small_items import ask, item, judged
@@ -58,3 +62,34 @@ def test_a_file_that_is_not_open_here_is_checked(tmp_path: Path) -> None:
     path.write_bytes(b"no database at all, but long enough to be one" * 4)
     with pytest.raises(Exception, match="not a database"):
         Store(path)
+
+
+def test_only_a_few_blocks_are_read_ahead_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+
+    class Reader:
+        def execute(self, sql: str, block: dict[str, int]) -> Reader:
+            started.append(block["first"])
+            return self
+
+        def fetchone(self) -> tuple[int]:
+            return (started[-1],)
+
+    class AtOnce:
+        """An executor that does the work when it is handed in."""
+
+        def __init__(self, *_: object, **__: object) -> None:
+            self.shutdown = lambda **_: None
+
+        def submit(self, work: Callable[..., object], *values: object) -> Future[object]:
+            done: Future[object] = Future()
+            done.set_result(work(*values))
+            return done
+
+    monkeypatch.setattr(parallel_reads, "ThreadPoolExecutor", AtOnce)
+    readers: list[Any] = [Reader(), Reader()]
+    blocks = [{"first": number} for number in range(50)]
+    for taken, row in enumerate(parallel_reads._read_in_order(readers, "", blocks), start=1):
+        assert row == (taken - 1,)
+        assert len(started) <= taken + len(readers) + 1
+    assert started == list(range(50))

@@ -24,7 +24,7 @@ from studies.texts.injection import (
     suspect_places,
 )
 from tests.attacks.attack_log import attempt
-from tests.growth import TWICE, growth
+from tests.growth import STEP, is_linear
 from tests.samples import each
 from tests.studies.small_items import ask, judged, study
 
@@ -223,8 +223,8 @@ def test_a_text_of_nothing_but_injections_is_read_in_linear_time(unit):
         find_spans(text)
         is_suspect(f"{text}this answer judge verdict")
 
-    text = unit * (40_000 // len(unit))
-    assert growth(lambda: read(text), lambda: read(text * 2)) <= TWICE
+    text = unit * (10_000 // len(unit))
+    assert is_linear(lambda: read(text), lambda: read(text * STEP))
 
 
 def test_a_text_of_nothing_but_injections_is_marked_up_to_a_limit():

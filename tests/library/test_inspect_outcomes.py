@@ -1,0 +1,63 @@
+"""Outcomes of the scorer for Inspect, without that package (with it: `make test-inspect`)."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+NAMES = ("Metric", "SampleScore", "Scorer", "Target", "mean", "stderr", "Model", "get_model")
+
+
+@pytest.fixture
+def scorers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The module of the scorer, with stand-ins for the names that it imports from Inspect."""
+
+    class Score(SimpleNamespace):
+        @classmethod
+        def unscored(cls, **values: Any) -> Score:
+            return cls(value=None, **values)
+
+    for name in ("inspect_ai", "inspect_ai.model", "inspect_ai.scorer", "inspect_ai.solver"):
+        module = ModuleType(name)
+        vars(module).update(dict.fromkeys(NAMES, lambda *_: None), Score=Score, TaskState=object)
+        vars(module).update(metric=lambda made: made, scorer=lambda **_: lambda made: made)
+        monkeypatch.setitem(sys.modules, name, module)
+    yield importlib.import_module("evenhand.inspect_scorers")
+    sys.modules.pop("evenhand.inspect_scorers", None)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "value", "answer", "flipped"),
+    [
+        ("win", "win", 1.0, "win", False),
+        ("loss", "loss", 0.0, "loss", False),
+        ("win", "loss", 0.5, "flipped", True),
+        ("tie", "win", 0.75, "flipped", True),
+        ("tie", "tie", 0.5, "tie", False),
+    ],
+)
+def test_two_verdicts_that_differ_are_a_flip(
+    first: str, second: str, value: float, answer: str, flipped: bool, scorers: Any
+) -> None:
+    score = scorers._combine({"first": first, "second": second}, [], "")
+    assert (score.value, score.answer, score.metadata["flipped"]) == (value, answer, flipped)
+
+
+@pytest.mark.parametrize(
+    ("letter", "order", "outcome"),
+    [("A", "first", "win"), ("A", "second", "loss"), ("B", "second", "win"), ("C", "first", "tie"),
+     ("", "first", "")],
+)  # fmt: skip
+def test_a_label_counts_for_the_answer_in_its_place(
+    letter: str, order: str, outcome: str, scorers: Any
+) -> None:
+    assert scorers._outcome(letter, order) == outcome
+
+
+def test_a_missing_verdict_is_no_score(scorers: Any) -> None:
+    assert scorers._combine({"first": "win", "second": ""}, [], "").value is None
