@@ -52,6 +52,7 @@ class JudgeAudit:
             blocks = [f"{self.study.name}: no verdict of a model judge."]
         if len(self.cards) > MAX_CARDS:
             blocks.append(f"{len(self.cards) - MAX_CARDS:,} more cards; see .table")
+        blocks += [f"Note: {note}" for note in self.study.notes]
         return escape_control("\n\n".join(blocks))
 
     __repr__ = __str__

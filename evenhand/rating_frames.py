@@ -12,6 +12,7 @@ from evenhand.study_table import battle_frame
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import elo_table
 from studies.domain import Estimate
+from studies.errors import SourceError
 
 SEED: Final = 7
 COLUMNS: Final = ["rating", "low", "high", "n", "items", "note"]
@@ -64,8 +65,15 @@ def _frame(
     winner: Iterable[object],
     item: Iterable[object] | None,
 ) -> pd.DataFrame:
-    more = {} if item is None else {"item": pd.Series([str(one) for one in item])}
-    return battle_frame(first, second, winner, more)
+    columns = {"model_a": first, "model_b": second, "winner": winner}
+    if item is not None:
+        columns["item"] = item
+    arrays = {name: pd.Series(values).array for name, values in columns.items()}
+    counts = {name: len(values) for name, values in arrays.items()}
+    if len({*counts.values()}) > 1:
+        listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        raise SourceError(f"the columns have different numbers of rows ({listed})")
+    return battle_frame(pd.DataFrame(arrays))
 
 
 def _columns(got: Estimate) -> dict[str, object]:
