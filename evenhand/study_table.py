@@ -91,6 +91,9 @@ def read(
     header = _csv_header(path) if plain else ()
     if {"model_a", "model_b", "winner"} <= {*header}:
         return _from_battles(path, words)
+    if {"first", "second", "winner"} <= {*header}:
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+        return _from_rows(rows, find_columns(rows), words, path.stem)
     if not mapping and header:
         mapping = score_mapping(find_columns(pd.DataFrame(columns=[*header])), header)
     spec = DataSpec(
@@ -213,9 +216,7 @@ def _from_columns(
     return _from_source(loaded, name)
 
 
-def _items_of(
-    table: pd.DataFrame, columns: dict[str, str], frame: pd.DataFrame
-) -> Iterable[Item]:
+def _items_of(table: pd.DataFrame, columns: dict[str, str], frame: pd.DataFrame) -> Iterable[Item]:
     """Yield the items of the table; none unless it has columns for item, question, contestants and
     answers."""
     wanted = ("question", "first_answer", "second_answer")

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from evenhand import __version__
 from release.import_heads import PACKAGE, rewrite_source
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-VERSION: Final = "0.1.0"
+VERSION: Final = __version__
 MAX_BYTES: Final = 5_000_000
 """Maximum bytes of the wheel, which contains no model weights."""
 SOURCES: Final = ("components", "judges", "metrics", "studies")

@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
-
-import pandas as pd
+from typing import Any, Final
 
 from evenhand.extras import names_missing_extra
 from evenhand.nightly.baseline_file import Baseline, load_baseline, save_baseline
@@ -32,7 +30,7 @@ that is spread over all items is found in one series of nine (docs/coverage.md).
 
 @names_missing_extra
 def gate(
-    data: JudgedStudy | pd.DataFrame | str | Path,
+    data: Any,
     against: str | Path,
     *,
     save: bool = False,

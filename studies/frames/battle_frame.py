@@ -18,6 +18,8 @@ from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
 
 Codes = npt.NDArray[np.int64]
+
+
 class CodedColumn(NamedTuple):
     """A column of texts: `names` are the distinct texts, sorted; row k has `names[codes[k]]`."""
 
@@ -28,16 +30,19 @@ class CodedColumn(NamedTuple):
         return pd.Categorical.from_codes(self.codes, categories=pd.Index(self.names, dtype="str"))
 
 
-def frame_from_battles(
-    table: pd.DataFrame, words: Mapping[str, str] | None = None
-) -> pd.DataFrame:
-    """Convert battles (`model_a` shown first) to a frame; without a column of ITEM_COLUMNS, each
-    row is an item of its own.
+class CodedBattles(NamedTuple):
+    """Battles as codes: row k compares `names[first[k]]` with `names[second[k]]`, and `pick` is the
+    slot of the winner."""
 
-    `winner`, and `truth` (the better answer) if the table has it, are contestants or one of
-    WINNER_WORDS; `words` states what further words mean. An empty winner is a reply without a
-    verdict. An unknown word raises an error that names the row.
-    """
+    names: list[str]
+    first: Codes
+    second: Codes
+    pick: npt.NDArray[np.int8]
+    item: CodedColumn
+
+
+def code_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> CodedBattles:
+    """Code the contestants, winners and items of a table of battles (see `frame_from_battles`)."""
     missing = {"model_a", "model_b", "winner"} - set(table.columns)
     if missing:
         raise ValueError(
@@ -45,15 +50,24 @@ def frame_from_battles(
             f"missing: {', '.join(sorted(missing))}"
         )
     _check_cells(table)
-    n = len(table)
     first, second, names = _code_models(table)
-    pick, truth = (
-        _winner_slots(table, column, (first, second), names, words or {})
-        for column in ("winner", "truth")
-    )
+    pick = _winner_slots(table, "winner", (first, second), names, words or {})
+    return CodedBattles(names, first, second, pick, _code_items(table))
+
+
+def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Convert battles (`model_a` shown first) to a frame; without a column of ITEM_COLUMNS, each
+    row is an item of its own.
+
+    `winner`, and `truth` (the better answer) if the table has it, are contestants or one of
+    WINNER_WORDS; `words` states what further words mean. An empty winner is a reply without a
+    verdict. An unknown word raises an error that names the row.
+    """
+    names, first, second, pick, item = code_battles(table, words)
+    n, judge = len(table), _code_column(table, "judge", "all")
+    truth = _winner_slots(table, "truth", (first, second), names, words or {})
     status = np.where(pick == NO_PICK, STATUSES.index("unreadable"), STATUSES.index("ok"))
     low, high = np.minimum(first, second), np.maximum(first, second)
-    item, judge = _code_items(table), _code_column(table, "judge", "all")
     prompt, comparison = _code_column(table, "prompt", "all"), _join_pairs(low, high, names)
     group = _group_codes(item.codes, comparison.codes, judge.codes, prompt.codes)
     swapped = first > second

@@ -56,7 +56,11 @@ def show_card(raters: Raters, rater: str) -> Markup:
     if (card.rows["options"] == 1).all():
         points = PointCard(card.rows)
         told = _CARD.sentences([(text, "") for text in points.sentences], "")
-        top = [_card_head(card, count(points.arrangements, "arrangement")), told, _point_table(points)]
+        top = [
+            _card_head(card, count(points.arrangements, "arrangement")),
+            told,
+            _point_table(points),
+        ]
         made: Markup = _CARD.report(top, [], EMPTY, [_cost_html(card)])
         return made + panel.how_computed(points.how)
     said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.words)]
