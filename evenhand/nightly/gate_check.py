@@ -125,7 +125,7 @@ def _refuse_unreadable(study: JudgedStudy, readable: float) -> None:
         shares.append((float(usable[own].mean()), judge, f"{judge} · {prompt}"))
     planned = max(study.measured.planned or 0, len(machine))
     shares.append((float(usable.sum()) / planned if planned else 0.0, "", "the whole night"))
-    share, judge, name = min(shares)
+    share, judge, name = min(shares, key=lambda one: one[0])
     if share < readable:
         why = f" ({causes[judge]})" if judge in causes else ""
         raise BaselineUnusable(
