@@ -15,7 +15,7 @@ from evenhand.__main__ import main as command
 from evenhand.nightly.baseline_file import BaselineUnusable
 from evenhand.nightly.gate_outputs import badge, junit
 from evenhand.nightly.gate_result import markdown
-from tests.page_words import pattern, says
+from tests.page_words import says
 
 
 def night(
