@@ -26,7 +26,7 @@ from judges.planning.plan import assign_owner, save_plan
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from metrics.win_rates.counting_rules import counting_rule
-from studies.errors import EvenhandError
+from studies.errors import AccessDenied, EvenhandError, UnknownStudy
 from studies.exchange.injection_flags import InjectionFlags
 from studies.people.verifications import current_checks
 from studies.sharing.visitor_store import VisitorStore
@@ -189,6 +189,10 @@ def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+NO_TOKEN = (
+    f"this call has no token: pass `token`, a secret of at least {MIN_SECRET_CHARS} characters "
+    "that you choose, or the token of a share link, as its last argument"
+)
 _TOKEN_HELP = (
     f"token: a secret you choose, at least {MIN_SECRET_CHARS} characters. A study run with a "
     "token can only be opened with the same token. The token of a shared link gives read access "
@@ -206,8 +210,14 @@ def _with_token(function: Callable[..., Any], store: VisitorStore) -> Callable[.
     def call(*values: Any, **named: Any) -> Any:
         given = whole.bind(*values, **named)
         token = given.arguments.pop("token", "")
-        with visitor_context(token, token, store):
-            return function(**given.arguments)
+        try:
+            with visitor_context(token, token, store):
+                return function(**given.arguments)
+        except gr.Error as error:
+            refused = isinstance(error.__context__, AccessDenied | UnknownStudy)
+            if refused and len(str(token)) < MIN_SECRET_CHARS:
+                error.message = f"{NO_TOKEN} ({error.message})"
+            raise
 
     words = (function.__doc__ or "").rstrip()
     head = "" if "Parameters:" in words else "\n\n        Parameters:"

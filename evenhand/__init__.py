@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from evenhand.study_table import read as read
     from evenhand.study_table import study as study
 
+__version__: Final = "0.1.0"
+
 _MODULES: Final = {
     "JudgeAudit": "judge_audit",
     "JudgedStudy": "study_table",

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
+from evenhand import __version__
 from evenhand.extras import explain_missing
 
 Main = Callable[[list[str]], int]
@@ -93,6 +94,9 @@ def main(arguments: list[str] | None = None) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
         print(_usage())
         return 0 if given else 2
+    if given[0] in ("-V", "--version"):
+        print(f"evenhand {__version__}")
+        return 0
     if given[0] not in WORDS:
         print(f"error: no command named {given[0]!r}; known: {', '.join(WORDS)}", file=sys.stderr)
         return 2

@@ -12,6 +12,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy, Value
 from components.filtering.raters import PREFERENCE_LABEL, Raters, TruthSource
 from components.html.format import NARROW_SPACE
+from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from evenhand.study_table import JudgedStudy
@@ -80,14 +81,23 @@ def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
     raters = UnsavedRaters(view, study.truth)
     for rater in raters.in_view:
         card = ReportCard(raters, rater)
-        found = card_sentences(card.facts, card.words)
-        texts = tuple(_plain(sentence.text) for sentence in found)
-        yield JudgeCard(card.judge, card.prompt, texts, dict(_measures(card, study.truth)))
+        if (card.rows["options"] == 1).all():
+            points = PointCard(card.rows)
+            said, measures = points.sentences, _point_measures(points)
+        else:
+            said = [one.text for one in card_sentences(card.facts, card.words)]
+            measures = dict(_measures(card, study.truth))
+        yield JudgeCard(card.judge, card.prompt, tuple(map(_plain, said)), measures)
 
 
 def _plain(text: str) -> str:
     """Return a sentence without bold marks and narrow spaces, so that any terminal can show it."""
     return text.replace("**", "").replace(NARROW_SPACE, " ")
+
+
+def _point_measures(card: PointCard) -> dict[str, Estimate]:
+    """The measures of verdicts on single answers that have a value."""
+    return {label: one for label, _, one, _ in card.measures if one.value is not None}
 
 
 def _measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estimate]]:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 from evenhand.audit_cards import JudgeCard, judge_cards
+from evenhand.audit_html import audit_html, card_html
 from evenhand.audit_table import summary_table
 from evenhand.extras import names_missing_extra
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.__main__ import format_estimate
 from metrics.summary.summary import to_plain_data
-from studies.domain import Estimate
 from studies.terminal import escape_control
 
 MAX_CARDS: Final = 12
@@ -52,6 +50,7 @@ class JudgeAudit:
             blocks = [f"{self.study.name}: no verdict of a model judge."]
         if len(self.cards) > MAX_CARDS:
             blocks.append(f"{len(self.cards) - MAX_CARDS:,} more cards; see .table")
+        blocks += [f"Note: {note}" for note in self.study.notes]
         return escape_control("\n\n".join(blocks))
 
     __repr__ = __str__
@@ -59,15 +58,15 @@ class JudgeAudit:
     def _repr_html_(self) -> str:
         """Return HTML in which every name and sentence is escaped, so that no text of a study is
         run as code."""
-        cards = "".join(_card_html(card) for card in self.cards[:MAX_CARDS])
+        cards = [card_html(_title(card), card) for card in self.cards[:MAX_CARDS]]
         more = len(self.cards) - MAX_CARDS
-        rest = f"<p>{more:,} more cards; see <code>.table</code></p>" if more > 0 else ""
-        title = escape(self.study.name)
-        return f'<div class="evenhand-audit"><h3>{title}</h3>{cards}{rest}</div>'
+        if more > 0:
+            cards.append(f"<p>{more:,} more cards; see <code>.table</code></p>")
+        return audit_html(self.study.name, cards, [*self.study.notes])
 
 
 @names_missing_extra
-def audit(data: JudgedStudy | pd.DataFrame | str | Path) -> JudgeAudit:
+def audit(data: Any) -> JudgeAudit:
     """Audit the judges of a study, of a table with one verdict in each row, or of a file."""
     return JudgeAudit(as_study(data))
 
@@ -81,18 +80,3 @@ def _card_text(card: JudgeCard) -> str:
 
 def _title(card: JudgeCard) -> str:
     return card.judge if card.prompt in ("", "all") else f"{card.judge} · {card.prompt}"
-
-
-def _card_html(card: JudgeCard) -> str:
-    sentences = escape(" ".join(card.sentences))
-    rows = [(label, *_cells(got)) for label, got in card.measures.items()]
-    table = pd.DataFrame(rows, columns=["measure", "value", "low", "high", "n", "items", "note"])
-    return (
-        f"<section><h4>{escape(_title(card))}</h4><p>{sentences}</p>"
-        f"{table.to_html(index=False, escape=True, border=0, float_format='{:.3f}'.format)}"
-        "</section>"
-    )
-
-
-def _cells(got: Estimate) -> tuple[object, ...]:
-    return got.value, got.low, got.high, got.n, got.items, got.note

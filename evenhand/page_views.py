@@ -13,10 +13,8 @@ import urllib.request
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
-
-import pandas as pd
 
 from evenhand.extras import names_missing_extra
 from evenhand.judge_audit import JudgeAudit
@@ -33,7 +31,7 @@ class PageNotStarted(EvenhandError):
 
 
 @names_missing_extra
-def report(data: JudgedStudy | pd.DataFrame | str | Path, path: str | Path) -> Path:
+def report(data: Any, path: str | Path) -> Path:
     """Write a study as one HTML file that opens offline; return its path. For a study from a store
     this is the full report of the page (needs the extra `page`), for any other study its audit."""
     study, target = as_study(data), Path(path).expanduser()
@@ -83,9 +81,7 @@ class ShownPage:
 
 
 @names_missing_extra
-def show(
-    data: JudgedStudy | pd.DataFrame | str | Path, *, port: int = 0, height: int = PAGE_HEIGHT
-) -> ShownPage:
+def show(data: Any, *, port: int = 0, height: int = PAGE_HEIGHT) -> ShownPage:
     """Start the page with a study on this machine, and show it inline (needs the extra `page`)."""
     study = as_study(data)
     store = study.store or _save_copy(study)

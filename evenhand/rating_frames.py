@@ -8,10 +8,12 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from evenhand.study_table import battle_frame
-from metrics.ratings.bradley_terry import bradley_terry_ratings
+from metrics.ratings.battles import Battles, battles_from_codes
+from metrics.ratings.bradley_terry import ratings_from_battles
 from metrics.ratings.online_elo import elo_table
 from studies.domain import Estimate
+from studies.errors import SourceError
+from studies.frames.battle_frame import code_battles
 
 SEED: Final = 7
 COLUMNS: Final = ["rating", "low", "high", "n", "items", "note"]
@@ -26,17 +28,20 @@ def elo(
     k: float = 4.0,
     rounds: int = 200,
     orders: int = 100,
+    intervals: bool = True,
 ) -> pd.DataFrame:
     """Compute online Elo ratings, the best contestant first, with intervals from `rounds` bootstrap
     samples of the items. Each row is a battle, in the order of the rows.
 
     Online Elo depends on this order: with `orders` random orders of the items, 95 % of the ratings
     are between `order_low` and `order_high`. `winner` has contestants, or `first`, `second`,
-    `left`, `right` or `tie`.
+    `left`, `right` or `tie`. `intervals=False` gives the ratings alone, which takes far less time.
     """
-    frame = _frame(first, second, winner, item)
+    data = _battles(first, second, winner, item)
+    if not intervals:
+        rounds = orders = 0
     rng = np.random.default_rng(SEED)
-    table = elo_table(frame, rng=rng, k=k, orders=orders, rounds=rounds)
+    table = elo_table(data, rng=rng, k=k, orders=orders, rounds=rounds)
     rows = {
         name: {**_columns(got.estimate), "order_low": got.order_low, "order_high": got.order_high}
         for name, got in table.items()
@@ -53,19 +58,29 @@ def bradley_terry(
 ) -> pd.DataFrame:
     """Compute Bradley–Terry ratings on the Elo scale, the best contestant first, with sandwich
     intervals clustered by item. `winner`: contestants, or words such as `first`."""
-    frame = _frame(first, second, winner, item)
-    found = bradley_terry_ratings(frame)
+    data = _battles(first, second, winner, item)
+    found = ratings_from_battles(data)
     return _ratings({name: _columns(got) for name, got in found.items()}, COLUMNS)
 
 
-def _frame(
+def _battles(
     first: Iterable[object],
     second: Iterable[object],
     winner: Iterable[object],
     item: Iterable[object] | None,
-) -> pd.DataFrame:
-    more = {} if item is None else {"item": pd.Series([str(one) for one in item])}
-    return battle_frame(first, second, winner, more)
+) -> Battles:
+    columns = {"model_a": first, "model_b": second, "winner": winner}
+    if item is not None:
+        columns["item"] = item
+    arrays = {name: pd.Series(values).array for name, values in columns.items()}
+    counts = {name: len(values) for name, values in arrays.items()}
+    if len({*counts.values()}) > 1:
+        listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        raise SourceError(f"the columns have different numbers of rows ({listed})")
+    try:
+        return battles_from_codes(code_battles(pd.DataFrame(arrays)))
+    except ValueError as error:
+        raise SourceError(str(error)) from None
 
 
 def _columns(got: Estimate) -> dict[str, object]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from evenhand.extras import names_missing_extra
-from evenhand.study_table import JudgedStudy, as_study
+from evenhand.study_table import as_study
 from metrics.remedies.rule_names import words_of_id
 from metrics.summary.remedy_section import remedy_section
 from metrics.summary.remedy_tables import render_remedies
@@ -52,7 +51,7 @@ class RemedyComparison:
 
 
 @names_missing_extra
-def remedies(data: JudgedStudy | pd.DataFrame | str | Path) -> RemedyComparison:
+def remedies(data: Any) -> RemedyComparison:
     """Compare decision rules on the comparisons whose better answer is known, by design or from
     people's votes."""
     study = as_study(data)

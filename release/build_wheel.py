@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from evenhand import __version__
 from release.import_heads import PACKAGE, rewrite_source
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-VERSION: Final = "0.1.0"
+VERSION: Final = __version__
 MAX_BYTES: Final = 5_000_000
 """Maximum bytes of the wheel, which contains no model weights."""
 SOURCES: Final = ("components", "judges", "metrics", "studies")
@@ -31,7 +32,7 @@ LEFT_OUT: Final = ("assets/screenshots/", "assets/demo/record.sh")
 """Files that are left out of the wheel, because no code reads them at run time."""
 CODE_SUFFIXES: Final = (".py", ".html", ".md", ".yaml", ".json", ".sql", ".typed")
 
-CORE: Final = ("numpy>=2.0", "pandas>=3.0", "scipy>=1.14")
+CORE: Final = ("numpy>=2.0", "pandas>=2.2", "scipy>=1.14")
 RUN: Final = (
     "openai[aiohttp]>=3.0", "PyYAML>=6.0", "pydantic>=2.10", "pyarrow>=18", "openpyxl>=3.1",
     "orjson>=3.10", "datasets>=4.0", "threadpoolctl>=3.5",
@@ -118,6 +119,15 @@ def write_wheel(out: Path, root: Path = ROOT) -> Path:
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, file.content)
     return path
+
+
+def build_wheel(
+    wheel_directory: str,
+    config_settings: object = None,
+    metadata_directory: str | None = None,
+) -> str:
+    """Write the wheel for pip, which calls this function for a checkout; return its file name."""
+    return write_wheel(Path(wheel_directory)).name
 
 
 _WHEEL: Final = """\

@@ -34,6 +34,10 @@ class StudyError(EvenhandError):
     pass
 
 
+class UnknownStudy(StudyError):
+    """Raised for a study that the store does not have, or not for this visitor."""
+
+
 class SettingError(EvenhandError):
     pass
 

@@ -44,7 +44,7 @@ def load_baseline(path: Path) -> Baseline:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BaselineUnusable(
-            f"there is no baseline at {path}; make one from a good night with --save-baseline"
+            f"there is no baseline at {path}; save a good night first (save=True, --save-baseline)"
         ) from None
     except (OSError, ValueError) as error:
         raise BaselineUnusable(

@@ -3,21 +3,24 @@ The probability of a false alarm is limited over all nights together."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
 from evenhand.extras import names_missing_extra
-from evenhand.nightly.baseline_file import Baseline, load_baseline, save_baseline
+from evenhand.nightly.baseline_file import Baseline, BaselineUnusable, load_baseline, save_baseline
 from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.drift.night_history import NightComparison, StreamHistory
 from metrics.drift.night_scores import Stream, score_night
+from metrics.estimation import row_selection
 from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
+from studies.errors import StudyError
 
 ALPHA: Final = 0.05
 """Maximum probability of any false alarm, over all nights, judges, prompts and kinds of score."""
@@ -30,28 +33,44 @@ found as reliably as a later one. With fewer it is found less often: after a sin
 that is spread over all items is found in one series of nine (docs/coverage.md)."""
 
 
+READABLE: Final = 0.90
+"""Share of a night's calls that must have a verdict for the night to be saved as a good one."""
+STUDY_SUFFIXES: Final = (".yaml", ".yml")
+
+
 @names_missing_extra
 def gate(
-    data: JudgedStudy | pd.DataFrame | str | Path,
-    against: str | Path,
+    data: Any,
+    against: str | Path | None = None,
     *,
     save: bool = False,
     record: bool = True,
     drop: float = DROP,
     alpha: float = ALPHA,
     same_version: bool = False,
+    readable: float = READABLE,
+    store: str | Path | None = None,
 ) -> GateResult:
     """Compare tonight's verdicts with the baseline in the file `against`, item by item.
 
-    With `save` the night is added to the file as a good night, without a test. Otherwise it is
-    tested and, with `record`, added to the file as a tested night. The outcome is "ok" only if the
+    A study file (YAML) is run with new calls, and its replies are kept in `store` (default: a new
+    file beside the study file); its default baseline is the file `NAME.baseline.json` beside it.
+    With `save` the night is added to the baseline as a good night, without a test; a night in which
+    less than the share `readable` of the calls has a verdict is refused. Otherwise it is tested
+    and, with `record`, added to the file as a tested night. The outcome is "ok" only if the
     interval excludes a drop of the mean score (0 to 1) by `drop`. With `same_version` it is "worse"
     if an endpoint reports another model version.
     """
-    study, path = as_study(data), Path(against).expanduser()
+    path = _baseline_path(data, against)
+    if not 0 <= readable <= 1:
+        raise BaselineUnusable(f"readable is {readable:g}; it is a share from 0 to 1")
+    # before any call: a run whose result cannot be compared would be wasted
+    baseline = load_baseline(path) if path.exists() or not save else Baseline()
+    study = _run_tonight(Path(data), store) if is_study_file(data) else as_study(data)
     scores, models = score_night(study.frame), reported_models(study)
     if save:
-        known = load_baseline(path) if path.exists() else Baseline(study.name)
+        _refuse_unreadable(study, readable)
+        known = baseline if baseline.streams else replace(baseline, study=study.name)
         longer = known.with_night(scores, models)
         save_baseline(path, longer)
         checks = tuple(
@@ -59,7 +78,6 @@ def gate(
             for stream in scores
         )
         return GateResult(study.name, checks)
-    baseline = load_baseline(path)
     result, longer = check_night(baseline, study, drop=drop, alpha=alpha)
     if record:
         save_baseline(path, longer)
@@ -67,18 +85,69 @@ def gate(
     return replace(result, versions=changed, version_fails=same_version)
 
 
+def is_study_file(data: Any) -> bool:
+    """Whether the argument is the path of a study file, which is run."""
+    return isinstance(data, str | Path) and Path(data).suffix.casefold() in STUDY_SUFFIXES
+
+
+def _baseline_path(data: Any, against: str | Path | None) -> Path:
+    if against is not None:
+        return Path(against).expanduser()
+    if not is_study_file(data):
+        raise BaselineUnusable(
+            "the baseline is not named; name its file, for example against='baseline.json'"
+        )
+    return Path(data).expanduser().with_suffix(".baseline.json")
+
+
+def _run_tonight(path: Path, store: str | Path | None) -> JudgedStudy:
+    """Run a study file with new calls; the replies are kept in a new store."""
+    from evenhand.running.study_runs import run
+
+    path = path.expanduser()
+    made = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    target = Path(store).expanduser() if store else path.with_name(f"{path.stem}-gate-{made}.db")
+    if target.exists():
+        raise StudyError(f"{target} exists, and its replies would be used again; name a new file")
+    return run(path, store=target)
+
+
+def _refuse_unreadable(study: JudgedStudy, readable: float) -> None:
+    """Raise BaselineUnusable if too few calls of a judge with a prompt have a verdict."""
+    frame = study.frame
+    machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
+    usable = row_selection.evidence_mask(machine)
+    causes = failure_causes(study)
+    pairs = row_selection.observed_combinations(machine, ("judge", "prompt"))
+    shares = []
+    for judge, prompt in pairs:
+        own = ((machine["judge"] == judge) & (machine["prompt"] == prompt)).to_numpy()
+        shares.append((float(usable[own].mean()), judge, f"{judge} · {prompt}"))
+    planned = max(study.measured.planned or 0, len(machine))
+    shares.append((float(usable.sum()) / planned if planned else 0.0, "", "the whole night"))
+    share, judge, name = min(shares, key=lambda one: one[0])
+    if share < readable:
+        why = f" ({causes[judge]})" if judge in causes else ""
+        raise BaselineUnusable(
+            f"not saved as a baseline: {100 * share:.1f} % of the calls of {name} have a verdict"
+            f"{why}, and a good night needs {100 * readable:g} %; save another night, or set the "
+            "share (readable=, --readable)"
+        )
+
+
 def check_night(
     baseline: Baseline, study: JudgedStudy, *, drop: float = DROP, alpha: float = ALPHA
 ) -> tuple[GateResult, Baseline]:
     """Test a night against a baseline; return the result and the baseline with this night."""
-    scores = score_night(study.frame)
+    scores, causes = score_night(study.frame), failure_causes(study)
     streams = dict(baseline.streams)
+    judged = judges_with_verdicts(study.frame)
     checks = []
     for stream, history in baseline.streams.items():
         tonight = scores.get(stream)
-        if not tonight:
-            why = "no verdict tonight; check the run"
-            checks.append(StreamCheck(stream, "cannot tell", why))
+        if not tonight or stream.judge not in judged:
+            why = f"no verdict tonight: {causes.get(stream.judge, 'the judge is not in the run')}"
+            checks.append(StreamCheck(stream, "cannot tell", why, failed=True))
             continue
         night, streams[stream] = history.compare(tonight)
         threshold = len(baseline.streams) / alpha
@@ -86,9 +155,15 @@ def check_night(
         checks.append(StreamCheck(stream, outcome, reason, night, threshold))
     for stream in scores:
         if stream not in baseline.streams:
-            why = "not in the baseline; add it with --save-baseline"
+            why = "not in the baseline; save a good night with it (save=True, --save-baseline)"
             checks.append(StreamCheck(stream, "cannot tell", why))
-    return GateResult(study.name, tuple(checks)), replace(baseline, streams=streams)
+    said = tuple(f"{judge}: {cause}" for judge, cause in causes.items())
+    return GateResult(study.name, tuple(checks), causes=said), replace(baseline, streams=streams)
+
+
+def judges_with_verdicts(frame: pd.DataFrame) -> set[str]:
+    """Names of the judges with at least one usable reply."""
+    return set(frame["judge"][row_selection.evidence_mask(frame)].astype(str))
 
 
 def _decide(
@@ -131,6 +206,26 @@ def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparis
     if floor.value is None or night.value is None:
         return True  # without repeats there is no floor to compare with
     return 1 - night.value > floor.value
+
+
+def failure_causes(study: JudgedStudy) -> dict[str, str]:
+    """Judge -> how many of its calls have no usable reply, and the most frequent cause; judges
+    without a failure are left out."""
+    found: dict[str, str] = {}
+    if study.store is not None:
+        from studies.store.queries.cost_queries import failure_counts
+        from studies.store.store import Store
+
+        store = Store(study.store)
+        try:
+            for one in failure_counts(store, study.name):
+                example = " ".join(one.example.split())
+                found.setdefault(one.judge, f"{one.n:,} calls end as {one.status}: {example}")
+        finally:
+            store.close()
+    for judge in set(study.judges) - judges_with_verdicts(study.frame):
+        found.setdefault(judge, "none of its replies has a verdict")
+    return found
 
 
 def reported_models(study: JudgedStudy) -> dict[str, tuple[str, ...]]:

@@ -4,19 +4,14 @@ worse, 2 if it cannot tell."""
 from __future__ import annotations
 
 import argparse
-import tempfile
 from pathlib import Path
-from typing import Final
 
-from evenhand.nightly.gate_check import ALPHA, DROP, gate
+from evenhand.nightly.gate_check import ALPHA, DROP, READABLE, gate, is_study_file
 from evenhand.nightly.gate_outputs import badge, junit
-from evenhand.nightly.gate_result import markdown
-from evenhand.running.study_runs import run
-from evenhand.study_table import JudgedStudy, read
-from studies.errors import StudyError, write_error
+from evenhand.nightly.gate_result import GateResult, markdown
+from evenhand.study_table import read
+from studies.errors import EvenhandError, write_error
 from studies.terminal import escape_control, run_command
-
-STUDY_SUFFIXES: Final = (".yaml", ".yml")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,7 +27,9 @@ def _parser() -> argparse.ArgumentParser:
         help="a study file (YAML), which is run with new calls; or a store, CSV or log to compare",
     )
     parser.add_argument(
-        "--against", type=Path, required=True, help="the baseline (JSON) with its nights so far"
+        "--against",
+        type=Path,
+        help="the baseline (JSON) with its nights so far; default: STUDY.baseline.json",
     )
     parser.add_argument(
         "--save-baseline",
@@ -42,7 +39,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--no-record", action="store_true", help="leave the baseline file as it is")
     parser.add_argument("--name", default=None, help="name of the study in a store with several")
-    parser.add_argument("--store", type=Path, help="a new SQLite file for the replies of tonight")
+    parser.add_argument(
+        "--store",
+        type=Path,
+        help="a new SQLite file for the replies of tonight; default: STUDY-gate-TIME.db",
+    )
+    parser.add_argument(
+        "--readable",
+        type=float,
+        default=100 * READABLE,
+        help="per cent of the calls that must have a verdict in a baseline night (default 90)",
+    )
     parser.add_argument(
         "--drop", type=float, default=100 * DROP, help="points that an ok must exclude (default 10)"
     )
@@ -59,33 +66,32 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _gate(options: argparse.Namespace) -> int:
-    if options.study.suffix.casefold() not in STUDY_SUFFIXES:
-        return _compare(read(options.study, options.name), options)
-    if options.store is not None:
-        if options.store.exists():
-            raise StudyError(
-                f"{options.store} exists, and its replies would be used again; name a new file"
-            )
-        return _compare(run(options.study, store=options.store), options)
-    with tempfile.TemporaryDirectory() as folder:
-        return _compare(run(options.study, store=Path(folder) / "tonight.db"), options)
-
-
-def _compare(study: JudgedStudy, options: argparse.Namespace) -> int:
-    result = gate(
-        study,
-        options.against,
-        save=options.save_baseline,
-        record=not options.no_record,
-        drop=options.drop / 100,
-        alpha=options.alpha,
-        same_version=options.same_version,
-    )
+    study = options.study
+    try:
+        data = study if is_study_file(study) else read(study, options.name)
+        result = gate(
+            data,
+            options.against,
+            save=options.save_baseline,
+            record=not options.no_record,
+            drop=options.drop / 100,
+            alpha=options.alpha,
+            same_version=options.same_version,
+            readable=options.readable / 100,
+            store=options.store,
+        )
+    except (EvenhandError, ValueError, OSError) as error:
+        _write_all(GateResult(study.stem, (), error=str(error)), options)
+        raise
     print(escape_control(markdown(result)))
+    _write_all(result, options)
+    return result.exit_code
+
+
+def _write_all(result: GateResult, options: argparse.Namespace) -> None:
     _write(options.markdown, markdown(result))
     _write(options.junit, junit(result))
     _write(options.badge, badge(result))
-    return result.exit_code
 
 
 def _write(path: Path | None, text: str) -> None:

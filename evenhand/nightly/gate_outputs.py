@@ -6,7 +6,7 @@ import re
 from typing import Final
 from xml.etree import ElementTree
 
-from evenhand.nightly.gate_result import GateResult
+from evenhand.nightly.gate_result import GateResult, StreamCheck
 
 BADGE_COLOURS: Final = {"ok": "#2e7d32", "worse": "#b3261e", "cannot tell": "#757575"}
 _CHARACTER_WIDTH: Final = 7
@@ -14,21 +14,32 @@ _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 
 def junit(result: GateResult) -> str:
-    """Return JUnit XML with one test for each check; a check with the outcome `cannot tell` is a
-    skipped test."""
+    """Return JUnit XML with one test for each check: a check that the run or an error prevented is
+    an error with its cause, any other check with the outcome `cannot tell` a skipped test."""
+    tests = [(check.title, _kind(check), check.reason) for check in result.checks]
+    if result.error:
+        tests.append(("comparison with the baseline", "error", result.error))
+    kinds = [kind for _, kind, _ in tests]
     counts = {
-        "tests": str(len(result.checks)),
-        "failures": str(sum(check.outcome == "worse" for check in result.checks)),
-        "skipped": str(sum(check.outcome == "cannot tell" for check in result.checks)),
+        "tests": str(len(tests)),
+        "failures": str(kinds.count("failure")),
+        "errors": str(kinds.count("error")),
+        "skipped": str(kinds.count("skipped")),
     }
     suite = ElementTree.Element("testsuite", {"name": _xml_text(result.study), **counts})
-    for check in result.checks:
-        names = {"classname": "evenhand.gate", "name": _xml_text(check.title)}
+    for title, kind, reason in tests:
+        names = {"classname": "evenhand.gate", "name": _xml_text(title)}
         case = ElementTree.SubElement(suite, "testcase", names)
-        if check.outcome != "ok":
-            kind = "failure" if check.outcome == "worse" else "skipped"
-            ElementTree.SubElement(case, kind, {"message": _xml_text(check.reason)})
+        if kind:
+            ElementTree.SubElement(case, kind, {"message": _xml_text(reason)})
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+def _kind(check: StreamCheck) -> str:
+    """Element of a test case that is not passed; empty for a passed one."""
+    if check.outcome == "cannot tell":
+        return "error" if check.failed else "skipped"
+    return "failure" if check.outcome == "worse" else ""
 
 
 def _xml_text(text: str) -> str:

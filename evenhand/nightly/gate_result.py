@@ -37,6 +37,8 @@ class StreamCheck:
     reason: str
     night: NightComparison | None = None
     threshold: float = 0.0
+    failed: bool = False
+    """Whether nothing was compared because the run failed; `reason` is then the cause."""
 
     @property
     def title(self) -> str:
@@ -55,6 +57,10 @@ class GateResult:
     versions: tuple[str, ...] = ()
     """Sentences, one for each judge whose endpoint reports another model version than before."""
     version_fails: bool = False
+    causes: tuple[str, ...] = ()
+    """Sentences, one for each judge with calls that have no usable reply."""
+    error: str = ""
+    """Why nothing was compared, such as a missing baseline; empty if the night was compared."""
 
     @property
     def outcome(self) -> Outcome:
@@ -88,6 +94,9 @@ def markdown(result: GateResult) -> str:
         "|---|---|---|---|---|---|---|",
         *(_row(check) for check in result.checks),
     ]
+    if result.error:
+        lines = [f"### Judge gate: {result.outcome}", "", f"Error: {_cell(result.error)}"]
+    lines += [f"\n**Calls without a usable reply.** {_cell(text)}" for text in result.causes]
     lines += [f"\n**Model version changed.** {_cell(text)}" for text in result.versions]
     return "\n".join(lines)
 

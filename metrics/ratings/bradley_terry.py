@@ -320,7 +320,11 @@ def bradley_terry_ratings(
     Contestants without battles have an unknown rating with a note. Each group has its own mean of
     1000; a note states this if there are several groups.
     """
-    data = extract_battles(frame, weighting=weighting, outcome=outcome)
+    return ratings_from_battles(extract_battles(frame, weighting=weighting, outcome=outcome))
+
+
+def ratings_from_battles(data: Battles) -> dict[str, Estimate]:
+    """Estimate ratings (see `bradley_terry_ratings`) from battles that are already extracted."""
     boards = fit_leaderboards_from_battles(data)
     table = {}
     for number, board in enumerate(boards, start=1):

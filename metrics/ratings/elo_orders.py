@@ -3,6 +3,7 @@ the next battle of every order."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -229,6 +230,9 @@ def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
     This loop takes most of the time, so it creates no arrays and avoids numpy's wrappers and
     scalars.
     """
+    if places.shape[2] == 1:
+        _play_single(state, places[:, :, 0], gain[:, 0], half)
+        return
     both = np.empty(places.shape[1:])
     ours, theirs = both
     step = np.empty(places.shape[2])
@@ -243,3 +247,14 @@ def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
         add(ours, step, ours)
         subtract(theirs, step, theirs)
         state[place] = both
+
+
+def _play_single(state: Floats, places: Ints, gain: Floats, half: float) -> None:
+    """Play one block of steps of a single order with Python's own numbers, which are several times
+    as fast as arrays of length one."""
+    rating, tanh = state.tolist(), math.tanh
+    for (ours, theirs), won in zip(places.tolist(), gain.tolist(), strict=True):
+        step = won - half * tanh(rating[ours] - rating[theirs])
+        rating[ours] += step
+        rating[theirs] -= step
+    state[:] = rating

@@ -88,7 +88,7 @@ class EloResult:
 
 
 def compute_elo(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | Battles,
     *,
     rng: np.random.Generator,
     settings: EloSettings | None = None,
@@ -98,14 +98,14 @@ def compute_elo(
     weighting: Weighting = "sign",
 ) -> EloResult:
     """Compute online Elo in plan order, its range over other orders of the items, and its bootstrap
-    interval.
+    interval, from a frame or from battles that are already extracted.
 
     The range comes from `orders` shuffles of the items, the interval from `rounds` bootstrap
     samples of them. Battles of one item keep their order. The curve has up to `points` points after
     its start.
     """
     chosen = settings or EloSettings()
-    data = extract_battles(frame, weighting=weighting)
+    data = frame if isinstance(frame, Battles) else extract_battles(frame, weighting=weighting)
     if data.items < 2:
         orders = rounds = 0
     at = _snapshot_steps(int(data.weight.sum()), points)
@@ -168,7 +168,7 @@ def _play_last_battles(
 
 
 def elo_table(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | Battles,
     *,
     rng: np.random.Generator,
     k: float = 4.0,

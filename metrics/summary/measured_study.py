@@ -53,9 +53,13 @@ class MeasuredStudy:
 
 
 def read_results(
-    path: Path, study: str | None = None, juries: Sequence[tuple[str, ...]] = ()
+    path: Path,
+    study: str | None = None,
+    juries: Sequence[tuple[str, ...]] = (),
+    words: Mapping[str, str] | None = None,
 ) -> MeasuredStudy:
-    """Read a store, a CSV of battles, or a CSV of verdicts beside labels."""
+    """Read a store, a CSV of battles, or a CSV of verdicts beside labels; `words` states what
+    further winners of battles mean."""
     if not path.exists():
         raise ValueError(f"no such file: {path}; name a store or a CSV of battles")
     if path.is_dir():
@@ -64,7 +68,7 @@ def read_results(
         return read_stored_study(path, study, juries)
     if _holds_labels(path):
         return _read_labels(path)
-    return MeasuredStudy(_read_battles(path), remedies=RemedyInputs(juries=tuple(juries)))
+    return MeasuredStudy(_read_battles(path, words), remedies=RemedyInputs(juries=tuple(juries)))
 
 
 def is_store(path: Path) -> bool:
@@ -135,9 +139,9 @@ def _read_labels(path: Path) -> MeasuredStudy:
         return read_stored_study(store.path, "labels")
 
 
-def _read_battles(path: Path) -> pd.DataFrame:
+def _read_battles(path: Path, words: Mapping[str, str] | None) -> pd.DataFrame:
     """Read a CSV of battles as a frame. Empty texts are kept as values (an item or category without
-    a name); a missing winner is an error."""
+    a name); an empty winner is a reply without a verdict."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
@@ -147,7 +151,7 @@ def _read_battles(path: Path) -> pd.DataFrame:
         ) from error
     try:
         return frame_from_battles(
-            table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table
+            table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table, words
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -6,8 +6,8 @@ millions of rows but has few distinct names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +15,9 @@ import pandas as pd
 
 from studies.domain import STATUSES
 from studies.frames.frame import NO_PICK, SEP, TIE
+from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
 
 Codes = npt.NDArray[np.int64]
-_PICK_BY_WINNER: Final = {
-    "model_a": 0,
-    "model_b": 1,
-    "tie": TIE,
-    "tie (bothbad)": TIE,
-    "both_bad": TIE,
-}
 
 
 class CodedColumn(NamedTuple):
@@ -36,24 +30,44 @@ class CodedColumn(NamedTuple):
         return pd.Categorical.from_codes(self.codes, categories=pd.Index(self.names, dtype="str"))
 
 
-def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
-    """Convert battles (`model_a` shown first) to a frame; without an item column, each row is an
-    item of its own.
+class CodedBattles(NamedTuple):
+    """Battles as codes: row k compares `names[first[k]]` with `names[second[k]]`, and `pick` is the
+    slot of the winner."""
 
-    An unknown value of `winner` raises an error that names the row.
-    """
+    names: list[str]
+    first: Codes
+    second: Codes
+    pick: npt.NDArray[np.int8]
+    item: CodedColumn
+
+
+def code_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> CodedBattles:
+    """Code the contestants, winners and items of a table of battles (see `frame_from_battles`)."""
     missing = {"model_a", "model_b", "winner"} - set(table.columns)
     if missing:
         raise ValueError(
             "battles need the columns model_a, model_b, winner; "
             f"missing: {', '.join(sorted(missing))}"
         )
-    pick = _parse_winners(table["winner"])
     _check_cells(table)
-    n = len(table)
     first, second, names = _code_models(table)
+    pick = _winner_slots(table, "winner", (first, second), names, words or {})
+    return CodedBattles(names, first, second, pick, _code_items(table))
+
+
+def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Convert battles (`model_a` shown first) to a frame; without a column of ITEM_COLUMNS, each
+    row is an item of its own.
+
+    `winner`, and `truth` (the better answer) if the table has it, are contestants or one of
+    WINNER_WORDS; `words` states what further words mean. An empty winner is a reply without a
+    verdict. An unknown word raises an error that names the row.
+    """
+    names, first, second, pick, item = code_battles(table, words)
+    n, judge = len(table), _code_column(table, "judge", "all")
+    truth = _winner_slots(table, "truth", (first, second), names, words or {})
+    status = np.where(pick == NO_PICK, STATUSES.index("unreadable"), STATUSES.index("ok"))
     low, high = np.minimum(first, second), np.maximum(first, second)
-    item, judge = _code_items(table), _code_column(table, "judge", "all")
     prompt, comparison = _code_column(table, "prompt", "all"), _join_pairs(low, high, names)
     group = _group_codes(item.codes, comparison.codes, judge.codes, prompt.codes)
     swapped = first > second
@@ -74,34 +88,59 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
             "orders": orders,
             "repeat": _count_earlier(_group_codes(group, swapped)),
             "noise": np.zeros(n, bool),
-            "status": CodedColumn(
-                np.full(n, STATUSES.index("ok"), np.int64), list(STATUSES)
-            ).categorical(),
+            "status": CodedColumn(status, list(STATUSES)).categorical(),
             "pick": pick,
             "margin": (pick >= 0).astype(np.int8),
-            "truth": np.full(n, NO_PICK, np.int8),
+            "truth": truth,
             "first": CodedColumn(first, names).categorical(),
             "second": CodedColumn(second, names).categorical(),
         }
     )
 
 
-def _parse_winners(winner: pd.Series) -> npt.NDArray[np.int8]:
-    codes, words = pd.factorize(winner, use_na_sentinel=False)
-    known = np.array([_PICK_BY_WINNER.get(word, NO_PICK) for word in words], np.int8)
-    pick = known[codes] if len(known) else np.zeros(0, np.int8)
-    if (known == NO_PICK).any():
-        row = int(np.flatnonzero(pick == NO_PICK)[0])
+def _winner_slots(
+    table: pd.DataFrame,
+    column: str,
+    sides: tuple[Codes, Codes],
+    names: Sequence[str],
+    words: Mapping[str, str],
+) -> npt.NDArray[np.int8]:
+    """Slot that the word of each row names: 0 first, 1 second, TIE, or NO_PICK for an empty cell;
+    without the column, NO_PICK everywhere. A contestant's name takes precedence over a word."""
+    if column not in table:
+        return np.full(len(table), NO_PICK, np.int8)
+    codes, found = pd.factorize(table[column], use_na_sentinel=False)
+    texts = [_cell_text(word) for word in found]
+    place = {name: code for code, name in enumerate(names)}
+    who = np.array([place.get(text, NO_PICK) for text in texts], np.int64)[codes]
+    unknown = -9
+    slot = np.array([_word_slot(text, words, unknown) for text in texts], np.int64)[codes]
+    made = np.where(who == sides[0], 0, np.where(who == sides[1], 1, slot))
+    if (made == unknown).any():
+        row = int(np.flatnonzero(made == unknown)[0])
+        text, (first, second) = texts[codes[row]], (names[side[row]] for side in sides)
+        number = text.lstrip("-").isdigit()
+        hint = f"; say what it means with words={{{text}: 'first', …}}" if number else ""
         raise ValueError(
-            f"row {row + 1}: winner is {winner.iloc[row]!r}; known: {', '.join(_PICK_BY_WINNER)}"
+            f"row {row + 1}: {column} is {text!r}; known: {first!r}, {second!r}, model_a, model_b, "
+            f"first, second, A, B, tie{hint}"
         )
-    return pick
+    return made.astype(np.int8)
+
+
+def _word_slot(text: str, words: Mapping[str, str], unknown: int) -> int:
+    word = text.strip().casefold()
+    word = words.get(text, words.get(word, word)).strip().casefold()
+    if not word:
+        return NO_PICK
+    pick = WINNER_WORDS.get(word, unknown)
+    return TIE if pick == "tie" else int(pick)
 
 
 def _check_cells(table: pd.DataFrame) -> None:
     """Raise an error for an empty cell, which would become the name "nan"; only categories may be
     empty."""
-    for name in ("model_a", "model_b", "item", "judge", "prompt"):
+    for name in ("model_a", "model_b", item_column(table), "judge", "prompt"):
         if name not in table:
             continue
         empty = table[name].isna().to_numpy()
@@ -114,16 +153,28 @@ def _check_cells(table: pd.DataFrame) -> None:
             raise ValueError(f"row {row}: the column {name} is empty; fill it or remove the row")
 
 
+def item_column(table: pd.DataFrame) -> str:
+    """Name of the column that says which item a row is about; empty if there is none."""
+    return next((name for name in ITEM_COLUMNS if name in table), "")
+
+
 # -------------------------------------------------------------------------------------- codes
 
 
 def _code_texts(values: pd.Series) -> CodedColumn:
     codes, found = pd.factorize(values)
-    texts = pd.Series(found).astype(str).tolist()
+    texts = [_cell_text(value) for value in found]
     names = sorted(set(texts))
     place = {name: code for code, name in enumerate(names)}
     rank = np.fromiter((place[text] for text in texts), np.int64, len(texts))
     return CodedColumn(rank[codes] if len(rank) else np.zeros(0, np.int64), names)
+
+
+def _cell_text(value: object) -> str:
+    """Text of a cell; a missing value is empty, and 3.0 is "3", as in a CSV of whole numbers."""
+    if value is None or value is pd.NA or value != value:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _code_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
@@ -137,8 +188,8 @@ def _code_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
 
 
 def _code_items(table: pd.DataFrame) -> CodedColumn:
-    if "item" in table:
-        return _code_texts(table["item"])
+    if column := item_column(table):
+        return _code_texts(table[column])
     order = _alphabetical_order(len(table))
     codes = np.empty(len(table), np.int64)
     codes[order] = np.arange(len(table))

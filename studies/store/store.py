@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studies.domain import Ask, Item, Judgement
-from studies.errors import StoreUnusable, StudyError
+from studies.errors import StoreUnusable, StudyError, UnknownStudy
 from studies.frames.frame_codes import NO_PICK
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_RULES, is_combine_rule
 from studies.spec.study import Study, parse_study
@@ -152,7 +152,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         row = self.read("SELECT yaml FROM studies WHERE name=?", (name,)).fetchone()
         if row is None:
             known = ", ".join(line.name for line in self.studies()) or "none yet"
-            raise StudyError(f"no study named {name!r} in this store. Known studies: {known}")
+            raise UnknownStudy(f"no study named {name!r} in this store. Known studies: {known}")
         return _parse_stored_study(row[0], name)
 
     def created(self, name: str) -> float | None:

@@ -27,6 +27,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
+import evenhand as eh
 from metrics.ratings import bradley_terry_fit
 from metrics.ratings.battles import Battles, count_pairs, extract_battles
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, bradley_terry_ratings
@@ -396,6 +397,41 @@ def agreement_with_evalica() -> list[bool]:
     return [gap <= 1e-6, difference <= 1e-9]
 
 
+def library_against_evalica() -> list[bool]:
+    """`eh.elo` and `eh.bradley_terry` from columns of texts, 100,000 rows; evalica gets lists and
+    its own winners. Bradley–Terry has its intervals, Elo the ratings alone."""
+    data = arena(20, 100_000)
+    columns = (data.table["model_a"], data.table["model_b"], data.table["winner"])
+    winners = np.array([evalica.Winner.Y, evalica.Winner.Draw, evalica.Winner.X])
+    words = winners[(2 * data.outcome).astype(int)].tolist()
+    lists = (columns[0].tolist(), columns[1].tolist(), words)
+    met = []
+    for name, own_work, peer_work in (
+        ("eh.elo, ratings alone", lambda: eh.elo(*columns, intervals=False), evalica.elo),
+        ("eh.bradley_terry", lambda: eh.bradley_terry(*columns), evalica.bradley_terry),
+    ):
+        own, mine = seconds(own_work, 5)
+        peer, theirs = seconds(lambda work=peer_work: work(*lists), 5)
+        what = f"{name}, 100k rows, time over evalica's"
+        met.append(line(what, own / peer, 2, peer, own, most=True))
+        assert len(mine) == len(theirs.scores)
+    return met
+
+
+def library_memory() -> list[bool]:
+    """Most memory of a process that rates 1,000,000 rows with the library."""
+    code = (
+        "import resource, evenhand as eh; from tests.bench.bench_ratings import arena, BATTLES; "
+        "t = arena(20, BATTLES).table; c = (t.model_a, t.model_b, t.winner); "
+        "assert len(eh.bradley_terry(*c)) == len(eh.elo(*c, intervals=False)) == 20; "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    memory = float(done.stdout)
+    print(f"eh.elo and eh.bradley_terry on 1M rows: {memory:,.0f} MB at most, bar < 2,000 MB")
+    return [memory < 2000]
+
+
 def everything_from_a_file() -> list[bool]:
     """1M battles read, coded, fitted and bootstrapped in one go: `python -m metrics FILE`."""
     with tempfile.TemporaryDirectory() as folder:
@@ -429,6 +465,8 @@ def main() -> int:
         met += elo_against_vectorised()
         met += items_against_plain()
         met += agreement_with_evalica()
+        met += library_against_evalica()
+    met += library_memory()
     met += everything_from_a_file()
     print(f"{sum(met)} of {len(met)} bars met")
     return 0 if all(met) else 1

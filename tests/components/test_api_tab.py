@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
+from components.api_tab import _with_readable_errors, _with_token, read_functions, run_functions
 from components.page.page_tab import create_page
 from judges.engine.engine import Engine
 from metrics.summary.summary import summarise_frame
+from studies.sharing.visitor_store import VisitorStore
 from studies.store.store import Store
 from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer
@@ -91,6 +96,37 @@ def test_the_examples_of_the_api_page_run(
         here = example.replace("http://127.0.0.1:7860", served[1].rstrip("/"))
         exec(compile(here, "docs/api.md", "exec"), {})
         assert capsys.readouterr().out.count("\n") >= 2  # a line for each judge at least
+
+
+def test_the_curl_examples_call_every_endpoint(served: tuple[Client, str]) -> None:
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"```sh\n(.*?)```", text, re.S)
+    calls = re.findall(r"^call (\w+)", script, re.M)
+    named = served[0].view_api(return_format="dict", print_info=False)["named_endpoints"]
+    assert {f"/{name}" for name in calls} == set(named)
+    here = script.replace("http://127.0.0.1:7860", served[1].rstrip("/"))
+    done = subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=False)
+    answers = re.findall(r"^event: (\w+)\ndata: (.*)$", done.stdout, re.M)
+    ends = [(event, data) for event, data in answers if event in ("complete", "error")]
+    assert [event for event, _ in ends] == ["complete"] * len(calls), done.stdout + done.stderr
+    replies = dict(zip(calls, (json.loads(data)[0] for _, data in ends), strict=True))
+    assert replies["plan_study"]["asks"] == 8
+    assert {one["ask"]["judge"] for one in replies["judgements"]} == {"fair"}
+
+
+def test_a_call_without_a_token_in_public_mode_names_it(judged: Store) -> None:
+    engine = Engine()
+    try:
+        visitors = VisitorStore(judged)
+        calls = {
+            function.__name__: _with_token(_with_readable_errors(function), visitors)
+            for function in (*read_functions(visitors), *run_functions(visitors, engine))
+        }
+        for name, arguments in (("study_metrics", ["hidden"]), ("run_study", [STUDY])):
+            with pytest.raises(gr.Error, match=pattern("no token", "`token`", "24 characters")):
+                calls[name](*arguments)
+    finally:
+        engine.close()
 
 
 def test_a_program_cannot_send_a_variable_to_a_host_that_was_not_allowed(

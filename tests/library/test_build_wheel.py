@@ -5,19 +5,25 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import importlib
 import re
+import shutil
+import subprocess
+import tomllib
 import zipfile
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 import components.__main__
 import judges.__main__
 import studies.__main__
 from evenhand.__main__ import WORDS
 from evenhand.__main__ import main as command
+from evenhand.nightly.gate_command import _parser
 from release.build_wheel import EXTRAS, MAX_BYTES, write_wheel
 from release.import_heads import CannotRewrite, rewrite_commands, rewrite_source
 from tests.page_words import says
@@ -145,6 +151,38 @@ def test_unknown_words_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"  {word} " in printed for word in WORDS)
 
 
-def test_the_action_in_the_docs_is_short() -> None:
-    text = (ROOT / "docs" / "gate-action.yaml").read_text()
-    assert len(text.splitlines()) <= 20 and "evenhand gate" in text
+ACTION = ROOT / "docs" / "gate-action.yaml"
+
+
+def test_the_action_keeps_its_history_after_an_alarm_too() -> None:
+    steps = yaml.safe_load(ACTION.read_text())["jobs"]["gate"]["steps"]
+    used = [step.get("uses", "").partition("@")[0] for step in steps]
+    runs = [step.get("run", "") for step in steps]
+    restored, saved = used.index("actions/cache/restore"), used.index("actions/cache/save")
+    gates = [n for n, run in enumerate(runs) if run.startswith("evenhand gate")]
+    assert restored < min(gates) <= max(gates) < saved
+    assert "always()" in steps[saved]["if"]
+    first, nightly = (steps[n] for n in gates)
+    assert "--save-baseline" in first["run"] and "--save-baseline" not in nightly["run"]
+    assert {first["if"], nightly["if"]} == {"${{ inputs.save }}", "${{ !inputs.save }}"}
+    assert "dist/" not in ACTION.read_text(), "installed from a release or an address"
+    for run in (first["run"], nightly["run"]):
+        _parser().parse_args(run.split()[2:])
+
+
+def test_the_action_passes_the_schema_of_workflows() -> None:
+    linter = shutil.which("check-jsonschema")
+    if linter is None:
+        pytest.skip("check-jsonschema, the linter of workflows, is not installed")
+    command_line = [linter, "--builtin-schema", "vendor.github-workflows", str(ACTION)]
+    done = subprocess.run(command_line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.extra
+def test_pip_builds_the_wheel_from_a_checkout(tmp_path: Path) -> None:
+    """As pip does it for `git+https://…`: by the hook that pyproject.toml names."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
+    hook = importlib.import_module(settings["build-backend"]).build_wheel
+    with zipfile.ZipFile(tmp_path / hook(str(tmp_path))) as archive:
+        assert "evenhand/__init__.py" in archive.namelist()

@@ -15,6 +15,7 @@ from evenhand.__main__ import main as command
 from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
 from evenhand.nightly.gate_outputs import badge, junit
 from evenhand.nightly.gate_result import markdown
+from tests.page_words import says
 
 
 def night(
@@ -75,8 +76,10 @@ def test_too_little_evidence_cannot_tell(tmp_path: Path) -> None:
     assert (result.outcome, result.exit_code) == ("cannot tell", 2)
     other = night(3).assign(judge="another")
     assert eh.gate(other, path, record=False).exit_code == 2
-    with pytest.raises(BaselineUnusable, match="--save-baseline"):
+    with pytest.raises(BaselineUnusable, match=r"no baseline.*save=True"):
         eh.gate(night(1), tmp_path / "absent.json")
+    with pytest.raises(BaselineUnusable, match="against="):
+        eh.gate(night(1))
 
 
 def test_a_baseline_of_few_nights_is_warned_of(tmp_path: Path) -> None:
@@ -86,6 +89,77 @@ def test_a_baseline_of_few_nights_is_warned_of(tmp_path: Path) -> None:
         tested = eh.gate(night(9), path, record=False).checks[0].reason
         assert all((f"only {nights} baseline night" in text) == (nights < 5)
                    for text in (saved, tested))  # fmt: skip
+
+
+def test_a_night_without_readable_verdicts_is_no_baseline(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    with pytest.raises(BaselineUnusable, match=r"0\.0 % .*needs 90 %.*--readable"):
+        eh.gate(night(1, silent=1.0), path, save=True)
+    assert not path.exists()
+    half = night(1)
+    half.loc[half.index[::2], "winner"] = None  # 60 of 120 replies
+    with pytest.raises(BaselineUnusable, match=r"50\.0 %"):
+        eh.gate(half, path, save=True, readable=0.51)
+    assert eh.gate(half, path, save=True, readable=0.5).exit_code == 0
+    before = path.read_bytes()
+    with pytest.raises(BaselineUnusable):
+        eh.gate(night(2, silent=1.0), path, save=True)
+    assert path.read_bytes() == before
+
+
+def test_a_judge_without_any_verdict_is_an_error_with_its_cause(baseline: Path) -> None:
+    before = baseline.read_bytes()
+    result = eh.gate(night(5, silent=1.0), baseline)
+    assert (result.outcome, result.exit_code) == ("cannot tell", 2)
+    suite = ElementTree.fromstring(junit(result))
+    assert (suite.attrib["errors"], suite.attrib["skipped"]) == ("3", "0")
+    errors = suite.findall("testcase/error")
+    assert all("none of its replies has a verdict" in one.attrib["message"] for one in errors)
+    nights = {stream["nights"] for stream in json.loads(baseline.read_text())["streams"]}
+    assert nights == {0} and baseline.read_bytes() == before
+
+
+STUDY = """name: small
+data: {source: probe, count: 12, seed: 1}
+contestants: [precise, flawed]
+prompts: [brief-letters]
+judges: [JUDGE]
+"""
+
+
+def test_a_missing_baseline_is_said_before_any_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(STUDY.replace("JUDGE", "{name: fair, model: simulated}"))
+    calls: list[str] = []
+    monkeypatch.setattr("evenhand.running.study_runs.run", lambda *_, **__: calls.append("run"))
+    outputs = ["--junit", str(tmp_path / "j.xml"), "--markdown", str(tmp_path / "m.md")]
+    against = ["--against", str(tmp_path / "missing.json")]
+    assert command(["gate", str(study), *against, *outputs]) == 2
+    assert not calls
+    (error,) = ElementTree.fromstring((tmp_path / "j.xml").read_text()).findall("testcase/error")
+    assert "no baseline" in error.attrib["message"]
+    assert says((tmp_path / "m.md").read_text(), "cannot tell", "Error", "no baseline")
+
+
+def test_an_outage_is_an_error_with_the_endpoints_cause_and_keeps_its_store(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(STUDY.replace("JUDGE", "{name: fair, model: simulated, accuracy: 1}"))
+    assert eh.gate(study, save=True).outcome == "ok"  # the baseline beside the study file
+    dead = "{name: fair, model: m, base_url: 'http://127.0.0.1:9/v1', max_attempts: 1}"
+    study.write_text(STUDY.replace("JUDGE", dead))
+    result = eh.gate(study, store=tmp_path / "tonight.db")
+    assert result.exit_code == 2
+    errors = ElementTree.fromstring(junit(result)).findall("testcase/error")
+    assert len(errors) == 3
+    assert all("connection refused" in one.attrib["message"] for one in errors)
+    assert "connection refused" in markdown(result)
+    assert len(list(tmp_path.glob("study-gate-*.db"))) == 1 and (tmp_path / "tonight.db").exists()
+    with pytest.raises(BaselineUnusable, match=r"0\.0 %.*connection refused"):
+        eh.gate(study, save=True, store=tmp_path / "again.db")
 
 
 def test_a_night_is_recorded_unless_told_otherwise(baseline: Path) -> None:
@@ -132,9 +206,12 @@ def test_the_command_runs_a_study_file_and_reports_a_changed_model(
     against = ["--against", str(path)]
     assert command(["gate", str(study), *against]) == 2  # no baseline yet
     assert command(["gate", str(study), *against, "--save-baseline"]) == 0
+    (kept,) = tmp_path.glob("study-gate-*.db")
+    assert len(eh.read(kept).frame) == 24  # tonight's replies: 12 items in both orders
     outputs = ["--junit", str(tmp_path / "j.xml"), "--badge", str(tmp_path / "b.svg")]
     outputs += ["--markdown", str(tmp_path / "m.md")]
-    assert command(["gate", str(study), *against, "--drop", "40", *outputs]) == 0
+    tonight = ["--store", str(tmp_path / "second.db")]
+    assert command(["gate", str(study), *against, "--drop", "40", *outputs, *tonight]) == 0
     assert "Judge gate: ok" in (tmp_path / "m.md").read_text()
     assert (tmp_path / "j.xml").exists() and (tmp_path / "b.svg").exists()
     data = json.loads(path.read_text())
@@ -142,9 +219,12 @@ def test_the_command_runs_a_study_file_and_reports_a_changed_model(
     data["models"] = {"fair": ["simulated-2025-01-01"]}
     path.write_text(json.dumps(data))
     capsys.readouterr()
-    assert command(["gate", str(study), *against, "--drop", "40"]) == 0
+    tonight = ["--store", str(tmp_path / "third.db")]
+    assert command(["gate", str(study), *against, "--drop", "40", *tonight]) == 0
     assert "Model version changed" in capsys.readouterr().out
-    assert command(["gate", str(study), *against, "--drop", "40", "--same-version"]) == 1
+    tonight = ["--store", str(tmp_path / "fourth.db")]
+    options = [*against, "--drop", "40", "--same-version", *tonight]
+    assert command(["gate", str(study), *options]) == 1
 
 
 @pytest.mark.parametrize("version", [0, 99, None, "1"])

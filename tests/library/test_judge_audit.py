@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 import urllib.request
@@ -16,6 +18,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results.cards.report_card import ReportCard
 from components.study.plan.demo_studies import PAIRS_STUDY, open_demo
+from evenhand.audit_html import CHART_WIDTH
 from evenhand.page_views import _save_copy
 from evenhand.recorded_demo import demo_study
 from evenhand.recorded_demo import main as demo
@@ -77,10 +80,61 @@ def test_names_with_html_are_text() -> None:
     found = TagCollector()
     found.feed(audit._repr_html_())
     assert found.tags == {
-        "div", "h3", "h4", "section", "p", "table", "thead", "tbody", "tr", "th", "td"
+        "div", "style", "h3", "h4", "section", "p", "table", "thead", "tbody", "tr", "th", "td",
+        "b", "svg", "line", "circle",
     }  # fmt: skip
-    assert found.attributes <= {"class", "border", "style"}
+    assert not {name for name in found.attributes if name.startswith("on") or name == "src"}
     assert ATTACK in str(audit)
+
+
+def test_the_card_of_pass_and_fail_has_the_numbers_of_its_table(tmp_path: Path) -> None:
+    """30 good answers, 27 passed; 20 bad ones, 4 passed, counted by hand."""
+    lines = ["verdict,label", *["pass,pass"] * 27, *["fail,pass"] * 3, *["pass,fail"] * 4]
+    (tmp_path / "checks.csv").write_text("\n".join([*lines, *["fail,fail"] * 16]) + "\n")
+    for data in (tmp_path / "checks.csv", pd.read_csv(tmp_path / "checks.csv")):
+        (card,) = (audit := eh.audit(data)).cards
+        assert card.measures["Good answers passed"].value == pytest.approx(27 / 30)
+        assert card.measures["Bad answers failed"].value == pytest.approx(16 / 20)
+        assert "90 % of good answers" in str(audit) and "None of the" not in str(audit)
+        kappa = audit.table.query("measure == 'pass_fail.kappa'")["value"].item()
+        assert card.measures["κ with labels"].value == pytest.approx(kappa)
+
+
+def test_the_cards_of_scores_and_of_rubrics_have_their_means(tmp_path: Path) -> None:
+    scores = pd.DataFrame({"verdict": [1, 2, 3, 4, 5], "label": [2, 2, 3, 4, 4]})
+    (card,) = eh.audit(scores).cards
+    assert card.measures["Mean score"].value == pytest.approx(3.0)
+    assert card.measures["Distance to the label"].value == pytest.approx(2 / 5)
+    log = tmp_path / "log.json"
+    rows = [{"id": f"q{n}", "model": "m", "grade": n % 5, "judge": "j"} for n in range(20)]
+    log.write_text(json.dumps(rows))
+    mapping = {"id": "id", "model": "contestant", "grade": "score", "judge": "judge"}
+    (card,) = eh.audit(eh.read(log, mapping=mapping)).cards
+    assert card.measures["Mean score"].value == pytest.approx(2.0)
+    assert "mean score of this judge is 2.00" in " ".join(card.sentences)
+
+
+def test_a_notebook_and_a_report_of_a_table_have_the_pages_colours_and_a_chart(
+    tmp_path: Path,
+) -> None:
+    style = (ROOT / "assets" / "style.css").read_text()
+    (first,) = {line.split(";")[0] for line in re.findall(r"(?<=--first: )[^;]+", style)[:1]}
+    page = eh.report(hostile_study(), tmp_path / "audit.html").read_text()
+    for html in (eh.audit(hostile_study())._repr_html_(), page):
+        assert f"--first: {first};" in html
+        charts = re.findall(r'<circle cx="([\d.]+)"', html)
+        card = eh.audit(hostile_study()).cards[0]
+        shares = [one.value for one in card.measures.values() if one.unit == "share"]
+        assert [float(x) / CHART_WIDTH for x in charts] == pytest.approx(shares, abs=1e-3)
+
+
+def test_the_version_is_that_of_the_wheel(capsys: pytest.CaptureFixture[str]) -> None:
+    from evenhand.__main__ import main as command
+    from release.build_wheel import VERSION
+
+    assert command(["--version"]) == 0
+    assert capsys.readouterr().out.split() == ["evenhand", eh.__version__]
+    assert eh.__version__ == VERSION
 
 
 @pytest.mark.extra

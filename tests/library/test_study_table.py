@@ -10,14 +10,17 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import evenhand as eh
 from evenhand import page_views
 from metrics.__main__ import main as metrics_command
+from metrics.ratings.battles import battles_from_codes, extract_battles
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
+from studies.frames.battle_frame import code_battles
 from studies.frames.frame import NO_PICK, TIE
 from studies.sources.load import ASSETS_FOLDER
 from studies.store.store import Store
@@ -25,7 +28,7 @@ from tests.components.conftest import STUDY
 from tests.conftest import ROOT
 from tests.judges.small_studies import run_text
 from tests.metrics.battle_frames import golden
-from tests.page_words import pattern
+from tests.page_words import pattern, says
 
 ROWS = [
     ("q1", "x", "y", "x", "kind", "x"),
@@ -35,6 +38,7 @@ ROWS = [
 ]
 COLUMNS = ["q", "a", "b", "w", "j", "t"]
 NAMES = {"item": "q", "first": "a", "second": "b", "winner": "w", "judge": "j", "truth": "t"}
+BATTLE = ["first", "second", "winner"]
 
 
 def small_table() -> pd.DataFrame:
@@ -81,6 +85,116 @@ def test_usual_column_names_are_found_and_unknown_ones_are_named_in_the_error() 
         eh.study(table)
     with pytest.raises(SourceError, match="no column 'judge'"):
         eh.study(small_table(), **{**NAMES, "judge": "judge"})
+
+
+@pytest.mark.parametrize("name", ["item", "id", "question_id", "qid", "prompt_id"])
+def test_a_column_of_items_is_found_by_its_usual_names(name: str, tmp_path: Path) -> None:
+    table = small_table()[["q", "a", "b", "w"]].set_axis([name, *BATTLE], axis=1)
+    indexed = table.set_index(name)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for found in map(eh.read, [tmp_path / "t.csv"]):
+        assert found.frame["orders"].tolist() == [2, 2, 2, 2]
+    for found in map(eh.study, (table, indexed)):
+        assert found.frame["item"].nunique() == 2
+        assert found.frame["orders"].tolist() == [2, 2, 2, 2]
+
+
+def test_rows_that_become_items_are_said(tmp_path: Path) -> None:
+    table = small_table()[["q", "a", "b", "w"]].set_axis(["topic", *BATTLE], axis=1)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for found in (eh.study(table), eh.read(tmp_path / "t.csv")):
+        assert found.frame["item"].nunique() == 4
+        (note,) = found.notes
+        assert says(note, "each row", "which item", "item='") and note in str(eh.audit(found))
+    numbered = table.assign(id=range(4))
+    assert says(eh.study(numbered).notes[0], "'id' differs in every row")
+    assert eh.study(table, item="topic").notes == ("items: the column 'topic'",)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["x", "x", "tie", ""], None),
+        (["A", "B", "tie", ""], None),
+        (["model_a", "MODEL_B", "tie (bothbad)", ""], None),
+        (["[[A]]", "[[B]]", "[[C]]", ""], None),
+        (["first", "second", "draw", ""], None),
+        (["0", "1", "2", ""], {0: "first", 1: "second", 2: "tie"}),
+        (["1", "2", "0", ""], {1: "A", 2: "B", 0: "tie"}),
+    ],
+)
+def test_a_csv_and_a_table_know_the_same_winners(
+    given: list[str], words: dict[int, str] | None, tmp_path: Path
+) -> None:
+    names = ["model_a", "model_b"] if words is None else BATTLE[:2]
+    table = small_table()[["q", "a", "b"]].set_axis(["item", *names], axis=1)
+    table["winner"] = given
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for found in (eh.study(table, words=words), eh.read(tmp_path / "t.csv", words=words)):
+        assert found.frame["pick"].tolist() == [0, 1, TIE, NO_PICK]
+        assert found.frame["status"].astype(str).tolist()[3] == "unreadable"
+    if words:
+        with pytest.raises(SourceError, match=pattern("row 1: winner", "tie; say", "words={")):
+            eh.study(table)
+
+
+def test_scores_of_two_answers_are_read_as_a_table_and_as_a_file(tmp_path: Path) -> None:
+    table = small_table()[["q", "a", "b"]].set_axis(["qid", *BATTLE[:2]], axis=1)
+    table = table.assign(score_a=[3, 1, 2, 5], score_b=[1, 3, 2, 4])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for found in (eh.study(table), eh.read(tmp_path / "t.csv")):
+        assert found.frame["pick"].tolist() == [0, 1, TIE, 0]
+        assert found.frame["orders"].tolist() == [2, 2, 2, 2]
+        assert found.frame["score_0"].tolist() == [3, 1, 2, 5]
+
+
+def test_tables_of_other_kinds_give_the_same_study() -> None:
+    import pyarrow as pa
+
+    wanted = eh.study(table := small_table(), **NAMES).frame
+
+    class Polars:
+        """The methods that a polars DataFrame has, as far as they are used."""
+
+        def to_dicts(self) -> list[dict[str, object]]:
+            return table.to_dict("records")
+
+        def to_dict(self, *, as_series: bool) -> dict[str, list[object]]:
+            assert not as_series
+            return table.to_dict("list")
+
+    given = [table.to_dict("list"), table.to_dict("records"), pa.table(table), Polars()]
+    for data in given:
+        pd.testing.assert_frame_equal(eh.study(data, **NAMES).frame, wanted)
+
+
+@pytest.mark.parametrize("data", [pd.Series([1]), [], 3, {"a": 1}, None, [1, 2]])
+def test_what_is_no_table_is_refused_in_one_sentence(data: object) -> None:
+    for call in (eh.study, eh.audit, eh.remedies):
+        with pytest.raises(SourceError, match=pattern("not a table", "give a DataFrame")):
+            call(data)
+
+
+def test_errors_name_python_arguments(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("q,x,y\n1,a,b\n")
+    with pytest.raises(SourceError, match="mapping=") as found:
+        eh.read(file)
+    assert "data." not in str(found.value) and "--" not in str(found.value)
+    with pytest.raises(SourceError, match=r"mapping=: .*no column 'z'") as found:
+        eh.read(file, mapping={"z": "id"})
+    with pytest.raises(SourceError, match=pattern("no column for", "mapping={column: field}")):
+        eh.study(pd.read_csv(file))
+
+
+def test_battles_of_columns_are_those_of_their_frame() -> None:
+    names = ["item", "model_a", "model_b", "winner", "judge", "truth"]
+    table = small_table().set_axis(names, axis=1)
+    table.loc[4] = ["q3", "x", "x", "x", "kind", "x"]  # left out: a model meets itself
+    direct, framed = battles_from_codes(code_battles(table)), eh.study(table).frame
+    for name, value in vars(extract_battles(framed)).items():
+        if name != "judges":
+            assert np.array_equal(getattr(direct, name), value), name
 
 
 def test_an_unknown_winner_names_its_row() -> None:

@@ -12,7 +12,16 @@ from components.html import format as formats
 from components.html import panel
 from components.html.format import DASH, NARROW_SPACE, count, interval, share
 from components.html.markup import EMPTY, Markup, fill, join
+from components.html.tables.forest_cells import Axis
 from components.html.tables.table import plain_table
+from components.html.tables.value_table import (
+    STYLES,
+    ColumnHead,
+    forest_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
 from components.html.templates import macros
 from components.inspect import comparison_index
 from components.results.cards.measure_table import show_measures
@@ -47,7 +56,11 @@ def show_card(raters: Raters, rater: str) -> Markup:
     if (card.rows["options"] == 1).all():
         points = PointCard(card.rows)
         told = _CARD.sentences([(text, "") for text in points.sentences], "")
-        top = [_card_head(card, count(points.arrangements, "arrangement")), told, points.table]
+        top = [
+            _card_head(card, count(points.arrangements, "arrangement")),
+            told,
+            _point_table(points),
+        ]
         made: Markup = _CARD.report(top, [], EMPTY, [_cost_html(card)])
         return made + panel.how_computed(points.how)
     said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.words)]
@@ -61,6 +74,28 @@ def show_card(raters: Raters, rater: str) -> Markup:
         left, right = [_slot_bars(card), _category_table(card)], _flip_examples(card)
     made = _CARD.report(top, left, right, [_accuracies(card), _cost_html(card)])
     return made + panel.how_computed(_how_computed(card))
+
+
+def _point_table(card: PointCard) -> Markup:
+    """HTML table of the measures that have a value, then a list of those without a value."""
+    heads = [
+        ColumnHead("Measure", numeric=False),
+        ColumnHead(f"Value, 95{NARROW_SPACE}% CI"),
+        ColumnHead("", axis=Axis()),
+    ]
+    rows, missing = [], []
+    for label, note, one, style in card.measures:
+        if one.value is None:
+            missing.append(f"{label.lower()} ({one.note})")
+            continue
+        number_style = STYLES[style]
+        share_plot = style == "percent"
+        plot = forest_cell(one, Axis(), number_style, label) if share_plot else EMPTY
+        value = value_cell(one, number_style, who=label, n=True)
+        rows.append([name_cell(label, note=note), value, plot])
+    none = fill('<p class="eh-small eh-mute eh-under">No value: {}.</p>', "; ".join(missing))
+    table = value_table(heads, rows, label="Measures of the judge")
+    return table + none if missing else table
 
 
 def report_cards(filtered: FilteredStudy) -> Markup:

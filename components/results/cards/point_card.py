@@ -9,18 +9,7 @@ from typing import Final
 import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
-from components.html.markup import EMPTY, Markup, fill
-from components.html.tables.forest_cells import Axis
-from components.html.tables.value_table import (
-    PERCENT,
-    SCORE,
-    ColumnHead,
-    NumberStyle,
-    forest_cell,
-    name_cell,
-    value_cell,
-    value_table,
-)
+from metrics.catalogue.record import Style
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
@@ -41,7 +30,10 @@ FEW_LABELS: Final = 30
 COMBINING: Final = ("arrangements", "expected-arrangements", "threshold")
 """Rules that combine the verdicts of several arrangements."""
 MIN_SHIFT: Final = 0.1
-SHIFT: Final = NumberStyle(2, signed=True)
+PERCENT: Final[Style] = "percent"
+SCORE: Final[Style] = "decimal"
+SHIFT: Final[Style] = "logit"
+"""Number format of a difference in scale points: two decimals and a sign, as for log-odds."""
 
 
 @dataclass(frozen=True)
@@ -208,9 +200,9 @@ class PointCard:
     # ------------------------------------------------------------------ measures
 
     @property
-    def measures(self) -> list[tuple[str, str, Estimate, NumberStyle]]:
+    def measures(self) -> list[tuple[str, str, Estimate, Style]]:
         """Label, description, estimate and number format of each measure."""
-        found: list[tuple[str, str, Estimate, NumberStyle]] = []
+        found: list[tuple[str, str, Estimate, Style]] = []
         if self.passing is not None:
             rates = self.passing.rates
             found += [
@@ -267,26 +259,6 @@ class PointCard:
             found.append(("Noise floor", repeated, self.order.noise_floor, PERCENT))
         found.append(("Unusable replies", "% of replies without a verdict", self.unusable, PERCENT))
         return found
-
-    @property
-    def table(self) -> Markup:
-        """HTML table of the measures that have a value, then a list of those without a value."""
-        heads = [
-            ColumnHead("Measure", numeric=False),
-            ColumnHead(f"Value, 95{NARROW_SPACE}% CI"),
-            ColumnHead("", axis=Axis()),
-        ]
-        rows, missing = [], []
-        for label, note, one, style in self.measures:
-            if one.value is None:
-                missing.append(f"{label.lower()} ({one.note})")
-                continue
-            plot = forest_cell(one, Axis(), style, label) if style is PERCENT else EMPTY
-            value = value_cell(one, style, who=label, n=True)
-            rows.append([name_cell(label, note=note), value, plot])
-        none = fill('<p class="eh-small eh-mute eh-under">No value: {}.</p>', "; ".join(missing))
-        table = value_table(heads, rows, label="Measures of the judge")
-        return table + none if missing else table
 
     @property
     def how(self) -> str:

@@ -16,6 +16,7 @@ from studies.domain import BY_DESIGN, HUMAN_PREFIX
 from studies.errors import SourceError, StudyError
 from studies.files.table_formats.nested_columns import expand_columns, nested_names
 from studies.files.tables import SourceTable, text_of
+from studies.frames.winner_words import WINNER_WORDS
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, cells_of, id_from_text
@@ -60,20 +61,8 @@ MAPPING_FIELDS: Final = {
     "reply": "the judge's reply; without a winner or score, the verdict is read from it",
 }
 """Fields that a column can be mapped to, besides `responses.<model>` and `meta.<name>`."""
-PICK_BY_WINNER: Final[dict[str, Pick]] = {
-    **dict.fromkeys(
-        ("a", "model_a", "first", "left", "1", "response_a", "model_1", "output_1", "a>b", "a>>b"),
-        0,
-    ),
-    **dict.fromkeys(
-        ("b", "model_b", "second", "right", "2", "response_b", "model_2", "output_2", "b>a",
-         "b>>a"),
-        1,
-    ),
-    **dict.fromkeys(
-        ("tie", "c", "-", "equal", "same", "both", "tie (bothbad)", "both_bad", "a=b", "b=a"), "tie"
-    ),
-}  # fmt: skip
+PICK_BY_WINNER: Final[dict[str, Pick]] = {**WINNER_WORDS, "1": 0, "2": 1}
+"""Word for the winner in a mapped column -> pick; numbers count from 1."""
 MUCH_BETTER: Final = ("a>>b", "b>>a")
 """Winner words that mean "much better" (a margin of 2)."""
 _WINNER_HINT: Final = "correct the cell, or map another column"

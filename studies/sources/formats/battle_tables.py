@@ -11,6 +11,7 @@ from studies.domain import QUESTION_META
 from studies.files.table_formats.spreadsheet_guard import OWN_BATTLE_HEADERS
 from studies.files.tables import SourceTable, text_of
 from studies.files.upload_names import original_name
+from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
 from studies.sources import cells
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
@@ -22,13 +23,8 @@ from studies.sources.source_format import OpenSource, reads
 
 UNNAMED_JUDGE: Final = "all"
 """Judge name for battles without a judge column, the same as in `python -m metrics`."""
-_BOTH_BAD: Final = ("tie (bothbad)", "tie(bothbad)", "both_bad", "bothbad", "both bad")
-_BATTLE_WINNERS: Final[dict[str, Pick]] = {
-    "model_a": 0, "model_b": 1, **dict.fromkeys(("tie", *_BOTH_BAD), "tie"),
-}  # fmt: skip
-_SIDE_WINNERS: Final[dict[str, Pick]] = {"left": 0, "right": 1, "tie": "tie"}
 _AUTOARENA_WINNERS: Final[dict[str, Pick]] = {"A": 0, "B": 1, "-": "tie"}
-_ITEM_COLUMNS: Final = ("item", "question_id", "prompt_id", "uid", "instruction_id")
+_ITEM_COLUMNS: Final = tuple(name for name in ITEM_COLUMNS if name != "id")
 _QUESTION_COLUMNS: Final = ("instruction", "question", "prompt")
 _PEOPLE_COLUMNS: Final = ("annotator", "worker", "voter", "user")
 _CATEGORY_COLUMNS: Final = ("category", "category_tag", "language")
@@ -53,7 +49,7 @@ def read_arena(source: OpenSource) -> SourceBuilder:
 
     `model_a` was shown first.
     """
-    return _read_battles(source.rows, "model_a", "model_b", _BATTLE_WINNERS)
+    return _read_battles(source.rows, "model_a", "model_b")
 
 
 @reads(
@@ -66,12 +62,10 @@ def read_evalica(source: OpenSource) -> SourceBuilder:
 
     `left` was shown first.
     """
-    return _read_battles(source.rows, "left", "right", _SIDE_WINNERS)
+    return _read_battles(source.rows, "left", "right")
 
 
-def _read_battles(
-    table: SourceTable, first: str, second: str, words: Mapping[str, Pick]
-) -> SourceBuilder:
+def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
     builder, questions = SourceBuilder(), 0
     own_export = table.columns in OWN_BATTLE_HEADERS
     for line in cells.cells_of(table):
@@ -90,7 +84,8 @@ def _read_battles(
         if same:
             continue
         prompt = line.text("judge_prompt", "prompt_name") or "battle"
-        pick, known = line.pick("winner", words), line.text("order") != "unknown"
+        pick = line.pick("winner", {**WINNER_WORDS, names[1]: 1, names[0]: 0})
+        known = line.text("order") != "unknown"
         reply = line.text("judgment", "rationale", "reply")
         builder.add_named_verdict(
             item, judge, prompt, names, pick, reply=reply, time=line.time, known=known
@@ -106,7 +101,8 @@ def _item_id(line: RowCells, question: str) -> tuple[str, dict[str, str]]:
     id, turn = line.text(*_ITEM_COLUMNS), line.text("turn")
     meta = {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
     if not id and not question:
-        id = line.text(*_QUESTION_COLUMNS)  # the number of a prompt, as in the llmfao data
+        # the number of a prompt, as in the llmfao data, where `id` is the pair
+        id = line.text(*_QUESTION_COLUMNS, "id")
     if not id:
         return id_from_text("q", question) if question else line.row_id, meta
     return f"{id}-turn-{turn}" if turn not in ("", "0", "1") else id, meta

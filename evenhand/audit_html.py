@@ -1,0 +1,89 @@
+"""HTML of an audit for notebooks and reports: cards in the page's colours, with a chart of the
+intervals; every name and sentence is escaped, so that no text of a study is run as code."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import escape
+from typing import Final
+
+from components.html.format import interval, number, share
+from evenhand.audit_cards import JudgeCard
+from studies.domain import Estimate
+from studies.sources.load import ASSETS_FOLDER
+
+CHART_WIDTH: Final = 160
+_STYLE: Final = """<style>
+.evenhand-audit {TOKENS font-family: var(--sans); color: var(--ink); max-width: 56rem; }
+.evenhand-audit section { background: var(--surface); border: 1px solid var(--line);
+ border-radius: 12px; padding: 16px 24px; margin: 16px 0; }
+.evenhand-audit h4 { margin: 0 0 8px; font-size: 18px; }
+.evenhand-audit p { margin: 0 0 12px; max-width: 44rem; }
+.evenhand-audit table { border-collapse: collapse; width: 100%; font-size: 14px; }
+.evenhand-audit th, .evenhand-audit td { border-top: 1px solid var(--line); padding: 6px 8px;
+ text-align: left; background: var(--surface); color: var(--ink); }
+.evenhand-audit td.num { text-align: right; white-space: nowrap;
+ font-variant-numeric: tabular-nums; }
+.evenhand-audit .mute { color: var(--ink-3); }
+</style>"""
+
+
+def audit_html(title: str, cards: list[str], notes: list[str]) -> str:
+    """HTML of all cards with their style; `cards` are HTML, `title` and `notes` are texts."""
+    said = "".join(f'<p class="mute">{escape(note)}</p>' for note in notes)
+    style = _STYLE.replace("TOKENS", _tokens())
+    return (
+        f'<div class="evenhand-audit">{style}<h3>{escape(title)}</h3>{"".join(cards)}{said}</div>'
+    )
+
+
+def card_html(title: str, card: JudgeCard) -> str:
+    """HTML of one card: its sentences, and a table with a chart of the shares."""
+    rows = "".join(_row(label, one) for label, one in card.measures.items())
+    head = "<th>Measure</th><th>Value, 95 % CI</th><th>0 to 100 %</th><th>n</th>"
+    return (
+        f"<section><h4>{escape(title)}</h4><p>{escape(' '.join(card.sentences))}</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>"
+    )
+
+
+def _row(label: str, one: Estimate) -> str:
+    is_share = one.unit == "share"
+    percent = is_share or one.unit == "difference of shares"
+    value = share(one.value) if percent else number(one.value, 2)
+    ends = interval(one, 1, scale=100) if percent else interval(one, 2)
+    chart = _chart(one) if is_share else ""
+    note = f' <span class="mute">{escape(one.note)}</span>' if one.note else ""
+    return (
+        f'<tr><th>{escape(label)}{note}</th><td class="num"><b>{value}</b> {ends}</td>'
+        f'<td>{chart}</td><td class="num">{number(one.n)}</td></tr>'
+    )
+
+
+def _chart(one: Estimate) -> str:
+    """SVG of a share: a line for its interval and a dot for its value, on a track from 0 to 1."""
+    value, low, high = (
+        round(CHART_WIDTH * min(max(x, 0.0), 1.0), 1)
+        for x in (
+            one.value or 0.0,
+            (one.value if one.low is None else one.low) or 0.0,
+            (one.value if one.high is None else one.high) or 0.0,
+        )
+    )
+    return (
+        f'<svg width="{CHART_WIDTH + 12}" height="16" viewBox="-6 0 {CHART_WIDTH + 12} 16" '
+        f'role="img" aria-label="{share(one.value)} {interval(one, 1, scale=100)}">'
+        f'<line x1="0" x2="{CHART_WIDTH}" y1="8" y2="8" stroke="var(--line)"/>'
+        f'<line x1="{low}" x2="{high}" y1="8" y2="8" stroke="var(--first-mid)" stroke-width="4"/>'
+        f'<circle cx="{value}" cy="8" r="4" fill="var(--first)"/></svg>'
+    )
+
+
+@cache
+def _tokens() -> str:
+    """The light colours and the font of the page, from its style sheet."""
+    text = (ASSETS_FOLDER / "style.css").read_text(encoding="utf-8").partition(".dark")[0]
+    names = ("sans", "surface", "line", "ink", "ink-3", "first", "first-mid")
+    found = (re.search(rf"--{name}: ([^;]+);", text) for name in names)
+    return " ".join(f"--{name}: {one[1]};" for name, one in zip(names, found, strict=True) if one)

@@ -1,0 +1,26 @@
+"""Words for the winner of a comparison: one vocabulary for files, tables and the library."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+FIRST: Final = (
+    "first", "a", "model_a", "left", "response_a", "model_1", "output_1", "a>b", "a>>b", "[[a]]",
+)  # fmt: skip
+SECOND: Final = (
+    "second", "b", "model_b", "right", "response_b", "model_2", "output_2", "b>a", "b>>a", "[[b]]",
+)  # fmt: skip
+TIED: Final = (
+    "tie", "draw", "equal", "same", "both", "c", "-", "a=b", "b=a", "[[c]]", "tie (bothbad)",
+    "tie(bothbad)", "both_bad", "bothbad", "both bad",
+)  # fmt: skip
+WINNER_WORDS: Final[dict[str, int | Literal["tie"]]] = {
+    **dict.fromkeys(FIRST, 0), **dict.fromkeys(SECOND, 1), **dict.fromkeys(TIED, "tie"),
+}  # fmt: skip
+"""Word in lower case -> index of the winner in the order of the row, or a tie. A contestant of that
+name takes precedence. Numbers are not among them: 1 is the first in some files, the second in
+others."""
+ITEM_COLUMNS: Final = (
+    "item", "question_id", "prompt_id", "qid", "item_id", "uid", "instruction_id", "id",
+)  # fmt: skip
+"""Names of the column that says which question a row is about, the most specific first."""
