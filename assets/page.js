@@ -570,10 +570,10 @@
   let running = false;
   const rest = (on) => { running = on; boxes.forEach(box => box.querySelectorAll("[data-errand]").forEach(node => { node.disabled = on; })); };
   evenhand.idle = () => { rest(false); evenhand.rememberTab(); };
-  // A tab that was opened by the server, not by a click, stands in the address too.
-  evenhand.rememberTab = () => {
+  // A tab that was opened by the server, not by a click, stands in the address too, with the study that it shows.
+  evenhand.rememberTab = (study) => {
     const tab = document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]");
-    if (tab) evenhand.remember({tab: tab.textContent.trim().toLowerCase()});
+    if (tab) evenhand.remember({tab: tab.textContent.trim().toLowerCase(), ...(study && {study})});
   };
 
   const valueOf = (node) => {
