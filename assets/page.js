@@ -570,6 +570,15 @@
   let running = false;
   const rest = (on) => { running = on; boxes.forEach(box => box.querySelectorAll("[data-errand]").forEach(node => { node.disabled = on; })); };
   evenhand.idle = () => { rest(false); evenhand.rememberTab(); };
+  // "Skip to the content" leads past the header and the tabs to the first control of the open tab.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.(".eh-skip")) return;
+    const panel = [...document.querySelectorAll("#eh-tabs > .tabitem, #eh-tabs > [role=tabpanel]")].find(visible);
+    const first = panel && [...panel.querySelectorAll("button, a[href], input, select, textarea, summary, [tabindex='0']")].find(node => visible(node) && !node.disabled);
+    if (!first) return;
+    event.preventDefault();
+    first.focus();
+  });
   // A tab that was opened by the server, not by a click, stands in the address too, with the study that it shows.
   evenhand.rememberTab = (study) => {
     const tab = document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]");
@@ -726,6 +735,8 @@
     followedStudy = null;
     evenhand.starting(false);
     evenhand.starting(Boolean(document.querySelector("#eh-first-squares [data-demo=running]")), "#eh-again");
+    // A disabled button loses the focus: it goes on to the link of the run, then of the results, never to the page's start.
+    if (document.activeElement === document.body) document.querySelector("#eh-first-squares [data-demo] button")?.focus({preventScroll: true});
   };
   evenhand.openWhenShown = (tab, study) => {
     arriving = tab;
