@@ -570,10 +570,19 @@
   let running = false;
   const rest = (on) => { running = on; boxes.forEach(box => box.querySelectorAll("[data-errand]").forEach(node => { node.disabled = on; })); };
   evenhand.idle = () => { rest(false); evenhand.rememberTab(); };
-  // A tab that was opened by the server, not by a click, stands in the address too.
-  evenhand.rememberTab = () => {
+  // "Skip to the content" leads past the header and the tabs to the first control of the open tab.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.(".eh-skip")) return;
+    const panel = [...document.querySelectorAll("#eh-tabs > .tabitem, #eh-tabs > [role=tabpanel]")].find(visible);
+    const first = panel && [...panel.querySelectorAll("button, a[href], input, select, textarea, summary, [tabindex='0']")].find(node => visible(node) && !node.disabled);
+    if (!first) return;
+    event.preventDefault();
+    first.focus();
+  });
+  // A tab that was opened by the server, not by a click, stands in the address too, with the study that it shows.
+  evenhand.rememberTab = (study) => {
     const tab = document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]");
-    if (tab) evenhand.remember({tab: tab.textContent.trim().toLowerCase()});
+    if (tab) evenhand.remember({tab: tab.textContent.trim().toLowerCase(), ...(study && {study})});
   };
 
   const valueOf = (node) => {
@@ -726,6 +735,8 @@
     followedStudy = null;
     evenhand.starting(false);
     evenhand.starting(Boolean(document.querySelector("#eh-first-squares [data-demo=running]")), "#eh-again");
+    // A disabled button loses the focus: it goes on to the link of the run, then of the results, never to the page's start.
+    if (document.activeElement === document.body) document.querySelector("#eh-first-squares [data-demo] button")?.focus({preventScroll: true});
   };
   evenhand.openWhenShown = (tab, study) => {
     arriving = tab;
@@ -736,20 +747,47 @@
   evenhand.shown = (study) => { document.querySelector("#eh-note")?.classList.remove("eh-stale"); shownStudy = study; evenhand.followStudy(study); if (tabInView() === "inspect") evenhand.listComparisons(); evenhand.arrived(); };
 })();
 
-// ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers
+// ---- Home: files are chosen, dropped anywhere or pasted as a table; the page says at once that it reads them
 (() => {
+  const {evenhand} = window;
   const atHome = () => document.body.classList.contains("eh-at-home");
   const onStudy = () => document.querySelector("#eh-upload")?.getClientRects && document.querySelector("#eh-form")?.getClientRects().length > 0;
-  const doorAt = (node) => !atHome() ? document.querySelector("#eh-upload") : node.closest?.(".eh-doors .column")?.querySelector("[id^=eh-door-]") ?? document.querySelector("#eh-door-answers");
+  const inputOf = (button) => button?.parentElement.querySelector("input[type=file]") ?? button?.querySelector("input[type=file]");
+  const take = (files) => {
+    const input = inputOf(document.querySelector(atHome() ? "#eh-door-files" : "#eh-upload"));
+    if (!input) return;
+    input.files = files;
+    input.dispatchEvent(new Event("change", {bubbles: true}));
+  };
+  const reading = (text) => {
+    document.body.classList.toggle("eh-reading", Boolean(text));
+    const status = document.querySelector("#eh-drop-status");
+    if (status) status.textContent = text;
+  };
+  document.addEventListener("change", ({target}) => {
+    if (!target.files?.length || target !== inputOf(document.querySelector("#eh-door-files"))) return;
+    reading(target.files.length === 1 ? `Reading ${target.files[0].name} …` : `Reading ${target.files.length} files …`);
+  }, true);
+  evenhand.filesRead = () => {
+    reading("");
+    const next = document.querySelector("#eh-seen .eh-go button");
+    next?.focus({preventScroll: true});
+    (next ?? document.querySelector("#eh-home-notice .eh > *"))?.scrollIntoView({block: "nearest"});
+  };
   document.addEventListener("dragover", (event) => { if ((atHome() || onStudy()) && event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
   document.addEventListener("drop", (event) => {
     const files = event.dataTransfer?.files;
     if (!(atHome() || onStudy()) || !files?.length || event.defaultPrevented) return;
     event.preventDefault();
-    const door = doorAt(event.target), input = door?.parentElement.querySelector("input[type=file]") ?? door?.querySelector("input[type=file]");
-    if (!input) return;
-    input.files = files;
-    input.dispatchEvent(new Event("change", {bubbles: true}));
+    take(files);
+  });
+  document.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text") ?? "";
+    if (!atHome() || event.target.closest?.("input, textarea") || !/[\t,{].*\n./.test(text)) return;
+    const ending = text.trimStart().startsWith("{") ? "jsonl" : text.split("\n")[0].includes("\t") ? "tsv" : "csv";
+    const held = new DataTransfer();
+    held.items.add(new File([text], `pasted.${ending}`));
+    take(held.files);
   });
 })();
 

@@ -157,7 +157,11 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
         for item in items[first : first + PAGE_SIZE]
     ]
     orders = planned_orders(preview.plan) if preview.plan else 0
-    return html.comparisons(shown, first, len(items), orders, PAGE_SIZE, _MAX_TEXT)
+    known = [item.id for item in preview.records.items] if preview.records else []
+    places = {id: place for place, id in enumerate(known)}
+    order = [places.get(item.id, 0) for item in items]
+    mixed = order != sorted(order)
+    return html.comparisons(shown, first, len(items), mixed, orders, PAGE_SIZE, _MAX_TEXT)
 
 
 def _first_showing(preview: StudyPreview, item: Item) -> tuple[str, ...]:
