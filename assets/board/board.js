@@ -90,7 +90,7 @@
   }
 
   function line(row, x) {
-    const who = element('td', {}, row.judge, row.simulated ? ' ' : '', row.simulated ? element('span', { class: 'tag' }, 'simulated') : '', row.imported ? ' ' : '', row.imported ? element('span', { class: 'tag' }, 'imported') : '', element('br'), element('span', { class: 'small mute' }, row.prompt));
+    const who = element('td', {}, row.judge, row.simulated ? ' ' : '', row.simulated ? element('span', { class: 'tag' }, 'simulated') : '', row.imported ? ' ' : '', row.imported ? element('span', { class: 'tag' }, 'imported') : '', element('br'), element('span', { class: 'small mute' }, row.prompt + (row.model.toLowerCase() === row.judge.toLowerCase() || row.simulated ? '' : ` \u00b7 ${row.model}`)));
     const cells = [element('td', {}, element('b', {}, state.sort ? place(row.numbers[state.sort]) : '\u2013')), who];
     for (const column of visible()) {
       const sorted = column.key === state.sort;
@@ -126,8 +126,8 @@
 
   function chart(found) {
     const key = columns.has('accuracy') ? 'accuracy' : columns.has('agreement') ? 'agreement' : state.sort;
-    const sets = setKeys.map((set) => found.filter((row) => row.set === set && row.numbers[key]?.value !== null && cost(row) !== null)).sort((a, b) => b.length - a.length);
-    const marks = sets[0] ?? [];
+    const sets = setKeys.map((set) => found.filter((row) => row.set === set && row.numbers[key]?.value !== null && cost(row) !== null));
+    const marks = (sets.find((one) => one.length) ?? []).sort((a, b) => cost(a) - cost(b));
     const box = $('board-chart');
     if (!key || !marks.length) { box.replaceChildren(element('p', { class: 'mute' }, 'No row has both a cost and this number.')); return; }
     const name = columns.get(key).name;
@@ -144,11 +144,15 @@
     for (const value of ticks(y0, y1)) drawn.append(element('line', { x1: 48, x2: w - 8, y1: y(value), y2: y(value), stroke: 'var(--line)' }), element('text', { x: 42, y: y(value) + 5, 'text-anchor': 'end' }, format(key, value).replace(/\.0$/, '')));
     for (const value of ticks(x0, x1)) drawn.append(element('text', { x: x(value), y: h - 30, 'text-anchor': 'middle' }, value.toLocaleString('en')));
     drawn.append(element('text', { x: w / 2, y: h - 8, 'text-anchor': 'middle' }, paid ? 'dollars per 1,000 comparisons' : 'tokens per comparison'));
+    const taken = [];
     for (const row of marks) {
       const one = row.numbers[key]; const right = x(cost(row)) > 0.7 * w;
+      let at = y(one.value) + 5;
+      while (taken.some(([px, py]) => Math.abs(px - x(cost(row))) < 170 && Math.abs(py - at) < 15)) at += 15;
+      taken.push([x(cost(row)), at]);
       drawn.append(element('line', { x1: x(cost(row)), x2: x(cost(row)), y1: y(one.low ?? one.value), y2: y(one.high ?? one.value), stroke: 'var(--win)', 'stroke-width': 1.8 }),
         element('circle', { cx: x(cost(row)), cy: y(one.value), r: 6, fill: row.simulated ? 'var(--surface)' : 'var(--win)', stroke: 'var(--win)', 'stroke-width': 2 }, element('title', {}, `${row.judge}, ${row.prompt}`)),
-        element('text', { class: 'name', x: x(cost(row)) + (right ? -11 : 11), y: y(one.value) + 5, 'text-anchor': right ? 'end' : 'start' }, marks.every((other) => other.judge === row.judge) ? row.prompt : row.judge));
+        element('text', { class: 'name', x: x(cost(row)) + (right ? -11 : 11), y: at, 'text-anchor': right ? 'end' : 'start' }, marks.every((other) => other.judge === row.judge) ? row.prompt : row.judge));
     }
     box.replaceChildren(drawn);
   }

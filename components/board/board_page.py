@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 from components.html.fonts import page_fonts
-from components.html.format import count
+from components.html.format import count, join_names
 from components.html.markup import ASSETS, Markup, json_script, program_file
 from components.html.pieces import logo_html
 from components.html.templates import macros
 
 TEMPLATE: Final = "board/board.html"
-VERIFY_COMMAND: Final = "python -m components board verify ."
+VERIFY_COMMAND: Final = "python -m components board verify board/"
+MAX_NAMED: Final = 2
+"""Number of rows that a headline names."""
 _TOKENS_END: Final = "/* -------------------------------------------------------------------- bins"
 """The first line of style.css after its tokens."""
 Json = dict[str, Any]
@@ -53,10 +55,19 @@ def headline(board: Json) -> tuple[str, str]:
         lead += f"; and {count(others, 'other set')} of items. Places compare rows on one set only"
     measure = next(column["name"] for column in board["columns"] if column["key"] == key)
     first = [row for row in rows if row["numbers"][key]["place"][0] == 1]
-    if len(first) == 1 and len(rows) > 1:
-        name = f"{first[0]['judge']} with {first[0]['prompt']}"
-        return f"{name} is first of {len(rows)} by {measure.lower()}.", f"{lead}."
-    return f"{len(first)} of {len(rows)} rows may be first by {measure.lower()}.", f"{lead}."
+    return f"{_first_words(rows, first)} by {measure.lower()}.", f"{lead}."
+
+
+def _first_words(rows: list[Json], first: list[Json]) -> str:
+    """Words on the rows `first`, which may be first among `rows`."""
+    several = len({row["prompt"] for row in rows}) > 1
+    names = [f"{row['judge']} with {row['prompt']}" if several else row["judge"] for row in first]
+    if len(first) == len(rows) > 1:
+        return f"None of {len(rows)} rows is shown to be ahead"
+    if len(first) > MAX_NAMED:
+        return f"{len(first)} of {len(rows)} rows may be first"
+    may = "is" if len(first) == 1 else "may be"
+    return f"{join_names(names)} {may} first of {len(rows)}"
 
 
 def _leading_rows(board: Json) -> tuple[str, list[Json]]:

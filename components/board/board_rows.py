@@ -52,6 +52,7 @@ def build_board(board: Path, title: str) -> tuple[Json, dict[str, Json]]:
             sets.setdefault(row["set"], judged)
             rows.append(row)
             verdicts[row["id"]] = found
+    sets = dict(sorted(sets.items(), key=lambda one: (-one[1]["items"], one[0])))
     for key in sets:
         add_places([row for row in rows if row["set"] == key])
     return {

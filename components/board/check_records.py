@@ -57,7 +57,9 @@ def check_study(records: StudyRecords) -> CheckedCounts:
             continue
         request = planned.pop(_place(one.ask), None)
         if request is None:
-            raise BoardError(f"{where}, line {line}: {_unplanned(records, one.ask)}")
+            raise BoardError(
+                f"{where}, line {line}: the study file plans no such call: {_name(one.ask)}"
+            )
         _check_key(one.ask, request, f"{where}, line {line}")
         if one.status == "extracted":
             extracted += 1
@@ -76,6 +78,7 @@ def check_arrangement(records: StudyRecords) -> None:
     where = f"{RECORDS}/{records.name}/{JUDGEMENTS_FILE}"
     seen: dict[AskPlace, int] = {}
     items = {item.id for item in records.items}
+    prompts = {prompt.name for prompt in records.prompts}
     for line, one in enumerate(records.judgements, 1):
         first = seen.setdefault(_place(one.ask), line)
         if first != line:
@@ -86,6 +89,11 @@ def check_arrangement(records: StudyRecords) -> None:
             raise BoardError(
                 f"{where}, line {line}: judge {one.ask.judge!r} was called, but is not a judge of "
                 f"{STUDY_FILE}"
+            )
+        if one.ask.prompt not in prompts and not records.is_imported(one.ask.judge):
+            raise BoardError(
+                f"{where}, line {line}: prompt {one.ask.prompt!r} is unknown: the study has no "
+                "such prompt"
             )
     for judge, models in sorted(reported_models(records.judgements).items()):
         if len(models) > 1:
@@ -135,13 +143,6 @@ def _place(ask: Ask) -> AskPlace:
 def _name(ask: Ask) -> str:
     repeat = f", repeat {ask.repeat}" if ask.repeat else ""
     return f"{ask.judge}, {ask.prompt}, item {ask.item}, shown {' then '.join(ask.shown)}{repeat}"
-
-
-def _unplanned(records: StudyRecords, ask: Ask) -> str:
-    """The reason why a call is not in the plan of the study."""
-    if ask.prompt not in {one.name for one in records.prompts}:
-        return f"prompt {ask.prompt!r} is unknown: the study has no such prompt"
-    return f"the study file plans no such call: {_name(ask)}"
 
 
 def _check_key(ask: Ask, planned: PlannedAsk, where: str) -> None:
