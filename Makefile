@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 HASHED  := install --quiet --require-hashes --only-binary :all:
 INSTALL := $(BIN)/pip $(HASHED)
 
-.PHONY: app attacks wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
+.PHONY: app attacks board wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
@@ -180,3 +180,12 @@ demo: $(VENV)/.run $(VENV)/.weights
 
 clean:
 	rm -rf $(VENV)
+
+# The example board, from the recorded demo. The identities are those of the weights that were asked.
+board: $(VENV)/.run
+	@rm -rf build/board
+	@$(BIN)/python -m components board build assets/demo/second.yaml assets/demo/remedies.yaml assets/demo/pairs.yaml \
+	  --out build/board --title "Judges on the probe set" --by Evenhand \
+	  --identity embedded=embedded:0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387 \
+	  --identity Qwen2.5-Coder-1.5B-Instruct=embedded:cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046
+	@$(BIN)/python -m components board verify build/board

@@ -1,17 +1,27 @@
-"""Command line: export a study as a report, a read-only page or a Space; print the access table."""
+"""Command line: export a study as a report, a read-only page or a Space; compare judges on a board;
+print the access table."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
+from components.board.board_files import add_study, make_board, verify_board
+from components.board.record_tree import (
+    BoardError,
+    StudyRecords,
+    records_of_file,
+    records_of_store,
+)
 from components.server import access
 from components.share.publish import freeze, publish, push_space
 from components.share.report import write_report
 from studies import settings
+from studies.errors import SourceError
 from studies.store.store import Store, open_existing_store
-from studies.terminal import run_command
+from studies.terminal import escape_control, run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,6 +32,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _run_command(options: argparse.Namespace) -> int:
     if options.command is print_access:
         print_access()
+        return 0
+    if options.command is check_board:
+        return check_board(options.board)
+    if options.command in (build_board, add_to_board):
+        options.command(options)
         return 0
     store = open_existing_store(options.store)
     options.command(store, options)
@@ -63,12 +78,91 @@ def _parser() -> argparse.ArgumentParser:
                 "--push", default="", help="upload the files to this Space (owner/name)"
             )
         sub.set_defaults(command=command)
+    _add_board_commands(commands)
     description = (
         "print the table of limits in docs/security.md: values on your machine and on a public page"
     )
     table = commands.add_parser("access", help=description, description=description)
     table.set_defaults(command=print_access)
     return parser
+
+
+def _add_board_commands(commands: Any) -> None:
+    """Add `board build`, `board add` and `board verify`."""
+    description = "compare judges on one offline page, with the records of every number"
+    board = commands.add_parser("board", help=description, description=description)
+    actions = board.add_subparsers(required=True)
+    build = actions.add_parser("build", help="write a new board", description=build_board.__doc__)
+    build.add_argument("study", nargs="+", help=_STUDY_HELP)
+    build.add_argument("--out", type=Path, required=True, help="the folder to write, new or empty")
+    build.add_argument("--title", default="", help="the board's title")
+    build.add_argument("--push", default="", help="upload the board to this Space (owner/name)")
+    add = actions.add_parser("add", help="add a study", description=add_to_board.__doc__)
+    add.add_argument("board", type=Path, help="the board's folder")
+    add.add_argument("study", help=_STUDY_HELP)
+    for sub, command in ((build, build_board), (add, add_to_board)):
+        sub.add_argument("--by", default="", help="who ran the study, as the board shows it")
+        sub.add_argument(
+            "--identity",
+            action="append",
+            default=[],
+            metavar="JUDGE=TEXT",
+            help="what identifies a judge whose weights are not here: embedded:SHA256",
+        )
+        sub.add_argument(
+            "--store", type=Path, default=None, help="the store to use (an SQLite file)"
+        )
+        sub.set_defaults(command=command)
+    verify = actions.add_parser("verify", help="check a board", description=check_board.__doc__)
+    verify.add_argument("board", type=Path, help="the board's folder")
+    verify.set_defaults(command=check_board)
+
+
+_STUDY_HELP = "a study's name, or a study file with its exported judgements beside it (x.jsonl)"
+
+
+def build_board(options: argparse.Namespace) -> None:
+    """Write a new board of one or more studies."""
+    found = [_records(options, name) for name in options.study]
+    board = make_board(found, options.out, options.title)
+    print(
+        f"wrote {options.out}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts; open "
+        f"{options.out / 'index.html'}"
+    )
+    if options.push:
+        print(
+            push_space(options.out, options.push, settings.HUB_TOKEN.read() or None, sdk="static")
+        )
+
+
+def add_to_board(options: argparse.Namespace) -> None:
+    """Add the judges of one study to a board."""
+    board = add_study(options.board, _records(options, options.study))
+    print(f"{options.board}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts")
+
+
+def check_board(board: Path) -> int:
+    """Compute every number of a board again from its records; exit code 1 at the first
+    difference."""
+    try:
+        print(verify_board(board))
+    except (BoardError, SourceError) as error:
+        print(f"difference: {escape_control(str(error))}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _records(options: argparse.Namespace, name: str) -> StudyRecords:
+    """The records of a study file, or of a study of the store."""
+    if name.endswith((".yaml", ".yml")):
+        pairs = (one.partition("=") for one in options.identity)
+        identities = {judge: text for judge, _, text in pairs}
+        return records_of_file(Path(name), identities, options.by)
+    store = open_existing_store(options.store)
+    try:
+        return records_of_store(store, name, options.by)
+    finally:
+        store.close()
 
 
 def print_access() -> None:

@@ -123,15 +123,16 @@ def _readme(study: str, *, frozen: bool) -> str:
     )
 
 
-def push_space(folder: Path, repo: str, token: str | None) -> str:
-    """Upload the folder as a Space with the user's Hub token; return the address of the Space."""
+def push_space(folder: Path, repo: str, token: str | None, sdk: str = "gradio") -> str:
+    """Upload the folder as a Space with the user's Hub token; return the address of the Space. The
+    `sdk` of a board is "static"."""
     if not token:
         raise PublishFailed(
             "the upload needs a token: set HF_TOKEN to your own token with write access"
         )
     try:
         api = hub_api(token)
-        api.create_repo(repo, repo_type="space", space_sdk="gradio", exist_ok=True)
+        api.create_repo(repo, repo_type="space", space_sdk=sdk, exist_ok=True)
         api.upload_folder(repo_id=repo, repo_type="space", folder_path=folder)
     except (HfHubHTTPError, OSError, ValueError) as error:
         reason = " ".join(str(error).replace(token, "…").split())[:300]

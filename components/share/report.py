@@ -6,15 +6,14 @@ metrics`, which the file also contains as JSON.
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import importlib.util
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import plotly
 
 from components.filtering.filtered_study import FilteredStudy
+from components.html.fonts import page_fonts
 from components.html.markup import ASSETS, Markup, join, json_script, program_file
 from components.html.templates import macros
 from components.share.report_sections import SECTIONS, TEMPLATE, ReportFigures
@@ -23,12 +22,6 @@ from metrics.summary.summary import summarise_frame
 from studies.errors import write_error
 from studies.people.verifications import current_checks
 from studies.store.store import Store
-
-_FONT_FILES: Final = (
-    ("IBM Plex Sans", 400, "IBMPlexSans/IBMPlexSans-Regular.woff2"),
-    ("IBM Plex Sans", 700, "IBMPlexSans/IBMPlexSans-Bold.woff2"),
-    ("IBM Plex Mono", 400, "IBMPlexMono/IBMPlexMono-Regular.woff2"),
-)
 
 
 def write_report(store: Store, study: str, path: Path) -> int:
@@ -58,7 +51,7 @@ def report_html(store: Store, study: str) -> Markup:
     }
     metrics = json_script("metrics", report_metrics(filtered))
     figures = page.figures_html()
-    return macros(TEMPLATE).report(study, files, _fonts(), body, figures, metrics)
+    return macros(TEMPLATE).report(study, files, page_fonts(), body, figures, metrics)
 
 
 def report_sections(filtered: FilteredStudy, page: ReportFigures) -> Markup:
@@ -79,17 +72,3 @@ def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
         checks=checks,
         remedies=remedy_inputs(filtered.store, filtered.name),
     )
-
-
-def _fonts() -> list[tuple[str, int, str]]:
-    """Gradio's IBM Plex fonts: family, weight and data in base64; empty if the font files are not
-    found."""
-    found = importlib.util.find_spec("gradio")
-    folders = (found.submodule_search_locations or []) if found else []
-    fonts = []
-    for folder in folders:
-        for family, weight, name in _FONT_FILES:
-            font = Path(folder) / "templates/frontend/static/fonts" / name
-            if font.is_file():
-                fonts.append((family, weight, base64.b64encode(font.read_bytes()).decode()))
-    return fonts

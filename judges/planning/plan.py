@@ -108,14 +108,20 @@ def make_plan(
     )
 
 
-def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
+def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator[PlannedAsk]:
     """Yield all asks in plan order: items in a seeded random order, for each item all judges and
-    prompts. The judgements of an unfinished run are therefore a random sample of the items."""
+    prompts. The judgements of an unfinished run are therefore a random sample of the items.
+
+    `identities` gives the identities of judges (`identity_of`) that are known from records.
+    """
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
     kinds = dict.fromkeys(showings_for(prompt) for prompt in plan.prompts)
     showings = {kind: _group_by_item(kind(plan.study, items)) for kind in kinds}
-    identities = {j.name: identity_of(j, plan.study.families) for j in plan.study.judges}
+    identities = {
+        j.name: (identities or {}).get(j.name) or identity_of(j, plan.study.families)
+        for j in plan.study.judges
+    }
     prompts_for = {
         item.id: [p for p in plan.prompts if not why_skipped(p, item, plan.prompts)]
         for item in items

@@ -14,6 +14,7 @@ from metrics.error_models.corrected_ranking import corrected_ranking_section
 from metrics.error_models.error_placement import error_placement_section
 from metrics.error_models.unlabelled_jury import jury_without_labels
 from metrics.estimation import row_selection
+from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.labels.criterion_agreement import criterion_agreement_section
 from metrics.labels.label_sections import pass_fail_section, scores_section
@@ -36,8 +37,10 @@ from metrics.protocols.creation_table import creation_table
 from metrics.protocols.printed_accuracies import printed_accuracies
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.choice_model import fit_choice_model
+from metrics.ratings.judge_as_ranker import judge_as_ranker
 from metrics.summary.agreement_sections import people_sections, rater_pairs
 from metrics.win_rates import jury, length_effects, prediction_powered, self_preference, win_rates
+from metrics.win_rates.first_place import first_place_section
 from metrics.win_rates.length_bins import length_effect
 from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.own_family_excess import own_family_excess
@@ -240,6 +243,19 @@ def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
     return {"longer": longer, "controlled": controlled, "judges": length_effect(frame)}
 
 
+def _ranker(frame: pd.DataFrame) -> Json:
+    """Return judge -> prompt -> the judge as a ranker of models: τ, decisiveness, bias toward each
+    model, and the two win rates of each pair; judges without any of them are left out."""
+    evidence = GroupedFrame(row_selection.select_judges(frame), ["judge", "prompt"])
+    cell = evidence.frame["cell"].to_numpy()
+    nested: Json = {}
+    for k, (judge, prompt) in enumerate(evidence.cells):
+        found = judge_as_ranker(row_selection.select_rows(evidence.frame, cell == k), frame)
+        if found.tau.value is not None or found.bias:
+            nested.setdefault(judge, {})[prompt] = found
+    return nested
+
+
 def _people_gaps(frame: pd.DataFrame) -> Json:
     """Return contestant -> win rate by judges minus that by people, on the cases both judged."""
     found = win_rate_gaps(frame)
@@ -358,6 +374,8 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "length": _length_effects,
     "people_length": _people_length,
     "people_gaps": _people_gaps,
+    "ranker": _ranker,
+    "first_place": first_place_section,
     "self_preference": _self_preference,
     "precision": _precision,
     "arena_hard": _arena_hard,
@@ -370,6 +388,7 @@ WITH_PEOPLE: Final = frozenset(
         "jury",
         "people_length",
         "people_gaps",
+        "ranker",
         "self_preference",
     }
 )

@@ -17,6 +17,12 @@ from typing import Final
 
 REFUSABLE_PARAMETERS: Final = ("temperature", "top_p", "seed", "reasoning_effort")
 """Parameters that some endpoints refuse and without which a call can be made."""
+REFUSABLE_SETS: Final = tuple(
+    names
+    for size in range(len(REFUSABLE_PARAMETERS) + 1)
+    for names in itertools.combinations(REFUSABLE_PARAMETERS, size)
+)
+"""Sets of parameters that a call may lack, the empty one first."""
 _MOVE_ATTEMPTS: Final = "UPDATE attempts SET key=? WHERE key=?"
 
 
@@ -30,14 +36,7 @@ def key_without(key: str, parameters: Collection[str]) -> str:
 
 def is_key_of_call(key: str, planned: str) -> bool:
     """Whether `key` is the key `planned` of a call, or an adapted key of the same call."""
-    if key == planned:
-        return True
-    sets = (
-        names
-        for size in range(1, len(REFUSABLE_PARAMETERS) + 1)
-        for names in itertools.combinations(REFUSABLE_PARAMETERS, size)
-    )
-    return any(key == key_without(planned, names) for names in sets)
+    return any(key == key_without(planned, names) for names in REFUSABLE_SETS)
 
 
 def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:

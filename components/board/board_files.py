@@ -1,0 +1,194 @@
+"""Build a board, add a study to it, and verify it: all three compute from the record tree alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from components.board.board_page import board_page
+from components.board.board_rows import Json, build_board
+from components.board.check_records import check_arrangement, check_study
+from components.board.record_tree import (
+    MANIFEST_FILE,
+    PAGE_FILE,
+    RECORDS,
+    BoardError,
+    StudyRecords,
+    file_hashes,
+    manifest_hash,
+    read_json,
+    read_records,
+    study_folders,
+    write_json,
+    write_manifest,
+    write_records,
+)
+from components.html.markup import ASSETS
+
+BOARD_FILE: Final = "board.json"
+VERDICTS_FOLDER: Final = "verdicts"
+README_FILE: Final = "README.md"
+WORKFLOW_FILE: Final = ".github/workflows/check-board.yaml"
+DEFAULT_TITLE: Final = "Judges compared"
+
+
+def make_board(found: Sequence[StudyRecords], board: Path, title: str = "") -> Json:
+    """Write a new board of these studies; the folder must be new or empty."""
+    if board.exists() and (not board.is_dir() or any(board.iterdir())):
+        raise BoardError(f"{board} is not empty and was not changed; name a new folder")
+    for records in found:
+        check_arrangement(records)
+    part = board.with_name(board.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        for records in found:
+            write_records(records, part)
+        made = write_derived(part, title or DEFAULT_TITLE)
+        if board.exists():
+            board.rmdir()
+        part.replace(board)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return made
+
+
+def add_study(board: Path, records: StudyRecords) -> Json:
+    """Add the rows of one study to a board."""
+    title = read_json(board / BOARD_FILE)["title"]
+    check_arrangement(records)
+    write_records(records, board)
+    return write_derived(board, title)
+
+
+def write_derived(board: Path, title: str) -> Json:
+    """Write what follows from the record tree: numbers, verdicts by row, README, workflow,
+    manifest and page."""
+    found, verdicts = build_board(board, title)
+    shutil.rmtree(board / VERDICTS_FOLDER, ignore_errors=True)
+    (board / VERDICTS_FOLDER).mkdir()
+    write_json(board / BOARD_FILE, found)
+    for row, one in verdicts.items():
+        path = board / VERDICTS_FOLDER / f"{row}.js"
+        path.write_text(verdicts_script(row, one), encoding="utf-8")
+    (board / README_FILE).write_text(readme_text(found), encoding="utf-8")
+    workflow = board / WORKFLOW_FILE
+    workflow.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(ASSETS / "board" / "check-board.yaml", workflow)
+    write_manifest(board)
+    page = board_page(found, manifest_hash(board))
+    (board / PAGE_FILE).write_text(page, encoding="utf-8")
+    return found
+
+
+def verdicts_script(row: str, verdicts: Json) -> str:
+    """The verdicts of a row as a script: a page opened from a file may load nothing else."""
+    text = json.dumps(verdicts, ensure_ascii=False, separators=(",", ":"))
+    return f"boardVerdicts({json.dumps(row)}, {text});\n"
+
+
+def readme_text(board: Json) -> str:
+    """README of the board's folder, with the metadata of a static Space."""
+    front = {"title": board["title"][:60], "sdk": "static", "app_file": PAGE_FILE, "pinned": False}
+    top = yaml.safe_dump(front, sort_keys=False, allow_unicode=True)
+    return (
+        f"---\n{top}---\n\n# {board['title']}\n\n"
+        f"Judges compared: {len(board['rows'])} rows, {board['verdicts']:,} verdicts. Open "
+        f"`{PAGE_FILE}`; it needs no server. Every number is computed from the records in "
+        f"`{RECORDS}/`:\n\n    python -m components board verify .\n\n"
+        "To add a judge, run a study, then `python -m components board add . STUDY`, and send the "
+        "changed folder as a pull request.\n"
+    )
+
+
+# ---- verify --------------------------------------------------------------------------------------
+
+
+def verify_board(board: Path) -> str:
+    """Compute everything again from the records; raise BoardError at the first difference. Return
+    a line that says what is equal."""
+    _check_manifest(board)
+    verdicts = again = 0
+    for name in study_folders(board):
+        counts = check_study(read_records(board, name))
+        verdicts, again = verdicts + counts.verdicts, again + counts.read_again
+    stored = read_json(board / BOARD_FILE)
+    found, rows = build_board(board, str(stored.get("title", "")))
+    compare_boards(stored, json.loads(json.dumps(found)))
+    for row, one in rows.items():
+        _compare_text(board / VERDICTS_FOLDER / f"{row}.js", verdicts_script(row, one), board)
+    _compare_text(board / README_FILE, readme_text(found), board)
+    _compare_text(board / PAGE_FILE, board_page(stored, manifest_hash(board)), board)
+    numbers = sum(one["value"] is not None for row in found["rows"] for one in _numbers(row))
+    return (
+        f"{verdicts:,} verdicts, {len(found['rows'])} rows, {numbers:,} numbers: all equal; "
+        f"{again:,} replies read again"
+    )
+
+
+def _numbers(row: Json) -> list[Json]:
+    return list(row["numbers"].values())
+
+
+def _check_manifest(board: Path) -> None:
+    listed = read_json(board / MANIFEST_FILE).get("sha256", {})
+    found = file_hashes(board)
+    for name in sorted({*listed, *found}):
+        if name not in found:
+            raise BoardError(f"{name}: listed in {MANIFEST_FILE}, but missing")
+        if name not in listed:
+            raise BoardError(f"{name}: not listed in {MANIFEST_FILE}")
+        if listed[name] != found[name]:
+            raise BoardError(f"{name}: its SHA-256 differs from the one in {MANIFEST_FILE}")
+
+
+def compare_boards(stored: Json, found: Json) -> None:
+    """Raise BoardError at the first number or fact that differs, with its row."""
+    if len(stored["rows"]) != len(found["rows"]):
+        raise BoardError(
+            f"{BOARD_FILE}: {len(stored['rows'])} rows; the records have {len(found['rows'])}"
+        )
+    for mine, theirs in zip(stored["rows"], found["rows"], strict=True):
+        row = f"{BOARD_FILE}, row {mine.get('judge')}, {mine.get('prompt')}"
+        for key in {**theirs, **mine}:
+            if key == "numbers":
+                _compare_numbers(mine[key], theirs[key], row)
+            elif not _same(mine.get(key), theirs.get(key)):
+                _differs(f"{row}, {key}", mine.get(key), theirs.get(key))
+    for key in {**found, **stored}:
+        if key != "rows" and not _same(stored.get(key), found.get(key)):
+            _differs(f"{BOARD_FILE}, {key}", stored.get(key), found.get(key))
+
+
+def _compare_numbers(stored: Json, found: Json, row: str) -> None:
+    for key in {**found, **stored}:
+        mine, theirs = stored.get(key, {}), found.get(key, {})
+        for part in {**theirs, **mine}:
+            if not _same(mine.get(part), theirs.get(part)):
+                _differs(f"{row}, {key}, {part}", mine.get(part), theirs.get(part))
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    """Whether two values are equal; the last decimal of a number may differ by rounding."""
+    if isinstance(mine, float) and isinstance(theirs, float):
+        return abs(mine - theirs) <= 1.5e-6 * max(1.0, abs(mine))
+    return bool(mine == theirs)
+
+
+def _differs(where: str, stored: object, found: object) -> None:
+    raise BoardError(f"{where}: the board says {stored}, its records give {found}")
+
+
+def _compare_text(path: Path, expected: str, board: Path) -> None:
+    name = path.relative_to(board).as_posix()
+    if not path.is_file():
+        raise BoardError(f"{name}: missing")
+    if path.read_text(encoding="utf-8") != expected:
+        raise BoardError(
+            f"{name}: differs from the file that this version of Evenhand makes from the records"
+        )

@@ -1,0 +1,85 @@
+"""The page of a board: one HTML file with its numbers, drawn from `board.json` alone."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from components.html.fonts import page_fonts
+from components.html.format import count, join_names
+from components.html.markup import ASSETS, Markup, json_script, program_file
+from components.html.pieces import logo_html
+from components.html.templates import macros
+
+TEMPLATE: Final = "board/board.html"
+VERIFY_COMMAND: Final = "python -m components board verify board/"
+MAX_NAMED: Final = 2
+"""Number of rows that a headline names."""
+_TOKENS_END: Final = "/* -------------------------------------------------------------------- bins"
+"""The first line of style.css after its tokens."""
+Json = dict[str, Any]
+
+
+def board_page(board: Json, manifest: str) -> Markup:
+    """HTML of a board; `manifest` is the SHA-256 of its manifest."""
+    files = {
+        "tokens": program_file(ASSETS / "style.css").split(_TOKENS_END)[0],
+        "style": program_file(ASSETS / "board" / "board.css"),
+        "script": program_file(ASSETS / "board" / "board.js"),
+    }
+    numbers = sum(
+        one["value"] is not None for row in board["rows"] for one in row["numbers"].values()
+    )
+    answer = (
+        f"{count(board['verdicts'], 'verdict')}, {count(len(board['rows']), 'row')}, "
+        f"{count(numbers, 'number')}: all equal"
+    )
+    data = json_script("board-data", board)
+    return macros(TEMPLATE).page(
+        board, *headline(board), files, page_fonts(), data, manifest, logo_html(),
+        VERIFY_COMMAND, answer,
+    )  # fmt: skip
+
+
+def headline(board: Json) -> tuple[str, str]:
+    """Headline and lead: the rows that may be first, in the largest set of items."""
+    key, rows = _leading_rows(board)
+    others = len(board["sets"]) - 1
+    if not rows:
+        return board["title"], count(len(board["rows"]), "row")
+    one = board["sets"][rows[0]["set"]]
+    lead = (
+        f"{board['title']}. {count(one['items'], 'item')} of {one['source']}, "
+        f"{count(one['comparisons'], 'comparison')}"
+    )
+    if others > 0:
+        lead += f"; and {count(others, 'other set')} of items. Places compare rows on one set only"
+    measure = next(column["name"] for column in board["columns"] if column["key"] == key)
+    first = [row for row in rows if row["numbers"][key]["place"][0] == 1]
+    return f"{_first_words(rows, first)} by {measure.lower()}.", f"{lead}."
+
+
+def _first_words(rows: list[Json], first: list[Json]) -> str:
+    """Words on the rows `first`, which may be first among `rows`."""
+    several = len({row["prompt"] for row in rows}) > 1
+    names = [f"{row['judge']} with {row['prompt']}" if several else row["judge"] for row in first]
+    if len(first) == len(rows) > 1:
+        return f"None of {len(rows)} rows is shown to be ahead"
+    if len(first) > MAX_NAMED:
+        return f"{len(first)} of {len(rows)} rows may be first"
+    may = "is" if len(first) == 1 else "may be"
+    return f"{join_names(names)} {may} first of {len(rows)}"
+
+
+def _leading_rows(board: Json) -> tuple[str, list[Json]]:
+    """The first column with places, and its rows in the set with the most of them (then the most
+    items)."""
+    for column in board["columns"]:
+        key = column["key"]
+        placed = [row for row in board["rows"] if row["numbers"][key]["place"]]
+        sets = {row["set"] for row in placed}
+        if sets:
+            size = {one: sum(row["set"] == one for row in placed) for one in sets}
+            items = {one: board["sets"][one]["items"] for one in sets}
+            best = max(sorted(sets), key=lambda one: (items[one], size[one]))
+            return key, [row for row in placed if row["set"] == best]
+    return "", []

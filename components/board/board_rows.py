@@ -1,0 +1,290 @@
+"""The rows of a board, computed from its record tree alone: facts, measures with intervals, places,
+and the verdicts behind the numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from components.board.record_tree import StudyRecords, read_records, study_folders
+from judges.rendering.prompt import hash_json
+from metrics.catalogue.records import RECORDS
+from metrics.estimation import row_selection
+from metrics.estimation.all_measures import estimate_all
+from metrics.ratings.judge_as_ranker import judge_as_ranker
+from studies.domain import HUMAN_PREFIX, Estimate, Judgement
+from studies.exchange.unsaved_study import frame_from_judgements
+from studies.files.items import dump_item
+from studies.frames.frame_codes import NO_PICK, TIE
+
+Json = dict[str, Any]
+TALLIED: Final = ("accuracy", "agreement", "consistency", "first_share", "longer", "unusable")
+RANKED: Final = {
+    "ranking_tau": "tau",
+    "decisiveness": "decisiveness",
+    "model_bias_spread": "bias_spread",
+}
+"""Columns of a judge as a ranker -> field of `RankerMeasures`."""
+COLUMNS: Final = (*TALLIED, *RANKED)
+UNPLACED: Final = frozenset({"decisiveness", "longer"})
+"""Columns in which no direction is better, so that they have no places."""
+DECIMALS: Final = 6
+"""Decimals of the numbers of a board: beyond them, processors may round differently."""
+FORMAT: Final = 1
+
+
+def build_board(board: Path, title: str) -> tuple[Json, dict[str, Json]]:
+    """Compute a board from its record tree: all its numbers, and row -> verdicts behind it."""
+    rows: list[Json] = []
+    verdicts: dict[str, Json] = {}
+    sets: dict[str, Json] = {}
+    for name in study_folders(board):
+        for row, found, judged in study_rows(read_records(board, name)):
+            row["id"] = f"{len(rows) + 1}"
+            sets.setdefault(row["set"], judged)
+            rows.append(row)
+            verdicts[row["id"]] = found
+    sets = dict(sorted(sets.items(), key=lambda one: (-one[1]["items"], one[0])))
+    for key in sets:
+        add_places([row for row in rows if row["set"] == key])
+    return {
+        "format": FORMAT,
+        "title": title,
+        "columns": [column_facts(key) for key in COLUMNS if _has_values(rows, key)],
+        "sets": sets,
+        "rows": rows,
+        "verdicts": sum(row["asked"] for row in rows),
+        "date": max((row["date"] for row in rows), default=""),
+    }, verdicts
+
+
+def _has_values(rows: Iterable[Json], key: str) -> bool:
+    return any(row["numbers"][key]["value"] is not None for row in rows)
+
+
+def column_facts(key: str) -> Json:
+    """Names and meaning of a column, from the catalogue."""
+    one = RECORDS[key]
+    return {
+        "key": key,
+        "name": one.name,
+        "head": one.head,
+        "about": f"{one.description}. {one.how}".strip(),
+        "style": one.style,
+        "better": one.better,
+        "neutral": one.chance(),
+        "placed": key not in UNPLACED,
+    }
+
+
+# ---- one study -----------------------------------------------------------------------------------
+
+
+def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
+    """Yield (row, its verdicts, its set of items) for each judge and prompt that compares
+    answers."""
+    frame = frame_from_judgements(records.items, records.judgements, records.study.name)
+    by = ["judge", "prompt"]
+    compared = row_selection.select_rows(frame, frame["options"] > 1)
+    measures = [RECORDS[key].estimator for key in TALLIED]
+    found = estimate_all(measures, compared, by)
+    estimates = {key: found[one.name] for key, one in zip(TALLIED, measures, strict=True)}
+    content = {item.id: _item_hash(dump_item(item)) for item in records.items}
+    truth = frame["truth"].to_numpy()
+    groups = _group_judgements(records.judgements)
+    for judge, prompt in sorted(groups):
+        if judge.startswith(HUMAN_PREFIX):
+            continue
+        places = groups[judge, prompt]
+        mine = [records.judgements[place] for place in places]
+        rows = frame.iloc[places]
+        numbers = {key: _number(estimates[key][judge, prompt]) for key in TALLIED}
+        numbers |= _ranker_numbers(rows, frame)
+        judged = _judged_set(mine, content, records.source)
+        facts = _row_facts(records, judge, prompt, mine)
+        row = {**facts, "set": judged.pop("hash"), "numbers": numbers}
+        yield row, _verdict_rows(mine, places, truth), judged
+
+
+def _group_judgements(judgements: Sequence[Judgement]) -> dict[tuple[str, str], list[int]]:
+    """Places of the judgements that compare answers, by judge and prompt."""
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, one in enumerate(judgements):
+        if len(one.ask.shown) > 1 and one.ask.reads is None:
+            found[one.ask.judge, one.ask.prompt].append(place)
+    return found
+
+
+def _ranker_numbers(rows: pd.DataFrame, frame: pd.DataFrame) -> Json:
+    found = judge_as_ranker(rows, frame)
+    return {key: _number(getattr(found, name)) for key, name in RANKED.items()}
+
+
+def _number(estimate: Estimate) -> Json:
+    """An estimate as a board stores it, rounded."""
+    return {
+        "value": _rounded(estimate.value),
+        "low": _rounded(estimate.low),
+        "high": _rounded(estimate.high),
+        "n": estimate.n,
+        "items": estimate.items,
+        "note": estimate.note,
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return round(float(value), DECIMALS) + 0.0  # without a minus zero
+
+
+def _item_hash(item: Mapping[str, Any]) -> str:
+    text = json.dumps(item, ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _judged_set(mine: Sequence[Judgement], content: Mapping[str, str], source: str) -> Json:
+    """The set of comparisons that a judge was asked: equal sets have equal hashes, and only rows of
+    the same set are placed."""
+    asked = {(one.ask.item, tuple(sorted(one.ask.shown))) for one in mine if not one.ask.noise}
+    lines = sorted(f"{content.get(item, item)} {' | '.join(shown)}" for item, shown in asked)
+    models = sorted({name for _, shown in asked for name in shown})
+    return {
+        "hash": hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12],
+        "source": source,
+        "items": len({item for item, _ in asked}),
+        "comparisons": len(asked),
+        "models": models,
+    }
+
+
+def _row_facts(records: StudyRecords, judge: str, prompt: str, mine: Sequence[Judgement]) -> Json:
+    spec = next((one for one in records.study.judges if one.name == judge), None)
+    text = next((one for one in records.prompts if one.name == prompt), None)
+    imported = records.is_imported(judge)
+    counted = [one for one in mine if not one.ask.noise]
+    comparisons = len({(one.ask.item, frozenset(one.ask.shown)) for one in counted})
+    costs = [one.cost for one in counted]
+    dollars = None if None in costs else sum(cost or 0.0 for cost in costs)
+    tokens = [(one.usage.prompt or 0) + (one.usage.completion or 0) for one in counted]
+    last = max((one.time for one in mine), default=0.0)
+    reading = [records.study.reading, spec.read if spec else "", repr(text.format) if text else ""]
+    return {
+        "study": records.name,
+        "name": records.study.name,
+        "judge": judge,
+        "prompt": prompt,
+        "model": ", ".join(sorted({one.model for one in mine if one.model})) or "not reported",
+        "simulated": bool(spec and spec.kind == "simulated"),
+        "prompt_hash": text.sha[:12] if text and not imported else "",
+        "reading_hash": "" if imported else hash_json(reading)[:12],
+        "asked": len(mine),
+        "readable": sum(one.readable for one in mine),
+        "not_read_again": sum(imported or _lacks_reply(one) for one in mine if one.readable),
+        "dollars_per_1000": _per_comparison(dollars, comparisons, 1000),
+        "tokens": _per_comparison(sum(tokens) or None, comparisons, 1),
+        "date": datetime.fromtimestamp(last, UTC).date().isoformat() if last else "",
+        "by": records.by,
+        "imported": imported,
+    }
+
+
+def _lacks_reply(one: Judgement) -> bool:
+    """Whether a record lacks what its verdict was read from: the probabilities of the labels, or
+    the reply of an extraction judge."""
+    return one.status == "extracted" or (one.rule == "probabilities" and not one.top_logprobs)
+
+
+def _per_comparison(total: float | None, comparisons: int, scale: int) -> float | None:
+    return None if total is None or not comparisons else _rounded(scale * total / comparisons)
+
+
+def _verdict_rows(mine: Sequence[Judgement], places: Sequence[int], truth: Any) -> Json:
+    """The verdicts of a row: line of the record file, item, models as shown, position chosen (−1:
+    tie, null: none), right (1), wrong (0) or unknown (−1), and whether the comparison flips."""
+    flips = _flipped_comparisons(mine)
+    models = sorted({name for one in mine for name in one.ask.shown})
+    code = {name: place for place, name in enumerate(models)}
+    rows = []
+    for one, place in zip(mine, places, strict=True):
+        pick = one.verdict.pick if one.verdict and one.readable else None
+        known = truth[place] not in (NO_PICK, TIE) and pick is not None
+        rows.append(
+            [
+                place + 1,
+                one.ask.item,
+                [code[name] for name in one.ask.shown],
+                -1 if pick == "tie" else pick,
+                int(pick == truth[place]) if known else -1,
+                int((one.ask.item, frozenset(one.ask.shown)) in flips),
+                int(one.ask.noise),
+            ]
+        )
+    return {"models": models, "rows": rows}
+
+
+def _flipped_comparisons(mine: Sequence[Judgement]) -> set[tuple[str, frozenset[str]]]:
+    """Comparisons with different choices in different orders."""
+    chosen: dict[tuple[str, frozenset[str]], set[str]] = defaultdict(set)
+    for one in mine:
+        if one.readable and one.verdict and not one.ask.noise and one.verdict.pick is not None:
+            pick = one.verdict.pick
+            name = "tie" if pick == "tie" else one.ask.shown[pick]
+            chosen[one.ask.item, frozenset(one.ask.shown)].add(name)
+    return {key for key, names in chosen.items() if len(names) > 1}
+
+
+# ---- places --------------------------------------------------------------------------------------
+
+
+def add_places(rows: Sequence[Json]) -> None:
+    """Add the range of places of each number among rows of the same set.
+
+    A row is surely better than another if its whole interval is better. The best place of a row is
+    one more than the number of rows that are surely better, its worst place the number of rows
+    minus those that are surely worse.
+    """
+    for key in COLUMNS:
+        merits = [_merit(key, row["numbers"][key]) for row in rows]
+        known = [one for one in merits if one is not None]
+        for row, mine in zip(rows, merits, strict=True):
+            place = None
+            if mine is not None and key not in UNPLACED:
+                better = sum(one[0] > mine[1] for one in known)
+                worse = sum(one[1] < mine[0] for one in known)
+                place = [better + 1, len(known) - worse]
+            row["numbers"][key]["place"] = place
+
+
+def _merit(key: str, number: Json) -> tuple[float, float] | None:
+    """The interval of a number, turned so that higher is better: for a measure without a better
+    direction, minus its distance from the value without an effect."""
+    low, high = number["low"], number["high"]
+    if number["value"] is None or low is None or high is None:
+        return None
+    one = RECORDS[key]
+    if one.better == "high":
+        return low, high
+    if one.better == "low":
+        return -high, -low
+    neutral = one.chance() or 0.0
+    far = max(abs(low - neutral), abs(high - neutral))
+    near = 0.0 if low <= neutral <= high else min(abs(low - neutral), abs(high - neutral))
+    return -far, -near
+
+
+def reported_models(judgements: Iterable[Judgement]) -> dict[str, Counter[str]]:
+    """Judge -> model names that its replies report -> number of replies."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in judgements:
+        if one.model:
+            found[one.ask.judge][one.model] += 1
+    return found

@@ -1,0 +1,308 @@
+"""The record tree of a board: for each study its judgements, items, study file and prompts, written
+so that the same records always give the same bytes.
+
+    records/<study>/judgements.jsonl.gz   every judgement, one JSON object per line
+    records/<study>/items.jsonl.gz        the items, with votes and known better answers
+    records/<study>/study.yaml            the study file
+    records/<study>/prompts/*.yaml        the prompts, as they were sent
+    records/<study>/record.json           who ran it, and what identifies each judge
+    manifest.json                         SHA-256 of every file but the page
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path, PureWindowsPath
+from typing import Any, Final
+
+from judges.judge_errors import PlanError
+from judges.models.weights import WeightsMissing
+from judges.planning.plan import Plan, asks_of, identity_of
+from judges.rendering.prompt import (
+    Prompt,
+    built_in_prompts,
+    load_prompt,
+    name_versions,
+    parse_prompt,
+)
+from studies.domain import HUMAN_PREFIX, Item, Judgement
+from studies.errors import EvenhandError, StudyError
+from studies.files.items import dump_item, parse_items
+from studies.files.tables import read_table
+from studies.people.item_votes import votes_as_judgements
+from studies.sources.formats.own_exports import parse_judgements
+from studies.sources.hub import HUB_PREFIX
+from studies.sources.load import load_items
+from studies.spec.presets import PROBE_SOURCE
+from studies.spec.study import DataSpec, Study, dump_study, load_study, parse_study
+from studies.store.queries.adapted_requests import REFUSABLE_SETS, key_without
+from studies.store.store import Store
+
+RECORDS: Final = "records"
+JUDGEMENTS_FILE: Final = "judgements.jsonl.gz"
+ITEMS_FILE: Final = "items.jsonl.gz"
+STUDY_FILE: Final = "study.yaml"
+RECORD_FILE: Final = "record.json"
+MANIFEST_FILE: Final = "manifest.json"
+PAGE_FILE: Final = "index.html"
+RECORDED_KEY: Final = "r"
+"""First letter of the key of a verdict without a request; other keys are hexadecimal."""
+
+
+class BoardError(EvenhandError):
+    """Raised if a board cannot be built, or differs from its records."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRecords:
+    """The records of one study of a board."""
+
+    name: str
+    """Name of the study's folder in the record tree."""
+    study: Study
+    items: tuple[Item, ...]
+    judgements: tuple[Judgement, ...]
+    prompts: tuple[Prompt, ...]
+    identities: Mapping[str, str]
+    """Judge -> text that identifies it in the keys of its calls: an address, the settings of a
+    simulated judge, or the SHA-256 of weights."""
+    source: str
+    """Name of the data."""
+    by: str = ""
+    """Name of the person or group who ran the study."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the study, by which the key of each call can be computed again."""
+        return Plan(self.study, self.items, self.prompts, Path())
+
+    def is_imported(self, judge: str) -> bool:
+        """Whether the verdicts of a judge have no requests: they were imported, or are votes."""
+        return judge not in self.identities
+
+
+# ---- from a store, or from a study file with its exported judgements ---------------------------
+
+
+def records_of_store(store: Store, name: str, by: str = "") -> StudyRecords:
+    """Read the records of a study from a store; an unfinished study is refused."""
+    study, judgements = store.study(name), list(store.judgements(name))
+    if pending := store.counts(name).get("pending", 0):
+        raise BoardError(
+            f"{name}: {pending:,} calls have no reply yet; run the study to its end, or retry its "
+            "failed calls"
+        )
+    items = tuple(store.items(name).values())
+    prompts = name_versions([parse_prompt(text, name) for text in store.planned_prompts(name)])
+    identities: dict[str, str] = {}
+    for one in judgements:
+        judge = one.ask.judge
+        if judge not in identities and (request := store.request(one.ask.key)) is not None:
+            identities[judge] = request.endpoint
+    if salt := store.salt_of(name):
+        plan = Plan(study, items, prompts, Path(), salt=salt)
+        judgements = _without_salt(plan, judgements, identities)
+    return _records(study, items, judgements, prompts, identities, by)
+
+
+def records_of_file(
+    path: Path, identities: Mapping[str, str] | None = None, by: str = ""
+) -> StudyRecords:
+    """Read a study file, and the judgements exported beside it: `x.yaml` and `x.jsonl` or
+    `x.jsonl.gz`. `identities` are needed for judges whose weights are not on this machine."""
+    study = load_study(path)
+    logs = [path.with_suffix(ending) for ending in (".jsonl", ".jsonl.gz")]
+    log = next((one for one in logs if one.is_file()), None)
+    if log is None:
+        raise BoardError(
+            f"{path}: no judgements beside it; export them to {logs[0].name}: "
+            "python -m studies export NAME"
+        )
+    judgements = parse_judgements(read_table(log))
+    items = tuple(load_items(study.data, study.folder))
+    asks = [one.ask for one in judgements]
+    judgements += votes_as_judgements(items, study.name, asks, judgements)
+    prompts = name_versions([load_prompt(name, study.folder) for name in study.prompts])
+    called = {one.ask.judge for one in judgements if not one.ask.key.startswith(RECORDED_KEY)}
+    found = {
+        judge.name: (identities or {}).get(judge.name) or _identity(judge.name, study)
+        for judge in study.judges
+        if judge.name in called
+    }
+    return _records(study, items, judgements, prompts, found, by)
+
+
+def _identity(judge: str, study: Study) -> str:
+    spec = next(one for one in study.judges if one.name == judge)
+    try:
+        return identity_of(spec, study.families)
+    except (WeightsMissing, PlanError) as error:
+        raise BoardError(
+            f"judge {judge!r}: its weights are not on this machine ({error}); name them: "
+            f"--identity '{judge}=embedded:SHA256'"
+        ) from None
+
+
+def _without_salt(
+    plan: Plan, judgements: list[Judgement], identities: Mapping[str, str]
+) -> list[Judgement]:
+    """Give the judgements the keys that their calls have outside the visitor's own page."""
+    salted = asks_of(plan, identities)
+    plain = asks_of(replace(plan, salt=""), identities)
+    known = {
+        key_without(a.ask.key, names): key_without(b.ask.key, names)
+        for a, b in zip(salted, plain, strict=True)
+        for names in REFUSABLE_SETS
+    }
+    return [
+        replace(one, ask=replace(one.ask, key=known.get(one.ask.key, one.ask.key)))
+        for one in judgements
+    ]
+
+
+def _records(
+    study: Study,
+    items: tuple[Item, ...],
+    judgements: Iterable[Judgement],
+    prompts: tuple[Prompt, ...],
+    identities: Mapping[str, str],
+    by: str,
+) -> StudyRecords:
+    source = study.data.source
+    is_file = source != PROBE_SOURCE and not source.startswith(HUB_PREFIX)
+    name = PureWindowsPath(source).name.split(".")[0] if is_file else source
+    data = DataSpec(ITEMS_FILE, seed=study.data.seed) if is_file else study.data
+    judges = tuple(replace(one, weights=_public_weights(one.weights)) for one in study.judges)
+    names = tuple(dict.fromkeys(_prompt_path(one) for one in prompts))
+    shown = replace(study, data=data, judges=judges, prompts=names or study.prompts)
+    found = tuple(judgements)
+    if not any(not one.ask.judge.startswith(HUMAN_PREFIX) for one in found):
+        raise BoardError(f"{study.name}: the study has no verdict of a judge")
+    return StudyRecords(
+        folder_name(study.name), shown, items, found, prompts, dict(identities), name, by
+    )
+
+
+def _prompt_path(prompt: Prompt) -> str:
+    """A prompt as the study file in the tree names it: a built-in name, or a file of the tree."""
+    built_in = built_in_prompts().get(prompt.name)
+    same = built_in is not None and load_prompt(prompt.name).sha == prompt.sha
+    return prompt.name if same else f"prompts/{folder_name(prompt.name)}.yaml"
+
+
+def _public_weights(weights: str) -> str:
+    """Weights without the folders of this machine."""
+    return weights if weights.startswith(HUB_PREFIX) else PureWindowsPath(weights).name
+
+
+def folder_name(study: str) -> str:
+    """Name of a study's folder: its letters and digits."""
+    return re.sub(r"[^a-z0-9]+", "-", study.lower()).strip("-")[:60] or "study"
+
+
+# ---- writing and reading the tree --------------------------------------------------------------
+
+
+def write_records(records: StudyRecords, board: Path) -> None:
+    """Write the records of one study; a study of this name must not be on the board yet."""
+    folder = board / RECORDS / records.name
+    if folder.exists():
+        raise BoardError(
+            f"{folder}: the board has a study of this name; rename the study, or build the board "
+            "again"
+        )
+    (folder / "prompts").mkdir(parents=True)
+    write_zipped(folder / JUDGEMENTS_FILE, map(asdict, records.judgements))
+    write_zipped(folder / ITEMS_FILE, map(dump_item, records.items))
+    (folder / STUDY_FILE).write_text(dump_study(records.study), encoding="utf-8")
+    names = [f"prompts/{folder_name(one.name)}.yaml" for one in records.prompts]
+    for name, prompt in zip(names, records.prompts, strict=True):
+        (folder / name).write_text(prompt.yaml, encoding="utf-8")
+    facts = {
+        "by": records.by,
+        "source": records.source,
+        "identities": dict(records.identities),
+        "prompts": names,
+    }
+    write_json(folder / RECORD_FILE, facts)
+
+
+def read_records(board: Path, name: str) -> StudyRecords:
+    """Read the records of one study of a board; errors name the file."""
+    folder = board / RECORDS / name
+    facts = read_json(folder / RECORD_FILE)
+    try:
+        prompts = [
+            parse_prompt((folder / one).read_text("utf-8"), f"{name}/{one}")
+            for one in facts["prompts"]
+        ]
+        return StudyRecords(
+            name,
+            parse_study((folder / STUDY_FILE).read_text("utf-8"), f"{name}/{STUDY_FILE}", folder),
+            tuple(parse_items(read_table(folder / ITEMS_FILE), texts_required=False)),
+            tuple(parse_judgements(read_table(folder / JUDGEMENTS_FILE))),
+            name_versions(prompts),
+            facts["identities"],
+            facts["source"],
+            facts["by"],
+        )
+    except KeyError as error:
+        raise BoardError(f"{name}/{RECORD_FILE}: {error} is missing") from None
+    except StudyError as error:
+        raise BoardError(str(error)) from None
+
+
+def study_folders(board: Path) -> list[str]:
+    """Names of the studies of a board, sorted."""
+    folder = board / RECORDS
+    found = sorted(one.name for one in folder.iterdir() if one.is_dir()) if folder.is_dir() else []
+    if not found:
+        raise BoardError(f"{board}: no records in it; a board has a folder {RECORDS}/")
+    return found
+
+
+def write_zipped(path: Path, records: Iterable[object]) -> None:
+    """Write one JSON object per line, compressed without name and time."""
+    with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as out:
+        for record in records:
+            out.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+
+
+def write_json(path: Path, value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BoardError(f"{path}: {error.strerror}; is this the folder of a board?") from None
+    except ValueError:
+        raise BoardError(f"{path}: not JSON") from None
+
+
+def write_manifest(board: Path) -> None:
+    """Write the SHA-256 of every file of the board but the manifest and the page."""
+    write_json(board / MANIFEST_FILE, {"sha256": file_hashes(board)})
+
+
+def file_hashes(board: Path) -> dict[str, str]:
+    """Path -> SHA-256, for every file but the manifest and the page (which shows its hash)."""
+    found = {}
+    for path in sorted(board.rglob("*")):
+        name = path.relative_to(board).as_posix()
+        hidden = any(part.startswith(".") for part in name.split("/"))  # a Git folder is not listed
+        if path.is_file() and name not in (MANIFEST_FILE, PAGE_FILE) and not hidden:
+            with path.open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def manifest_hash(board: Path) -> str:
+    return hashlib.sha256((board / MANIFEST_FILE).read_bytes()).hexdigest()

@@ -1,0 +1,263 @@
+"""A judge as a ranker of models: Kendall's τ with the ranking by people or by known answers,
+decisiveness, and bias toward single models (Gera et al. 2024, "JuStRank", arXiv 2412.09569).
+
+All three compare, for each pair of models, the judge's win rate with the reference's. Decisiveness
+is the parameter α of the symmetric beta distribution function F(x; α, α) that maps the reference's
+win rates to the judge's with the least squared error: α above 1 means that the judge exaggerates
+differences, below 1 that it levels them. The bias toward a model is the mean, over its opponents,
+of the judge's win rate minus the fitted one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import betainc
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    draw_item_weights,
+    safe_divide,
+    unknown_estimate,
+)
+from studies.domain import Estimate
+from studies.frames.frame import NO_PICK, TIE
+
+ROUNDS: Final = 200
+SEED: Final = 2412
+LEAST_MODELS: Final = 3
+LEAST_ITEMS: Final = 5
+MAX_CELLS: Final = 20_000_000
+"""Largest number of items times pairs of models for which the measures are computed."""
+ALPHA_BOUNDS: Final = (0.02, 50.0)
+_METHOD: Final = "bootstrap by items, 200 rounds"
+_SHRINK: Final = 0.01
+"""Wins added for both models of a pair, so that a model that always wins has a finite strength."""
+_STEPS: Final = 400
+_TOLERANCE: Final = 1e-9
+_GOLDEN: Final = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class RankerMeasures:
+    """The measures of one judge as a ranker, and the two win rates of each pair of models."""
+
+    tau: Estimate
+    decisiveness: Estimate
+    bias_spread: Estimate
+    bias: dict[str, Estimate] = field(default_factory=dict)
+    pairs: tuple[tuple[str, str, float, float], ...] = ()
+    """(model, model, the reference's win rate of the first, the judge's)."""
+
+
+def judge_as_ranker(judged: pd.DataFrame, frame: pd.DataFrame) -> RankerMeasures:
+    """Measure a judge as a ranker. `judged` are its rows of the study `frame`. The reference are
+    the votes by people; without votes, the known better answers."""
+    rates = _pair_table(judged, frame)
+    if isinstance(rates, str):
+        unknown = unknown_estimate(rates)
+        return RankerMeasures(unknown, unknown, unknown)
+    return rates.measures()
+
+
+class _Outcomes(NamedTuple):
+    """Verdicts on two models: code of the item, code of the pair, points of the pair's low model
+    (the one with the lower code)."""
+
+    item: Ints
+    pair: Ints
+    points: Floats
+
+
+def _pair_table(judged: pd.DataFrame, frame: pd.DataFrame) -> _PairTable | str:
+    """Return the win rates of judge and reference, or the reason why there are none."""
+    names = row_selection.contestants(row_selection.select_pairs(frame)) if len(judged) else []
+    people = row_selection.select_rows(frame, row_selection.people_mask(frame))
+    votes = row_selection.keep_first_votes(row_selection.select_picks(people))
+    mine = _outcomes(row_selection.select_picks(judged), names, "pick")
+    gold = _outcomes(votes, names, "pick")
+    if not len(gold.item):
+        known = row_selection.select_rows(judged, judged["truth"] != NO_PICK)
+        gold = _once_per_case(_outcomes(known, names, "truth"))
+    if not len(gold.item):
+        return "no votes and no known better answers"
+    pairs = np.intersect1d(mine.pair, gold.pair)
+    low, high = pairs // max(len(names), 1), pairs % max(len(names), 1)
+    models = np.union1d(low, high)
+    if len(models) < LEAST_MODELS:
+        return f"fewer than {LEAST_MODELS} models are compared by judge and reference"
+    items = np.union1d(mine.item, gold.item)
+    if len(items) < LEAST_ITEMS:
+        return f"fewer than {LEAST_ITEMS} items"
+    if len(items) * len(pairs) > MAX_CELLS:
+        return "too many items and pairs of models"
+    return _PairTable(
+        [names[k] for k in models],
+        np.searchsorted(models, low),
+        np.searchsorted(models, high),
+        _item_totals(mine, items, pairs),
+        _item_totals(gold, items, pairs),
+    )
+
+
+def _outcomes(rows: pd.DataFrame, names: list[str], column: str) -> _Outcomes:
+    """Return the verdicts on two of the models `names`."""
+    rows = row_selection.select_pairs(rows)
+    if not len(rows) or not names:
+        return _Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    shown = row_selection.slot_contestants(rows, names)[:, :2]
+    slot = rows[column].to_numpy()
+    low, high = shown.min(axis=1), shown.max(axis=1)
+    points = np.where(slot == TIE, 0.5, (slot == 0) == (shown[:, 0] == low))
+    kept = (low >= 0) & (low < high)
+    item = row_selection.item_codes(rows)
+    return _Outcomes(item[kept], (low * len(names) + high)[kept], points[kept].astype(np.float64))
+
+
+def _once_per_case(found: _Outcomes) -> _Outcomes:
+    """Keep the first outcome of each item and pair: a known answer counts once."""
+    width = int(found.pair.max(initial=0)) + 1
+    _, first = np.unique(found.item * width + found.pair, return_index=True)
+    return _Outcomes(found.item[first], found.pair[first], found.points[first])
+
+
+def _item_totals(found: _Outcomes, items: Ints, pairs: Ints) -> tuple[Floats, Floats]:
+    """Points and numbers of verdicts, [item, pair]."""
+    kept = np.isin(found.pair, pairs)
+    row = np.searchsorted(items, found.item[kept])
+    code = row * len(pairs) + np.searchsorted(pairs, found.pair[kept])
+    size, shape = len(items) * len(pairs), (len(items), len(pairs))
+    total = np.bincount(code, found.points[kept], minlength=size).reshape(shape)
+    return total, np.bincount(code, minlength=size).reshape(shape).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class _PairTable:
+    """Points and numbers of verdicts by item and pair of models, of judge and reference."""
+
+    names: list[str]
+    low: Ints
+    high: Ints
+    mine: tuple[Floats, Floats]
+    gold: tuple[Floats, Floats]
+
+    def measures(self) -> RankerMeasures:
+        """Estimate the measures, with intervals from resampled items."""
+        items = self.mine[0].shape[0]
+        drawn = draw_item_weights(items, ROUNDS, np.random.default_rng(SEED))
+        weights = np.vstack([np.ones(items), drawn.reshape(ROUNDS, items)])
+        mine, gold = (safe_divide(weights @ t, weights @ n) for t, n in (self.mine, self.gold))
+        n = int(self.mine[1].sum())
+        taus = kendall_tau_rows(self._strengths(mine), self._strengths(gold))
+        inside = not np.isin(gold[0], (0.0, 0.5, 1.0)).all()
+        if not inside:
+            note = "every pair has a reference win rate of 0, ½ or 1"
+            bend = spread = unknown_estimate(note)
+            bias: dict[str, Estimate] = {}
+        else:
+            alpha = fit_decisiveness(gold, mine)
+            by_model = self._bias(mine - symmetric_beta(gold, alpha[:, None]))
+            at_bound = alpha[0] < 1.01 * ALPHA_BOUNDS[0] or alpha[0] > 0.99 * ALPHA_BOUNDS[1]
+            note = "at the bound of the fit" if at_bound else ""
+            bend = _percentile_estimate(alpha, n, items, "α", note)
+            spread = _percentile_estimate(by_model.std(axis=1), n, items, "difference of shares")
+            bias = {
+                name: _percentile_estimate(by_model[:, k], n, items, "difference of shares")
+                for k, name in enumerate(self.names)
+            }
+        pairs = tuple(
+            (self.names[a], self.names[b], float(g), float(m))
+            for a, b, g, m in zip(self.low, self.high, gold[0], mine[0], strict=True)
+        )
+        tau = _percentile_estimate(taus, n, items, "τ")
+        if tau.value is None:
+            tau = unknown_estimate("one of the rankings has all models in one place", "τ")
+        return RankerMeasures(tau, bend, spread, bias, pairs)
+
+    def _strengths(self, rates: Floats) -> Floats:
+        """Bradley–Terry strengths [round, model], in which every pair counts once."""
+        return bradley_terry_of_rates(rates, self.low, self.high, len(self.names))
+
+    def _bias(self, residual: Floats) -> Floats:
+        """Mean residual of each model over its opponents, [round, model]."""
+        models, pairs = len(self.names), len(self.low)
+        signs = np.zeros((pairs, models))
+        signs[np.arange(pairs), self.low], signs[np.arange(pairs), self.high] = 1, -1
+        known = np.isfinite(residual)
+        met = known.astype(np.float64) @ np.abs(signs)
+        return np.nan_to_num(safe_divide(np.where(known, residual, 0.0) @ signs, met))
+
+
+def symmetric_beta(share: Floats, alpha: Floats | float) -> Floats:
+    """The distribution function of the beta distribution with both parameters α."""
+    return np.asarray(betainc(alpha, alpha, np.clip(share, 0.0, 1.0)))
+
+
+def fit_decisiveness(gold: Floats, mine: Floats) -> Floats:
+    """Fit α in each row of win rates [round, pair], by a grid and golden-section search of log α.
+    Pairs with an unknown win rate are left out."""
+    known = np.isfinite(gold) & np.isfinite(mine)
+    x, y = np.where(known, gold, 0.5), np.where(known, mine, 0.5)
+
+    def loss(log_alpha: Floats) -> Floats:
+        fitted = symmetric_beta(x, np.exp(log_alpha)[:, None])
+        return np.asarray(np.where(known, (fitted - y) ** 2, 0.0).sum(axis=1))
+
+    grid = np.linspace(*np.log(ALPHA_BOUNDS), 40)
+    losses = np.stack([loss(np.full(len(x), one)) for one in grid], axis=1)
+    best = losses.argmin(axis=1)
+    left, right = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, len(grid) - 1)]
+    for _ in range(40):
+        gap = _GOLDEN * (right - left)
+        lower = loss(right - gap) < loss(left + gap)
+        left, right = np.where(lower, left, right - gap), np.where(lower, left + gap, right)
+    return np.exp((left + right) / 2)
+
+
+def bradley_terry_of_rates(rates: Floats, low: Ints, high: Ints, models: int) -> Floats:
+    """Bradley–Terry strengths [round, model] on a logarithmic scale, from win rates [round, pair]
+    of the pairs' low models. Every pair with a known win rate counts once."""
+    pairs = len(low)
+    at_low, at_high = np.zeros((2, pairs, models))
+    at_low[np.arange(pairs), low] = at_high[np.arange(pairs), high] = 1
+    known = np.isfinite(rates)
+    share = (np.where(known, rates, 0.5) + _SHRINK) / (1 + 2 * _SHRINK)
+    won = np.where(known, share, 0.0) @ at_low + np.where(known, 1 - share, 0.0) @ at_high
+    strength = np.ones((len(rates), models))
+    for step in range(_STEPS):
+        before = strength
+        meet = np.where(known, 1 / (strength[:, low] + strength[:, high]), 0.0)
+        strength = np.where(won > 0, won / np.maximum(meet @ (at_low + at_high), 1e-300), strength)
+        strength /= np.exp(np.log(strength).mean(axis=1, keepdims=True))
+        if step % 10 == 9 and np.abs(strength / before - 1).max() < _TOLERANCE:
+            break
+    return np.asarray(np.log(strength))
+
+
+def kendall_tau_rows(mine: Floats, gold: Floats) -> Floats:
+    """Kendall's τ-b of the two rankings in each row; strengths that differ by less than 10⁻⁶ are
+    equal. nan where one of the rankings has all models in one place."""
+    above, below = np.triu_indices(mine.shape[1], 1)
+    signs = [
+        np.sign(np.round(one[:, above] - one[:, below], 6))
+        for one in (np.asarray(mine, np.float64), np.asarray(gold, np.float64))
+    ]
+    ordered = np.sqrt((signs[0] ** 2).sum(axis=1) * (signs[1] ** 2).sum(axis=1))
+    return safe_divide((signs[0] * signs[1]).sum(axis=1), ordered)
+
+
+def _percentile_estimate(values: Floats, n: int, items: int, unit: str, note: str = "") -> Estimate:
+    """The first value, with the interval from the others: the central 95 % of the rounds."""
+    drawn = values[1:][np.isfinite(values[1:])]
+    if not np.isfinite(values[0]) or not len(drawn):
+        return unknown_estimate(note or "cannot be computed", unit)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    value = float(values[0])
+    return Estimate(
+        value, min(float(low), value), max(float(high), value), n, items, unit, 0.95, _METHOD, note
+    )

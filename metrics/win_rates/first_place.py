@@ -1,0 +1,302 @@
+"""Firmness of a ranking of models: cycles, random halves of the items, the fewest verdicts that
+decide first place, and the places of each model under other choices of analysis (the multiverse).
+
+Models are ranked by their win rate in pairs, ties counted half. If one model, the baseline, is in
+every pair, the others are ranked by their win rate against it, and the baseline's own score is ½:
+a model is then placed above the baseline exactly if it wins more than half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation.intervals import Floats, Ints, safe_divide
+from metrics.win_rates.counting_rules import outcome_rows
+from studies.frames.frame import TIE
+
+HALVES: Final = 50
+SEED: Final = 50
+MAX_MODELS: Final = 60
+"""Number of models above which cycles and other choices are not computed."""
+EVERY: Final = "all"
+ORDER_CHOICES: Final = (EVERY, "one order", "the other order", "flips as ties")
+TIE_CHOICES: Final = ("half", "drop")
+_EQUAL: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdicts:
+    """Usable verdicts on two different models. `low` has the lower code; `points` are its
+    points."""
+
+    names: list[str]
+    item: Ints
+    prompt: Ints
+    low: Ints
+    high: Ints
+    low_first: Ints
+    points: Floats
+
+    @property
+    def baseline(self) -> int:
+        """Code of the model that is in every pair of three or more models; −1 without one."""
+        if len(self.names) < 3 or not len(self.low):
+            return -1
+        for code in range(len(self.names)):
+            if ((self.low == code) | (self.high == code)).all():
+                return code
+        return -1
+
+
+def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
+    """Extract the verdicts on pairs; `combine="strict"` counts a flip as a tie."""
+    rows = row_selection.select_pairs(outcome_rows(row_selection.select_pairs(frame), combine))
+    names = row_selection.contestants(rows) if len(rows) else []
+    if not names:
+        none = np.zeros(0, np.int64)
+        return PairVerdicts([], none, none, none, none, none, np.zeros(0))
+    shown = row_selection.slot_contestants(rows, names)[:, :2]
+    kept = shown[:, 0] != shown[:, 1]
+    low, high = shown.min(axis=1), shown.max(axis=1)
+    pick = rows["pick"].to_numpy()
+    points = np.where(pick == TIE, 0.5, shown[np.arange(len(rows)), np.maximum(pick, 0)] == low)
+    codes = (row_selection.item_codes(rows), row_selection.column_codes(rows["prompt"])[0])
+    first = (shown[:, 0] == low).astype(np.int64)
+    item, prompt, low, high, first = (one[kept] for one in (*codes, low, high, first))
+    return PairVerdicts(names, item, prompt, low, high, first, points[kept].astype(np.float64))
+
+
+def model_scores(data: PairVerdicts, weight: Floats | None = None) -> Floats:
+    """Score of each model, [round, model]: its win rate, or ½ for the baseline; nan if it has no
+    verdict. `weight` [round, item code] counts items several times or not at all."""
+    models = len(data.names)
+    items = int(data.item.max(initial=-1)) + 1
+    if weight is None:
+        weight = np.ones((1, items))
+    who = np.concatenate([data.low, data.high])
+    points = np.concatenate([data.points, 1 - data.points])
+    code = np.tile(data.item, 2) * models + who
+    won, n = (
+        np.bincount(code, value, minlength=items * models).reshape(items, models)
+        for value in (points, np.ones(len(points)))
+    )
+    scores = safe_divide(weight @ won, weight @ n)
+    if data.baseline >= 0:
+        scores[:, data.baseline] = 0.5
+    return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """Triples of models of which each beats the next more often than not."""
+
+    found: tuple[tuple[str, str, str], ...]
+    triples: int
+    """Number of triples of which all three pairs were compared."""
+
+
+def find_cycles(data: PairVerdicts) -> Cycles:
+    """Find the cycles of three models in the head-to-head majorities; an even pair makes none."""
+    models = len(data.names)
+    code = data.low * models + data.high
+    n = np.bincount(code, minlength=models * models).reshape(models, models)
+    won = np.bincount(code, data.points, minlength=models * models).reshape(models, models)
+    met = (n + n.T) > 0
+    lead = np.sign(np.where(n > 0, 2 * won - n, 0.0))
+    lead = lead - lead.T
+    found, triples = [], 0
+    for a, b, c in combinations(range(models), 3):
+        triples += bool(met[a, b] and met[b, c] and met[a, c])
+        if lead[a, b] and lead[a, b] == lead[b, c] == lead[c, a]:
+            order = (a, b, c) if lead[a, b] > 0 else (a, c, b)
+            found.append((data.names[order[0]], data.names[order[1]], data.names[order[2]]))
+    return Cycles(tuple(found), triples)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPlace:
+    """The model in first place, and how firmly it holds it."""
+
+    leader: str
+    halves_first: int
+    """Number of random halves of the items in which the leader alone is first."""
+    halves: int
+    challenger: str
+    """The model that needs the fewest changed verdicts to pass the leader; empty if none can."""
+    verdicts: int | None
+    """Fewest verdicts whose change puts the challenger above the leader."""
+    of: int
+    """Number of verdicts."""
+
+
+def first_place(data: PairVerdicts, halves: int = HALVES, seed: int = SEED) -> FirstPlace | None:
+    """Describe first place; None without a single leader."""
+    scores = model_scores(data)[0] if data.names else np.zeros(0)
+    if len(scores) < 2 or not np.isfinite(scores).all():
+        return None
+    leader = int(scores.argmax())
+    if (scores > scores[leader] - _EQUAL).sum() > 1:
+        return None
+    items = np.unique(data.item)
+    rng = np.random.default_rng(seed)
+    weight = np.zeros((halves, int(items.max()) + 1))
+    for row in weight:
+        row[rng.permutation(items)[: (len(items) + 1) // 2]] = 1
+    drawn = model_scores(data, weight)
+    others = np.delete(np.nan_to_num(drawn, nan=-1.0), leader, axis=1)
+    first = int((drawn[:, leader] > others.max(axis=1) + _EQUAL).sum())
+    needed = {
+        name: count
+        for code, name in enumerate(data.names)
+        if code != leader and (count := _changes_needed(data, scores, leader, code)) is not None
+    }
+    challenger = min(needed, key=lambda name: (needed[name], name), default="")
+    return FirstPlace(
+        data.names[leader], first, halves, challenger, needed.get(challenger), len(data.low)
+    )
+
+
+def _changes_needed(data: PairVerdicts, scores: Floats, leader: int, other: int) -> int | None:
+    """Fewest verdicts whose change puts `other` above `leader`; None if no change does.
+
+    The most that one verdict can contribute does not depend on the other verdicts, so that the
+    largest contributions together are the fewest.
+    """
+    gain = np.zeros(len(data.low))
+    for side, points in ((data.low, data.points), (data.high, 1 - data.points)):
+        for code, lost in ((leader, points), (other, 1 - points)):
+            if code != data.baseline:
+                mine = ((data.low == code) | (data.high == code)).sum()
+                gain += np.where(side == code, lost / mine, 0.0)
+    reached = np.cumsum(np.sort(gain)[::-1]) > scores[leader] - scores[other] + _EQUAL
+    return int(reached.argmax()) + 1 if reached.any() else None
+
+
+# ---- other choices of analysis -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One choice of tie rule, order, prompt and baseline, and the place of each model under it."""
+
+    ties: str
+    order: str
+    prompt: str
+    baseline: str
+    places: dict[str, int]
+
+
+def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
+    """Rank the models under every combination of choices; the first is the default: all verdicts,
+    ties counted half. Combinations that leave a model without a verdict are left out."""
+    pooled, strict = pair_verdicts(frame), pair_verdicts(frame, "strict")
+    if not 2 < len(pooled.names) <= MAX_MODELS:
+        return []
+    prompts = _prompt_names(frame)
+    opponents = [EVERY] if pooled.baseline >= 0 else [EVERY, *pooled.names]
+    tables = {one: strict if one == ORDER_CHOICES[-1] else pooled for one in ORDER_CHOICES}
+    counted = {id(one): _CountedPairs.build(one) for one in (pooled, strict)}
+    chosen = product(TIE_CHOICES, ORDER_CHOICES, [EVERY, *prompts], opponents)
+    found = []
+    for ties, order, prompt, baseline in chosen:
+        table = counted[id(tables[order])]
+        code = prompts.get(prompt, -1)
+        places = table.places(ties, ORDER_CHOICES.index(order), code, baseline)
+        if places and len(places) == len(pooled.names):
+            found.append(Analysis(ties, order, prompt, baseline, places))
+    return found
+
+
+def _prompt_names(frame: pd.DataFrame) -> dict[str, int]:
+    """Prompts of a frame with several -> their codes."""
+    codes, _ = row_selection.column_codes(frame["prompt"])
+    names = sorted(map(str, row_selection.used_categories(frame["prompt"])))
+    found = {name: int(codes[(frame["prompt"] == name).to_numpy().argmax()]) for name in names}
+    return found if len(found) > 1 else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedPairs:
+    """Verdicts counted by prompt, order and pair: the number of those with 0, ½ and 1 points."""
+
+    data: PairVerdicts
+    prompt: Ints
+    low_first: Ints
+    low: Ints
+    high: Ints
+    counts: Floats
+
+    @classmethod
+    def build(cls, data: PairVerdicts) -> _CountedPairs:
+        models = len(data.names)
+        pair = data.low * models + data.high
+        kinds, code = unique_codes((data.prompt * 2 + data.low_first) * models**2 + pair)
+        level = np.round(2 * data.points).astype(np.int64)
+        counts = np.bincount(code * 3 + level, minlength=3 * len(kinds)).reshape(-1, 3)
+        rest, pair = kinds // models**2, kinds % models**2
+        sides = (pair // models, pair % models)
+        return cls(data, rest // 2, rest % 2, *sides, counts.astype(np.float64))
+
+    def places(self, ties: str, order: int, prompt: int, baseline: str) -> dict[str, int]:
+        """Place of each model under these choices; empty if a model has no verdict left."""
+        names = self.data.names
+        only = names.index(baseline) if baseline != EVERY else self.data.baseline
+        kept = np.ones(len(self.low), bool)
+        if order in (1, 2):
+            kept &= self.low_first == (order == 1)
+        if prompt >= 0:
+            kept &= self.prompt == prompt
+        if only >= 0:
+            kept &= (self.low == only) | (self.high == only)
+        lost, tied, won = np.where(kept, self.counts.T, 0.0)
+        half = tied / 2 if ties == "half" else 0.0
+        total = lost + won + (tied if ties == "half" else 0.0)
+        size = len(names)
+        points = np.bincount(self.low, won + half, size) + np.bincount(self.high, lost + half, size)
+        n = np.bincount(self.low, total, size) + np.bincount(self.high, total, size)
+        scores = safe_divide(points, n)
+        if only >= 0:
+            scores[only] = 0.5
+        if not np.isfinite(scores).all():
+            return {}
+        above = (scores[None, :] > scores[:, None] + _EQUAL).sum(axis=1)
+        return {name: int(place) + 1 for name, place in zip(names, above, strict=True)}
+
+
+def place_ranges(analyses: Sequence[Analysis]) -> dict[str, dict[str, Any]]:
+    """Model -> its place by default, its best and worst place, and the number of analyses that put
+    it first; models in the order of the default places."""
+    if not analyses:
+        return {}
+    default = analyses[0].places
+    found = {}
+    for name in sorted(default, key=lambda one: (default[one], one)):
+        places = [one.places[name] for one in analyses]
+        found[name] = {
+            "place": default[name], "best": min(places), "worst": max(places),
+            "first_in": places.count(1), "analyses": len(places),
+        }  # fmt: skip
+    return found
+
+
+def first_place_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Cycles, first place, and the places under other choices; empty for fewer than three
+    models."""
+    data = pair_verdicts(frame)
+    if not 2 < len(data.names) <= MAX_MODELS:
+        return {}
+    cycles = find_cycles(data)
+    return {
+        "cycles": [list(one) for one in cycles.found],
+        "triples": cycles.triples,
+        "first": first_place(data),
+        "multiverse": place_ranges(rank_multiverse(frame)),
+    }

@@ -1,0 +1,337 @@
+"""Boards: the same records give the same bytes, and `verify` names every fault of the records, also
+when all file hashes were written anew."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components.__main__ import main
+from components.board import board_files, record_tree
+from components.board.board_rows import add_places, study_rows
+from components.board.check_records import check_arrangement, check_study
+from components.board.record_tree import BoardError, StudyRecords
+from metrics.catalogue.records import RECORDS, rater_profile
+from studies.domain import Ask, Item, Judgement, Preference, Verdict
+from studies.exchange.export import write_export
+from studies.spec.study import Study
+from studies.store.store import Store
+from tests.judges.small_studies import run_text
+
+STUDY = """
+name: Two judges
+data: {source: probe, count: 8, seed: 1}
+contestants: [precise, flawed, offtopic]
+judges:
+  - {name: leaning, model: simulated, first_bias: 0.6, accuracy: 0.7, seed: 1}
+  - {name: fair, model: simulated, accuracy: 1, seed: 2}
+prompts: [brief-letters]
+noise_floor: 0.1
+"""
+FOLDER = "records/two-judges"
+LOG = f"{FOLDER}/judgements.jsonl.gz"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = Store(tmp_path_factory.mktemp("board") / "evenhand.db")
+    run_text(store, STUDY)
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def records(store: Store) -> StudyRecords:
+    return record_tree.records_of_store(store, "Two judges", by="the tests")
+
+
+@pytest.fixture(scope="module")
+def built(records: StudyRecords, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    board = tmp_path_factory.mktemp("built") / "board"
+    board_files.make_board([records], board, "A board")
+    return board
+
+
+@pytest.fixture
+def board(built: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "board"))
+
+
+def read_log(board: Path, name: str = LOG) -> list[dict[str, Any]]:
+    with gzip.open(board / name, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def rewrite(board: Path, change: Callable[[list[dict[str, Any]]], object], name: str = LOG) -> None:
+    """Change the lines of a record file, and write the manifest anew, as a forger would."""
+    rows = read_log(board, name)
+    change(rows)
+    record_tree.write_zipped(board / name, rows)
+    record_tree.write_manifest(board)
+
+
+def fault(board: Path) -> str:
+    with pytest.raises(BoardError) as caught:
+        board_files.verify_board(board)
+    return str(caught.value)
+
+
+def all_files(board: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(board).as_posix(): path.read_bytes()
+        for path in board.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_two_builds_of_the_same_records_are_equal_byte_by_byte(
+    records: StudyRecords, built: Path, tmp_path: Path
+) -> None:
+    board_files.make_board([records], tmp_path / "again", "A board")
+    assert all_files(tmp_path / "again") == all_files(built)
+
+
+def test_a_board_as_built_is_verified(board: Path) -> None:
+    words = board_files.verify_board(board)
+    calls = len(read_log(board))
+    assert f"{calls} verdicts, 2 rows" in words
+    assert f"{calls} replies read again" in words
+
+
+def test_the_rows_have_the_numbers_of_the_store(store: Store, built: Path) -> None:
+    rows = json.loads((built / "board.json").read_text())["rows"]
+    profile = rater_profile(store.frame("Two judges"), ["judge", "prompt"])
+    for row in rows:
+        theirs = profile[row["judge"], row["prompt"]]
+        for key in ("accuracy", "consistency", "first_share"):
+            mine = row["numbers"][key]
+            expected = theirs[key]
+            for part in ("value", "low", "high"):
+                assert mine[part] == pytest.approx(getattr(expected, part), abs=1e-6)
+    assert [row["judge"] for row in rows] == ["fair", "leaning"]
+    assert {row["by"] for row in rows} == {"the tests"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [LOG, f"{FOLDER}/items.jsonl.gz", f"{FOLDER}/study.yaml", f"{FOLDER}/record.json",
+     f"{FOLDER}/prompts/brief-letters.yaml", "board.json", "verdicts/1.js", "README.md"],
+)  # fmt: skip
+def test_a_changed_byte_of_any_file_is_named(board: Path, name: str) -> None:
+    content = bytearray((board / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (board / name).write_bytes(bytes(content))
+    assert fault(board).startswith(f"{name}: its SHA-256")
+
+
+def test_missing_and_additional_files_are_named(board: Path) -> None:
+    (board / "notes.txt").write_text("x")
+    assert fault(board).startswith("notes.txt: not listed")
+    (board / "notes.txt").unlink()
+    (board / "verdicts/2.js").unlink()
+    assert fault(board).startswith("verdicts/2.js: listed")
+
+
+def swap(row: dict[str, Any]) -> None:
+    row["verdict"]["pick"] = 1 - row["verdict"]["pick"]
+
+
+def decided(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(row for row in rows if row["verdict"] and row["verdict"]["pick"] in (0, 1))
+
+
+FORGERIES: list[tuple[str, Callable[[list[dict[str, Any]]], object], str]] = [
+    ("swapped verdict", lambda rows: swap(decided(rows)), "read again"),
+    ("duplicate", lambda rows: rows.append(rows[3]), "duplicate of line 4"),
+    ("missing order", lambda rows: rows.remove(next(r for r in rows if not r["ask"]["noise"])),
+     "an order is missing"),
+    ("missing repeat", lambda rows: rows.remove(next(r for r in rows if r["ask"]["noise"])),
+     "1 calls are missing"),
+    ("renamed judge", lambda rows: [r["ask"].update(judge="new") for r in rows
+                                    if r["ask"]["judge"] == "fair"], "judge 'new'"),
+    ("verdicts of another judge", lambda rows: [r["ask"].update(
+        judge={"fair": "leaning", "leaning": "fair"}[r["ask"]["judge"]]) for r in rows],
+     "key does not fit"),
+    ("unknown prompt", lambda rows: rows[0]["ask"].update(prompt="other"), "prompt 'other'"),
+    ("mixed judge", lambda rows: rows[0].update(model="newer"), "is mixed"),
+    ("other item", lambda rows: rows[0]["ask"].update(item="nowhere"), "item 'nowhere'"),
+    ("order count", lambda rows: rows[0]["ask"].update(orders=3), "differs from the plan"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [one[1:] for one in FORGERIES], ids=[one[0] for one in FORGERIES]
+)
+def test_a_forged_record_is_named_though_the_manifest_was_written_anew(
+    board: Path, change: Callable[[list[dict[str, Any]]], object], words: str
+) -> None:
+    rewrite(board, change)
+    found = fault(board)
+    assert LOG in found and words in found
+
+
+def test_a_changed_prompt_and_a_changed_answer_do_not_fit_the_keys(board: Path) -> None:
+    prompt = board / f"{FOLDER}/prompts/brief-letters.yaml"
+    text = prompt.read_text()
+    prompt.write_text(text.replace("answer", "reply", 1).replace("Response", "Reply", 1))
+    assert prompt.read_text() != text
+    record_tree.write_manifest(board)
+    assert "key does not fit" in fault(board)
+    prompt.write_text(text)
+    rewrite(
+        board,
+        lambda rows: [row["responses"].update(flawed="Better.") for row in rows],
+        f"{FOLDER}/items.jsonl.gz",
+    )
+    assert "key does not fit" in fault(board)
+
+
+def test_a_judge_with_other_settings_does_not_fit_the_keys(board: Path) -> None:
+    path = board / f"{FOLDER}/record.json"
+    facts = json.loads(path.read_text())
+    facts["identities"]["fair"] = facts["identities"]["fair"].replace("1", "0.9")
+    record_tree.write_json(path, facts)
+    record_tree.write_manifest(board)
+    assert "key does not fit" in fault(board)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda row: row["numbers"]["accuracy"].update(value=0.99), "accuracy, value: the board"),
+        (lambda row: row["numbers"]["consistency"].update(place=[1, 1]), "consistency, place"),
+        (lambda row: row.update(judge="better"), "row better, brief-letters, judge"),
+        (lambda row: row.update(asked=1), "asked: the board says 1"),
+    ],
+)  # fmt: skip
+def test_a_changed_number_is_named_with_its_row(
+    board: Path, change: Callable[[dict[str, Any]], object], words: str
+) -> None:
+    path = board / "board.json"
+    values = json.loads(path.read_text())
+    change(values["rows"][1])
+    record_tree.write_json(path, values)
+    record_tree.write_manifest(board)
+    found = fault(board)
+    assert found.startswith("board.json, row") and words in found
+
+
+def test_a_changed_page_is_found(board: Path) -> None:
+    page = board / "index.html"
+    page.write_text(page.read_text().replace("Cost against agreement", "Cost", 1))
+    assert fault(board).startswith("index.html: differs")
+
+
+def test_add_gives_the_board_that_a_build_of_both_gives(
+    records: StudyRecords, store: Store, board: Path, tmp_path: Path
+) -> None:
+    run_text(store, STUDY.replace("Two judges", "More").replace("name: fair", "name: third"))
+    more = record_tree.records_of_store(store, "More", by="another")
+    board_files.add_study(board, more)
+    board_files.make_board([records, more], tmp_path / "both", "A board")
+    assert all_files(board) == all_files(tmp_path / "both")
+    rows = json.loads((board / "board.json").read_text())["rows"]
+    assert len(rows) == 4 and len({row["set"] for row in rows}) == 1
+    with pytest.raises(BoardError, match="study of this name"):
+        board_files.add_study(board, more)
+
+
+def test_commands_build_verify_and_exit_1_at_a_difference(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = tmp_path / "board"
+    assert (
+        main(["board", "build", "Two judges", "--out", str(board), "--store", str(store.path)]) == 0
+    )
+    assert main(["board", "verify", str(board)]) == 0
+    assert "all equal" in capsys.readouterr().out
+    assert (
+        main(["board", "build", "Two judges", "--out", str(board), "--store", str(store.path)]) == 2
+    )
+    rewrite(board, lambda rows: swap(decided(rows)))
+    assert main(["board", "verify", str(board)]) == 1
+    assert LOG in capsys.readouterr().err
+    assert main(["board", "verify", str(tmp_path / "nowhere")]) == 1  # fmt: skip
+
+
+def test_a_study_file_with_its_export_gives_the_same_records(
+    store: Store, records: StudyRecords, tmp_path: Path
+) -> None:
+    (tmp_path / "two.yaml").write_text(STUDY)
+    write_export(store, "Two judges", "jsonl", tmp_path / "two.jsonl")
+    found = record_tree.records_of_file(tmp_path / "two.yaml", by="the tests")
+    assert found.judgements == records.judgements
+    assert dict(found.identities) == dict(records.identities)
+    (tmp_path / "two.jsonl").unlink()
+    with pytest.raises(BoardError, match=r"two\.jsonl"):
+        record_tree.records_of_file(tmp_path / "two.yaml")
+
+
+def test_the_readme_is_a_static_space(built: Path) -> None:
+    front = yaml.safe_load((built / "README.md").read_text().split("---")[1])
+    assert (front["sdk"], front["app_file"]) == ("static", "index.html")
+    workflow = yaml.safe_load((built / ".github/workflows/check-board.yaml").read_text())
+    assert "board verify ." in workflow["jobs"]["verify"]["steps"][-1]["run"]
+
+
+# ---- records by hand ---------------------------------------------------------------------------
+
+
+def imported(orders: int = 2) -> StudyRecords:
+    """Imported verdicts: two judges on three items, in two orders; people prefer x."""
+    items, found = [], []
+    for k in range(3):
+        votes = tuple(Preference(f"p{n}", ("x", "y"), "x") for n in range(2))
+        items.append(Item(f"q{k}", "question", {"x": "1", "y": "2"}, human=votes))
+        for judge in ("one", "two"):
+            for shown in (("x", "y"), ("y", "x"))[:orders]:
+                pick = shown.index("x") if judge == "one" else 0
+                ask = Ask(
+                    f"r{k}{judge}{shown[0]}", f"q{k}", judge, "p", shown, ("A", "B"), orders=2
+                )
+                found.append(Judgement(ask, "ok", Verdict(pick)))
+    study = Study("By hand", Study("").data)
+    return StudyRecords("by-hand", study, tuple(items), tuple(found), (), {}, "hand")
+
+
+def test_imported_verdicts_are_checked_as_far_as_they_can_be() -> None:
+    records = imported()
+    assert check_study(records).imported == 12
+    rows = {row["judge"]: row for row, _, _ in study_rows(records)}
+    assert rows["one"]["imported"] and rows["one"]["not_read_again"] == 6
+    assert rows["one"]["numbers"]["consistency"]["value"] == 1.0
+    assert rows["two"]["numbers"]["consistency"]["value"] == 0.0
+    assert rows["two"]["numbers"]["first_share"]["value"] == 1.0
+    with pytest.raises(BoardError, match="order is missing"):
+        check_arrangement(imported(orders=1))
+    twice = replace(records, judgements=(*records.judgements, records.judgements[0]))
+    with pytest.raises(BoardError, match="duplicate of line 1"):
+        check_arrangement(twice)
+
+
+def test_places_are_the_ranges_that_intervals_allow() -> None:
+    """By hand: accuracy is better when higher; [.6, .7] is surely behind [.8, .9] and cannot be
+    told from [.65, .85]. First-position share is better near one half."""
+
+    def number(low: float, high: float) -> dict[str, Any]:
+        return {"value": (low + high) / 2, "low": low, "high": high}
+
+    empty = {"value": None, "low": None, "high": None}
+    rows = []
+    for accuracy, first in (((0.8, 0.9), (0.45, 0.55)), ((0.65, 0.85), (0.2, 0.3)),
+                            ((0.6, 0.7), (0.7, 0.9))):  # fmt: skip
+        numbers = {key: dict(empty) for key in RECORDS}
+        numbers |= {"accuracy": number(*accuracy), "first_share": number(*first)}
+        rows.append({"numbers": numbers})
+    add_places(rows)
+    assert [row["numbers"]["accuracy"]["place"] for row in rows] == [[1, 2], [1, 3], [2, 3]]
+    assert [row["numbers"]["first_share"]["place"] for row in rows] == [[1, 1], [2, 3], [2, 3]]
+    assert rows[0]["numbers"]["consistency"]["place"] is None

@@ -1,0 +1,130 @@
+"""A judge as a ranker: oracles are scipy's kendalltau and beta distribution, judges simulated with
+a known decisiveness, and arithmetic by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from metrics.ratings.judge_as_ranker import (
+    bradley_terry_of_rates,
+    fit_decisiveness,
+    judge_as_ranker,
+    kendall_tau_rows,
+    symmetric_beta,
+)
+from tests.metrics.frames import build
+
+NAMES = ("a", "b", "c", "d", "e")
+PAIRS = list(itertools.combinations(range(5), 2))
+GOLD = {
+    (i, j): 1 / (1 + np.exp(-(s - t)))
+    for (i, s), (j, t) in itertools.combinations(enumerate((1.2, 0.6, 0.1, -0.5, -1.4)), 2)
+}
+
+
+def study(rate, items: int = 120, seed: int = 1):
+    """Votes with the win rates GOLD, and a judge with the win rates `rate(pair, gold)`."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(items):
+        for i, j in PAIRS:
+            shown = (NAMES[i], NAMES[j])
+            vote = int(rng.random() > GOLD[i, j])
+            pick = int(rng.random() > rate((i, j), GOLD[i, j]))
+            rows.append({"item": f"i{item}", "shown": shown, "pick": vote, "judge": "human:x"})
+            rows.append({"item": f"i{item}", "shown": shown, "pick": pick})
+    frame = build(rows)
+    return frame[(frame["judge"] == "j").to_numpy()], frame
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tau_equals_scipys_also_with_ties(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mine, gold = rng.integers(0, 4, (2, 6, 7)).astype(float)
+    expected = [stats.kendalltau(a, b).statistic for a, b in zip(mine, gold, strict=True)]
+    assert kendall_tau_rows(mine, gold) == pytest.approx(expected)
+
+
+def test_the_symmetric_beta_function_is_scipys() -> None:
+    x = np.linspace(0, 1, 11)
+    assert symmetric_beta(x, 2.5) == pytest.approx(stats.beta.cdf(x, 2.5, 2.5))
+    assert symmetric_beta(x, 1.0) == pytest.approx(x)
+
+
+@pytest.mark.parametrize("alpha", [0.4, 1.0, 3.0, 9.0])
+def test_win_rates_without_noise_give_back_their_decisiveness(alpha: float) -> None:
+    gold = np.array([list(GOLD.values())])
+    assert fit_decisiveness(gold, stats.beta.cdf(gold, alpha, alpha))[0] == pytest.approx(
+        alpha, rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.5, 2.0, 5.0])
+def test_the_interval_of_a_simulated_judge_covers_its_decisiveness(alpha: float) -> None:
+    found = judge_as_ranker(*study(lambda _, gold: stats.beta.cdf(gold, alpha, alpha), seed=3))
+    got = found.decisiveness
+    assert got.value == pytest.approx(alpha, rel=0.35)
+    assert got.low < alpha < got.high
+    assert found.tau.value >= 0.8
+    assert found.bias_spread.value < 0.05
+
+
+def test_a_judge_that_favours_one_model_shows_a_bias_toward_it_alone() -> None:
+    """The judge adds 0.2 to every win rate of e. The oracle is the definition, computed from the
+    exact win rates with scipy's own minimiser."""
+
+    def rate(pair, gold):
+        return gold - 0.2 if pair[1] == 4 else gold
+
+    exact = np.array([rate(pair, gold) for pair, gold in GOLD.items()])
+    gold = np.array(list(GOLD.values()))
+
+    def loss(log):
+        return float(((stats.beta.cdf(gold, np.exp(log), np.exp(log)) - exact) ** 2).sum())
+
+    alpha = np.exp(optimize.minimize_scalar(loss, bounds=(-3, 3), method="bounded").x)
+    left = exact - stats.beta.cdf(gold, alpha, alpha)
+    expected = {
+        name: np.mean([r if i == k else -r for (i, j), r in zip(GOLD, left, strict=True)
+                       if k in (i, j)])
+        for k, name in enumerate(NAMES)
+    }  # fmt: skip
+    found = judge_as_ranker(*study(rate, items=300))
+    for name, value in expected.items():
+        assert found.bias[name].value == pytest.approx(value, abs=0.06)
+    assert found.bias_spread.value == pytest.approx(np.std(list(expected.values())), abs=0.03)
+    assert max(expected, key=expected.get) == "e" and found.bias["e"].low > 0
+
+
+def test_known_answers_alone_give_a_ranking_but_no_decisiveness() -> None:
+    rows = []
+    for item in range(8):
+        for other, pick in (("b", item % 4 == 0), ("c", item % 8 == 0)):
+            rows.append({"item": f"{item}", "shown": ("a", other), "pick": int(pick), "truth": 0})
+    frame = build(rows)
+    found = judge_as_ranker(frame, frame)
+    # The reference ties b and c behind a, the judge puts b before c: 2 of 2 ordered pairs agree.
+    assert found.tau.value == pytest.approx(2 / np.sqrt(2 * 3))
+    assert found.decisiveness.value is None and found.bias == {}
+    assert found.pairs == (("a", "b", 1.0, 0.75), ("a", "c", 1.0, 0.875))
+
+
+def test_two_models_or_no_reference_give_no_number() -> None:
+    two = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0, "truth": 0} for k in range(9)])
+    none = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0} for k in range(9)])
+    for frame in (two, none, none.iloc[:0]):
+        found = judge_as_ranker(frame, frame)
+        assert (found.tau.value, found.decisiveness.value) == (None, None)
+        assert found.tau.note
+
+
+def test_strengths_of_a_baseline_design_follow_the_rates_against_the_baseline() -> None:
+    """With one opponent in every pair the fit is exact: log-odds of the rate, up to the shrink."""
+    rates = np.array([[0.3, 0.9, 0.5]])  # of the baseline 0 against 1, 2, 3
+    got = bradley_terry_of_rates(rates, np.zeros(3, int), np.array([1, 2, 3]), 4)[0]
+    share = (rates[0] + 0.01) / 1.02
+    assert got[0] - got[1:] == pytest.approx(np.log(share / (1 - share)), abs=1e-6)

@@ -1,0 +1,104 @@
+"""Firmness of a ranking: cycles by hand, the fewest deciding verdicts against a search over all
+sets of changes, halves by law, and places under other choices by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from metrics.win_rates.first_place import (
+    find_cycles,
+    first_place,
+    first_place_section,
+    model_scores,
+    pair_verdicts,
+    place_ranges,
+    rank_multiverse,
+)
+from tests.metrics.battle_frames import duels
+from tests.metrics.frames import build
+
+
+def test_a_cycle_of_three_models_is_found_and_an_even_pair_makes_none() -> None:
+    cycle = duels([("a", "b", 3, 1), ("b", "c", 2, 1), ("c", "a", 4, 0), ("a", "d", 1, 1)])
+    found = find_cycles(pair_verdicts(cycle))
+    assert (found.found, found.triples) == ((("a", "b", "c"),), 1)
+    even = duels([("a", "b", 3, 1), ("b", "c", 2, 1), ("c", "a", 2, 2)])
+    assert find_cycles(pair_verdicts(even)).found == ()
+
+
+def by_search(frame) -> int | None:
+    """Fewest verdicts whose change to any other outcome unseats the leader, by trying all sets."""
+    data = pair_verdicts(frame)
+    leader = int(model_scores(data)[0].argmax())
+    for size in range(1, len(data.points) + 1):
+        for chosen in itertools.combinations(range(len(data.points)), size):
+            for values in itertools.product((0.0, 1.0), repeat=size):
+                data.points[list(chosen)], kept = values, data.points[list(chosen)].copy()
+                scores = model_scores(data)[0]
+                data.points[list(chosen)] = kept
+                if scores.max() > scores[leader] + 1e-9:
+                    return size
+    return None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_deciding_verdicts_are_the_fewest_of_all_sets_of_changes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    battles = [("a", "b"), ("b", "c"), ("a", "c")] if seed % 2 else [("a", "b"), ("a", "c")]
+    rows = [
+        {"item": f"{k}", "shown": battles[k % len(battles)], "pick": int(rng.random() < 0.35)}
+        for k in range(9)
+    ]
+    frame = build(rows)
+    found = first_place(pair_verdicts(frame))
+    if found is not None:
+        assert found.verdicts == by_search(frame)
+
+
+def test_first_place_by_hand() -> None:
+    """a wins 8 of 10 against b; nobody else plays: a leads .8 to .2, four changes make it even and
+    five unseat it. In every half a has at least 3 of 5."""
+    found = first_place(pair_verdicts(duels([("a", "b", 8, 2)])))
+    assert (found.leader, found.challenger, found.verdicts, found.of) == ("a", "b", 4, 10)
+    assert found.halves_first == found.halves == 50
+    assert first_place(pair_verdicts(duels([("a", "b", 5, 5)]))) is None
+
+
+def test_an_even_lead_is_lost_in_about_half_of_the_halves() -> None:
+    found = first_place(pair_verdicts(duels([("a", "b", 51, 49)])), halves=400)
+    assert 0.4 < found.halves_first / 400 < 0.7
+
+
+def test_the_baseline_is_placed_at_one_half() -> None:
+    data = pair_verdicts(duels([("base", "x", 2, 8), ("base", "y", 7, 3)]))
+    assert model_scores(data)[0].tolist() == [0.5, 0.8, 0.3]
+    assert first_place(data).leader == "x"
+
+
+def test_places_under_other_choices_by_hand() -> None:
+    """Prompt p prefers a, prompt q prefers b by less: together a leads, with q alone b does. Ties
+    change nothing here, and each comparison is asked in one order only."""
+    rows = []
+    for prompt, winner, times in (("p", "a", 6), ("q", "b", 3)):
+        for k in range(times):
+            for pair in (("a", "b"), ("a", "c"), ("b", "c")):
+                pick = pair.index(winner) if winner in pair else 0
+                rows.append(
+                    {"item": f"{k}", "shown": pair, "pick": pick, "prompt": prompt, "orders": 1}
+                )
+    frame = build(rows)
+    analyses = rank_multiverse(frame)
+    assert (analyses[0].ties, analyses[0].order, analyses[0].prompt) == ("half", "all", "all")
+    assert analyses[0].places == {"a": 1, "b": 2, "c": 3}
+    only_q = [one for one in analyses if (one.prompt, one.baseline) == ("q", "all")]
+    assert only_q and all(one.places["b"] == 1 for one in only_q)
+    ranges = place_ranges(analyses)
+    assert (ranges["a"]["best"], ranges["b"]["best"], ranges["c"]["worst"]) == (1, 1, 3)
+    assert ranges["a"]["first_in"] == sum(one.places["a"] == 1 for one in analyses)
+
+
+def test_fewer_than_three_models_have_no_section() -> None:
+    assert first_place_section(duels([("a", "b", 3, 1)])) == {}
