@@ -71,7 +71,6 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
                 given for each group
         """
         spec = store.study(study)
-        counts = store.counts(study, recorded=True)
         wanted = [name.strip() for name in by.split(",") if name.strip()]
         unknown = set(wanted) - {"judge", "prompt", "category"}
         if unknown:
@@ -81,7 +80,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
         return summarise_frame(
             store.frame(study),
             wanted,
-            planned=counts.get("planned"),
+            planned=store.planned_comparisons(study),
             combine=counting_rule(spec.combine),
             unreadable=spec.unreadable,  # type: ignore[arg-type]
             quick=len(wanted) > 0,

@@ -95,7 +95,7 @@ def read_stored_study(
         return MeasuredStudy(
             frame,
             name,
-            planned=store.counts(name)["planned"] or len(frame),
+            planned=store.planned_comparisons(name),
             combine=counting_rule(spec.combine),
             unreadable=cast(UnreadableRule, spec.unreadable),
             checks=current_checks(store, name),

@@ -97,8 +97,7 @@ def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Ite
 def item_facts(item: Item) -> dict[str, Any]:
     """Return the facts of an item that a frame needs: category, answer lengths, preferences
     (`human`), places of suspects and, if the item has them, question id and labels."""
-    answers = {**item.responses, **item.twins}
-    lengths = {name: len(text) for name, text in answers.items()}
+    lengths = {name: len(text) for name, text in item.responses.items()}
     if item.reference:
         lengths["@reference"] = len(item.reference)
     return {
