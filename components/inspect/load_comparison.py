@@ -149,7 +149,9 @@ def load_view(store: Store, selection: Selection) -> InspectedStudy:
 def _load_index(store: Store, name: str) -> ComparisonIndex:
     """The index of a study's comparisons; cached, so that turning a page does not group 100,000
     rows again."""
-    return store.memoised(name, ("comparison index",), lambda: index_comparisons(store.frame(name, "with")))
+    return store.memoised(
+        name, ("comparison index",), lambda: index_comparisons(store.frame(name, "with"))
+    )
 
 
 def _view_with_detail(

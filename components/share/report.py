@@ -18,7 +18,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import ASSETS, Markup, join, json_script, program_file
 from components.html.templates import macros
 from components.share.report_sections import SECTIONS, TEMPLATE, ReportFigures
-from metrics.summary.study_inputs import remedy_inputs
+from metrics.summary.study_inputs import remedy_inputs, stored_styles
 from metrics.summary.summary import summarise_frame
 from studies.errors import write_error
 from studies.people.verifications import current_checks
@@ -78,6 +78,8 @@ def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
         unreadable=unreadable,
         checks=checks,
         remedies=remedy_inputs(filtered.store, filtered.name),
+        twins=filtered.store.frame(filtered.name, "only"),
+        styles=stored_styles(filtered.store, filtered.name),
     )
 
 

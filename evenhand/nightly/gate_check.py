@@ -49,7 +49,7 @@ def gate(
     if an endpoint reports another model version.
     """
     study, path = as_study(data), Path(against).expanduser()
-    scores, models = score_night(study.frame), reported_models(study)
+    scores, models = score_night(study.frame, study.measured.twins), reported_models(study)
     if save:
         known = load_baseline(path) if path.exists() else Baseline(study.name)
         longer = known.with_night(scores, models)
@@ -71,7 +71,7 @@ def check_night(
     baseline: Baseline, study: JudgedStudy, *, drop: float = DROP, alpha: float = ALPHA
 ) -> tuple[GateResult, Baseline]:
     """Test a night against a baseline; return the result and the baseline with this night."""
-    scores = score_night(study.frame)
+    scores = score_night(study.frame, study.measured.twins)
     streams = dict(baseline.streams)
     checks = []
     for stream, history in baseline.streams.items():

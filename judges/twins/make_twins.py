@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from statistics import NormalDist
+from typing import Any, Final
 
 from judges.twins.twin_makers import FULL_STOPS, MAKERS, TwinSkipped, TwinSource
 from studies.domain import Item
@@ -15,6 +16,8 @@ from studies.spec.study import Study
 from studies.texts.twin_families import (
     FAMILIES,
     REPEAT,
+    SHAM,
+    split_twin,
     twin_name,
     with_floors_and_controls,
 )
@@ -66,9 +69,7 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
             other = _other_answer(study, item, others)
             for family in families:
                 seed = f"{study.data.seed}\x1f{item.id}\x1f{answer}\x1f{family}"
-                source = TwinSource(
-                    item, item.answer(answer), random.Random(seed), maker, other
-                )
+                source = TwinSource(item, item.answer(answer), random.Random(seed), maker, other)
                 try:
                     twins[twin_name(answer, family)] = make_twin(family, source)
                     made[family] += 1
@@ -76,6 +77,43 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
                     skipped[family, str(reason)] += 1
         result.append(replace(item, twins=twins) if twins else item)
     return TwinItems(tuple(result), made, skipped)
+
+
+def planned_effect(answers: int, families: int, power: float = 0.8) -> float | None:
+    """Smallest effect beyond the floor that a plan can show with this probability, as a share.
+
+    It assumes that a judge without an effect chooses at random in both orders, independently, and
+    adjusts for the number of families; None without answers.
+    """
+    if not answers or not families:
+        return None
+    normal = NormalDist()
+    quantile = normal.inv_cdf(1 - 0.025 / families) + normal.inv_cdf(power)
+    return float(min(quantile * 0.5 / answers**0.5, 1.0))
+
+
+def list_twins(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
+    """Yield every twin beside its original, for reading."""
+    for item in items:
+        for name, text in item.twins.items():
+            answer, family = split_twin(name)
+            found = {"item": item.id, "answer": answer, "family": family}
+            yield {**found, "original": item.answer(answer), "twin": text}
+
+
+def describe_twins(found: TwinItems) -> Iterator[str]:
+    """Yield lines on the twins of a plan: made and skipped by family, and the smallest effect."""
+    reasons: dict[str, list[str]] = {}
+    for (family, reason), count in sorted(found.skipped.items()):
+        reasons.setdefault(family, []).append(f"{count:,} skipped: {reason}")
+    for family in FAMILIES:
+        if family in found.made or family in reasons:
+            left = "".join(f"; {reason}" for reason in reasons.get(family, ()))
+            yield f"  {family:<16} {found.made.get(family, 0):,} twins{left}"
+    moving = [name for name in found.made if FAMILIES[name].group not in ("floor", "control")]
+    effect = planned_effect(found.made.get(SHAM, 0), len(moving))
+    if effect is not None:
+        yield f"  smallest effect that these calls can show: about {100 * effect:.0f} points"
 
 
 def _other_answer(study: Study, item: Item, others: Sequence[Item]) -> str:
@@ -122,4 +160,6 @@ def _keeps_words(original: str, twin: str) -> bool:
     """Whether all words of the original stand in the twin in their order; signs of Markdown at
     their ends do not count."""
     words = iter(word.strip("*#-") for word in twin.replace("**", "").split())
-    return all(word in words for word in (w.strip("*#-") for w in original.replace("**", "").split()))
+    return all(
+        word in words for word in (w.strip("*#-") for w in original.replace("**", "").split())
+    )

@@ -43,7 +43,9 @@ _CODE_LINE: Final = re.compile(
     r"function|public|private|static|void|int|#include|SELECT|INSERT|CREATE)\b.*[:;({,)]?"
     r"|.*[;{}]|\s{4,}\S.*|[\w.\[\]]+ ?[-+*/]?= ?\S.*)$"
 )
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[ \t]+(?=[A-Z0-9“\"'(À-ÞА-Я])|(?<=[。！？؟])\s*(?=\S)")
+_SENTENCE_END: Final = re.compile(
+    r"(?<=[.!?])[ \t]+(?=[A-Z0-9“\"'(À-ÞА-Я])|(?<=[。！？؟])\s*(?=\S)"
+)
 _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?!\w)")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _MARKDOWN: Final = (
@@ -146,9 +148,7 @@ def _markdown(source: TwinSource) -> str:
         return "\n".join(f"- {_bold_clause(line)}" for line in lines if line)
 
     head = "## Answer" if is_latin(text) else "##"
-    pieces = (
-        part.strip("\n") if code else bullets(part) for part, code in split_code(text)
-    )
+    pieces = (part.strip("\n") if code else bullets(part) for part, code in split_code(text))
     return "\n\n".join([head, *pieces])
 
 
@@ -158,7 +158,7 @@ def _bold_clause(sentence: str) -> str:
     if found is None or not found[0].strip():
         return sentence
     clause = found[0].rstrip()
-    return f"**{clause}**{sentence[len(clause):]}"
+    return f"**{clause}**{sentence[len(clause) :]}"
 
 
 def _longer(times: int, source: TwinSource) -> str:

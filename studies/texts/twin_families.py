@@ -34,8 +34,7 @@ class TwinFamily:
 
     @property
     def must_lose(self) -> bool:
-        """Whether the twin is worse than its original: a judge that prefers the original is right.
-        """
+        """Whether the twin is worse than its original, so that a judge should not choose it."""
         return not self.keeps_words and self.group in ("control", "attack")
 
 

@@ -123,7 +123,8 @@ def test_markdown_is_added_and_removed_without_touching_code():
 def test_typos_change_the_promised_number_of_words():
     long = " ".join([ENGLISH] * 10)
     for family, share in (("typos-1", 0.01), ("typos-5", 0.05)):
-        changed = [a for a, b in zip(long.split(), twin_of(family, long).split()) if a != b]
+        twin = twin_of(family, long).split()
+        changed = [a for a, b in zip(long.split(), twin, strict=True) if a != b]
         assert len(changed) == round(share * len(long.split()))
     assert CODE in twin_of("typos-5", f"{ENGLISH}\n{CODE}\n{ENGLISH}")
 
