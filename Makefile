@@ -176,7 +176,7 @@ soak: $(VENV)/.dev $(VENV)/.weights browser
 	@$(BIN)/python -m pytest tests -m long
 
 demo: $(VENV)/.run $(VENV)/.weights
-	@sh assets/demo/record.sh $(BIN)/python
+	@sh assets/demo/record.sh $(BIN)/python $(if $(STUDIES),"$(STUDIES)")
 
 clean:
 	rm -rf $(VENV)

@@ -736,20 +736,47 @@
   evenhand.shown = (study) => { document.querySelector("#eh-note")?.classList.remove("eh-stale"); shownStudy = study; evenhand.followStudy(study); if (tabInView() === "inspect") evenhand.listComparisons(); evenhand.arrived(); };
 })();
 
-// ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers
+// ---- Home: files are chosen, dropped anywhere or pasted as a table; the page says at once that it reads them
 (() => {
+  const {evenhand} = window;
   const atHome = () => document.body.classList.contains("eh-at-home");
   const onStudy = () => document.querySelector("#eh-upload")?.getClientRects && document.querySelector("#eh-form")?.getClientRects().length > 0;
-  const doorAt = (node) => !atHome() ? document.querySelector("#eh-upload") : node.closest?.(".eh-doors .column")?.querySelector("[id^=eh-door-]") ?? document.querySelector("#eh-door-answers");
+  const inputOf = (button) => button?.parentElement.querySelector("input[type=file]") ?? button?.querySelector("input[type=file]");
+  const take = (files) => {
+    const input = inputOf(document.querySelector(atHome() ? "#eh-door-files" : "#eh-upload"));
+    if (!input) return;
+    input.files = files;
+    input.dispatchEvent(new Event("change", {bubbles: true}));
+  };
+  const reading = (text) => {
+    document.body.classList.toggle("eh-reading", Boolean(text));
+    const status = document.querySelector("#eh-drop-status");
+    if (status) status.textContent = text;
+  };
+  document.addEventListener("change", ({target}) => {
+    if (!target.files?.length || target !== inputOf(document.querySelector("#eh-door-files"))) return;
+    reading(target.files.length === 1 ? `Reading ${target.files[0].name} …` : `Reading ${target.files.length} files …`);
+  }, true);
+  evenhand.filesRead = () => {
+    reading("");
+    const next = document.querySelector("#eh-seen .eh-go button");
+    next?.focus({preventScroll: true});
+    (next ?? document.querySelector("#eh-home-notice .eh > *"))?.scrollIntoView({block: "nearest"});
+  };
   document.addEventListener("dragover", (event) => { if ((atHome() || onStudy()) && event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
   document.addEventListener("drop", (event) => {
     const files = event.dataTransfer?.files;
     if (!(atHome() || onStudy()) || !files?.length || event.defaultPrevented) return;
     event.preventDefault();
-    const door = doorAt(event.target), input = door?.parentElement.querySelector("input[type=file]") ?? door?.querySelector("input[type=file]");
-    if (!input) return;
-    input.files = files;
-    input.dispatchEvent(new Event("change", {bubbles: true}));
+    take(files);
+  });
+  document.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text") ?? "";
+    if (!atHome() || event.target.closest?.("input, textarea") || !/[\t,{].*\n./.test(text)) return;
+    const ending = text.trimStart().startsWith("{") ? "jsonl" : text.split("\n")[0].includes("\t") ? "tsv" : "csv";
+    const held = new DataTransfer();
+    held.items.add(new File([text], `pasted.${ending}`));
+    take(held.files);
   });
 })();
 

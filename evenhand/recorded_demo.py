@@ -1,4 +1,4 @@
-"""The recorded demo: the embedded judge's verdicts on the probe set, measured without any call."""
+"""The recorded demo: two judges' verdicts on the probe set, measured without any call."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ NAME: Final = "Probe set, embedded judge"
 FILES: Final = {
     "pairs": NAME,
     "second": "Probe set, Qwen 1.5B judge",
-    "remedies": "Probe set, simulated judges",
+    "options": "Probe set, four options",
+    "single": "Probe set, single answers",
 }
 """Name of a recorded file in assets/demo -> name of its study."""
 
 
 def demo_study(file: str = "pairs") -> JudgedStudy:
-    """Return a recorded study: `pairs` (embedded judge), `second` (a larger judge) or `remedies`
-    (two simulated judges)."""
-    path = ASSETS_FOLDER / "demo" / f"{file}.jsonl"
+    """Return a recorded study: `pairs` (the embedded 135M judge) or, of a 1.5B judge, `second`
+    (pairs), `options` (four answers at once) or `single` (each answer alone)."""
+    path = ASSETS_FOLDER / "demo" / f"{file}.jsonl.gz"
     judgements = first_per_ask(parse_judgements(read_table(path)))
     used = {judgement.ask.item for judgement in judgements}
     items = [item for item in read_items(BUILT_IN_SOURCES["probe"]) if item.id in used]

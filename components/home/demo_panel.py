@@ -10,13 +10,11 @@ import pandas as pd
 
 from components.filtering.filters import machine_rows
 from components.html.format import count, share
-from components.html.markup import EMPTY, Markup
-from components.html.pieces import data_note, empty_state, finding_html, legend_key
-from components.html.tables.forest_tables import first_visit_table
+from components.html.markup import Markup
+from components.html.pieces import empty_state, finding_html, legend_key
 from components.html.templates import macros
 from components.results.bias.computed import bias_from_frame
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.panels import first_visit_rows
 from components.study.plan import demo_studies
 from judges.engine.engine import Engine
 from metrics.estimation.row_selection import select_picks
@@ -24,48 +22,33 @@ from studies.store.store import Store
 
 html: Final = macros("home/home.html")
 SHOWN_PAIRS: Final = 20
-DATA_TEXT: Final = (
-    "Recorded real replies of SmolLM2-135M-Instruct to the built-in probe set. This model is "
-    "far too small to judge reliably; it shows what position bias looks like."
-)
 
 
 def demo_parts(store: Store) -> list[Markup]:
-    """HTML of the demo: headline, coloured squares, table by prompt, source of the data."""
-    if demo_studies.PAIRS_STUDY not in {line.name for line in store.studies()}:
+    """HTML of the demo: headline and coloured squares, computed once for all visitors and without
+    people's votes."""
+    study = demo_studies.PAIRS_STUDY
+    if study not in {line.name for line in store.studies()}:
         missing = finding_html(
             "Is your judge even-handed?", "This store contains no recorded demo."
         )
-        nothing = empty_state("Nothing is recorded here.", "Choose one of the ways to begin below.")
-        return [missing, nothing, EMPTY, EMPTY]
-    return [*_computed_demo(store), data_note(DATA_TEXT)]
+        return [missing, empty_state("Nothing is recorded here.", "Open your data below.")]
 
-
-def _computed_demo(store: Store) -> tuple[Markup, Markup, Markup]:
-    """HTML of the demo's headline, squares and table, computed once for all visitors and without
-    people's votes."""
-    study = demo_studies.PAIRS_STUDY
-
-    def compute() -> tuple[Markup, Markup, Markup]:
+    def compute() -> list[Markup]:
         frame = machine_rows(store.frame(study))
-        table = first_visit_table(first_visit_rows(frame))
-        return finding_html(*_demo_sentences(frame)), squares_html(frame), table
+        return [finding_html(*_demo_sentences(frame)), squares_html(frame)]
 
     return store.memoised(study, ("home demo",), compute)
 
 
 def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
-    rows, pairs = first_visit_rows(frame), flip_leans(bias_from_frame(frame))
+    pairs = flip_leans(bias_from_frame(frame))
     flips, asked = sum(row.flips for row in pairs), sum(row.pairs for row in pairs)
     rate = share(flips / max(1, asked), 0)
-    lead = (
-        f"A small judge on this machine compared {asked // max(1, len(rows))} pairs of answers to "
-        f"{frame['item'].nunique()} questions in both orders, with "
-        f"{count(len(rows), 'prompt')}. Its replies were recorded."
-    )
+    each = count(asked // max(1, frame["prompt"].nunique()), "pair")
     return (
         f"When the two answers are swapped, this judge changes its verdict on {rate} of pairs.",
-        lead,
+        f"A small judge on this machine, {each}, recorded.",
     )
 
 
@@ -84,8 +67,8 @@ def squares_html(frame: pd.DataFrame) -> Markup:
     ][:SHOWN_PAIRS]
     same = sum(one == two for one, two in orders)
     told = (
-        "The same colour in both rows: the judge picked the same position in both orders. This "
-        f"happened in {same} of these {count(len(orders), 'pair')}."
+        f"The same colour twice, in {same} of these {count(len(orders), 'pair')}: only the "
+        "position decided."
     )
     return grid_html(orders, told)
 
@@ -97,8 +80,8 @@ def grid_html(pairs: Sequence[OrderPair], told: str) -> Markup:
     colours: dict[int | None, str] = {None: "waiting", 0: "first", 1: "second"}
     rows = [[colours.get(pair[at], "tie") for pair in pairs] for at in (0, 1)]
     keys = [
-        legend_key("first", "picked the answer shown first"),
-        legend_key("second", "picked the answer shown second"),
+        legend_key("first", "picked the first"),
+        legend_key("second", "picked the second"),
     ]
     if any(None in pair for pair in pairs):
         keys.append(legend_key("waiting", "no verdict"))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from components.html.format import count, share
-from components.html.markup import Markup
-from components.html.pieces import empty_state, panel_head
+from components.html.markup import EMPTY, Markup
+from components.html.pieces import empty_state
 from components.html.templates import macros
 from components.study.plan import demo_studies
 from components.study.plan.draft_studies import MAX_NAME
@@ -27,16 +27,16 @@ MAX_ROWS: Final = 8
 SEARCH_FIELD: Final = html.search_field()
 """Search field of the list; assets/page.js hides the rows that do not match."""
 EXAMPLES: Final = (
-    ("grade-score-probe", "Four options, rotated", "Grade Score on the built-in questions"),
-    ("mt-bench-probe", "Two answers, both orders", "MT-Bench prompts on the built-in questions"),
-    ("visit-bench-probe", "A leaderboard by Elo", "VisIT-Bench on the built-in questions"),
-    ("creation-mmbench-probe", "Against a baseline", "Creation-MMBench on the built-in questions"),
-    ("label-probability-probe", "Label probabilities", "the judge's probability of each label, "
-     "such as A or B, instead of one verdict"),
-    ("arena-hard-probe", "Five levels", "Arena-Hard prompts; each model is compared with a "
-     "baseline"),
+    (demo_studies.LARGER_STUDY, "A recorded 1.5B judge", "4,608 real calls: six prompts, eight "
+     "categories", "start here"),
+    (demo_studies.PAIRS_STUDY, "A judge that follows the position", "1,104 real calls of a 135M "
+     "judge, both orders", ""),
+    (demo_studies.SINGLE_STUDY, "A pass-fail judge", "2,048 real calls on single answers, with "
+     "labels", ""),
+    (demo_studies.OPTIONS_STUDY, "Four answers at once", "2,048 real calls: all positions, four "
+     "rotations", ""),
 )  # fmt: skip
-"""Examples: file name, title, and one line of text; each has a drawing in home.html."""
+"""Examples: recorded study, title, one line of text, and a tag; each has a drawing in home.html."""
 
 
 Dot = Literal["ready", "running", "unfinished", "done"]
@@ -127,13 +127,11 @@ def day_text(then: float, now: float) -> str:
     return text if day[0] == today[0] else f"{text} {day[0]}"
 
 
-def examples_html() -> Markup:
-    """HTML of the example studies as cards, each with a drawing, a title and one line of text."""
-    known = example_names()
-    told = "each example opens as a study that you can change; no call is made before you press Run"
-    shown = [example for example in EXAMPLES if example[0] in known]
-    titles = [(name, example_title(name)) for name in known]
-    return html.examples(panel_head("Examples", told, ()), shown, titles)
+def examples_html(store: Store, claims: Markup = EMPTY) -> Markup:
+    """HTML of the recorded examples as cards; a link unfolds the example files and `claims`."""
+    present = {line.name for line in store.studies()}
+    titles = [(name, example_title(name)) for name in example_names()]
+    return html.examples([one for one in EXAMPLES if one[0] in present], titles, claims)
 
 
 # -------------------------------------------------------------------------------- actions

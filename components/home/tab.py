@@ -1,8 +1,9 @@
-"""The Home tab: what Evenhand is, the recorded demo, three ways to begin, and stored studies."""
+"""The Home tab: what Evenhand is, the recorded demo, own data, stored studies and examples."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -12,6 +13,7 @@ import gradio as gr
 from components.home import study_list
 from components.home.demo_panel import demo_parts, live_demo_name, live_demo_parts
 from components.home.paper_claims import claims_html
+from components.home.seen_data import SeenData, read_uploads, seen_html
 from components.home.study_list import active_studies
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import finding_html, notice_html, panel_heading
@@ -42,33 +44,8 @@ _LIST_SCRIPT: Final = (
 SHOW_HOME: Final = "() => evenhand.showHome()"
 MARK_DRAWN: Final = "() => evenhand.demoDrawn()"
 """Script that keeps the button of the demo disabled while the run is active."""
+READ_ENDED: Final = "() => evenhand.filesRead()"
 REMEMBER_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.rememberTab()"}
-DOORS: Final = (
-    (
-        "verdicts",
-        "Open existing verdicts",
-        "See the position bias in verdicts that you already have. No call is made.",
-        "files of PRD, MT-Bench, LLMBar, AlpacaEval or Arena, or any table",
-        "Choose files",
-    ),
-    (
-        "answers",
-        "Compare my models' answers",
-        "Open a table with a question and two or more answers per row; you choose the judge.",
-        "CSV, JSONL, Parquet, Excel",
-        "Choose a file",
-    ),
-    (
-        "labels",
-        "Check my pass-fail judge",
-        "Open a table with verdicts and labels; see how often the judge is right, and the pass "
-        "rate corrected for its errors.",
-        "a table with the two columns verdict and label is enough",
-        "Choose a table",
-    ),
-)
-"""The three ways to begin: key, title, text, accepted formats and button label of each."""
-
 TOUR_OFFER: Final = study_list.html.tour_offer()
 """Line that offers the tour; assets/page.js shows it until the visitor takes or declines the
 tour."""
@@ -91,47 +68,42 @@ def build() -> HomeTab:
         with gr.Column(scale=6, elem_classes="eh-panel"):
             tab.finding = ClickableHTML(elem_id="eh-first-finding")
             tab.squares = ClickableHTML(elem_id="eh-first-squares")
-    tab.notice = ClickableHTML(elem_id="eh-home-notice")
-    tab.uploads = {}
-    with gr.Row(equal_height=True, elem_classes="eh-pair eh-columns eh-doors"):
-        for name, title, text, formats, words in DOORS:
-            with gr.Column(elem_classes="eh-panel"):
-                ClickableHTML(study_list.html.door(title, text, formats))
-                if name == "verdicts":  # their files may lack the name of the judge
-                    tab.judge = gr.Textbox(
-                        "", label="Name of the judge, if the file does not contain it", max_lines=1,
-                        placeholder="gpt-4", elem_id="eh-door-judge",
-                    )  # fmt: skip
-                with gr.Row(elem_classes="eh-drop"):
-                    tab.uploads[name] = gr.UploadButton(
-                        words, file_count="multiple", file_types=UPLOAD_SUFFIXES,
-                        elem_classes="eh-fit", elem_id=f"eh-door-{name}",
-                    )  # fmt: skip
-                    ClickableHTML(study_list.html.drop_here())
+    with gr.Column(elem_classes="eh-panel", elem_id="eh-open-data"):
+        ClickableHTML(study_list.html.open_data())
+        with gr.Row(elem_classes="eh-drop"):
+            tab.upload = gr.UploadButton(
+                "Choose files", file_count="multiple", file_types=UPLOAD_SUFFIXES,
+                elem_classes="eh-fit", elem_id="eh-door-files",
+            )  # fmt: skip
+            ClickableHTML(study_list.html.drop_here())
+        tab.judge = gr.Textbox(
+            "", label="The file does not name its judge", placeholder="gpt-4", max_lines=1,
+            visible=False, elem_id="eh-door-judge",
+        )  # fmt: skip
+        tab.seen = ClickableHTML(elem_id="eh-seen")
+        tab.read = gr.State(None)  # SeenData of the files read last
+        tab.notice = ClickableHTML(elem_id="eh-home-notice")
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head", elem_id="eh-home-head"):
-            ClickableHTML(panel_heading("My studies", "a click opens one"))
+            ClickableHTML(panel_heading("My studies"))
             ClickableHTML(study_list.SEARCH_FIELD, elem_id="eh-home-find")
             tab.new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
         tab.studies = gr.HTML(
             "", js_on_load=_LIST_SCRIPT, apply_default_css=False, elem_id="eh-home-studies",
             elem_classes=["eh-html"],
         )  # fmt: skip
-    tab.examples = ClickableHTML(study_list.examples_html(), elem_id="eh-home-examples")
-    tab.table = ClickableHTML(elem_id="eh-first-visit")
-    tab.claims = ClickableHTML(elem_id="eh-home-claims")
-    tab.data = ClickableHTML()
+    tab.examples = ClickableHTML(elem_id="eh-home-examples")
     return tab
 
 
 def opening_outputs(tab: HomeTab) -> list[Any]:
     """The Gradio outputs of `show_home`, in the order of its return values."""
-    return [tab.finding, tab.squares, tab.table, tab.data, tab.studies, tab.claims]
+    return [tab.finding, tab.squares, tab.studies, tab.examples]
 
 
 def show_home(store: Store, engine: Engine) -> list[Any]:
     shown = study_list.studies_html(store, active_studies(store, engine))
-    return [*demo_parts(store), shown, claims_html(store)]
+    return [*demo_parts(store), shown, study_list.examples_html(store, claims_html(store))]
 
 
 def bind(
@@ -139,7 +111,7 @@ def bind(
     store: Store, engine: Engine,
 ) -> None:  # fmt: skip
     _bind_demo(tab, header, store, engine)
-    _bind_doors(tab, study, header, tabs, store)
+    _bind_data(tab, study, header, tabs, store)
     _bind_studies(tab, study, header, tabs, store, engine)
 
     def show() -> list[Any]:
@@ -186,45 +158,47 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
     ticked.then(None, None, None, js=MARK_DRAWN)
 
 
-def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
+def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
+    """Say what uploaded files contain; nothing is saved before the button is pressed."""
     form = form_outputs(study)
-    outputs = [*form, header.study, tabs, tab.notice]
+    shown = [tab.read, tab.seen, tab.judge, tab.notice]
+    outputs = [*form, header.study, tabs, *shown]
 
-    def stay(notice: Markup) -> list[Any]:
-        return [*[gr.skip()] * (len(outputs) - 1), notice]
+    def refuse(error: Exception) -> list[Any]:
+        told = notice_html("bad", "This file cannot be opened.", hide_hashes(str(error)))
+        return [None, EMPTY, gr.Textbox(visible=False), told]
 
-    def open_form(text: str, state: FormState, tested: Any) -> list[Any]:
-        named = put_value(text, ("name",), jobs.study_name_of(text))
-        made = open_new_study(store, named, state, tested)
-        return [*made, gr.Tabs(selected="study"), EMPTY]
-
-    def read_file(
-        door: str, paths: list[str], judge: str, state: FormState, tested: Any
-    ) -> list[Any]:
-        text = START_YAML
+    def read(paths: list[str]) -> list[Any]:
         try:
-            text = jobs.use_upload(text, [Path(path) for path in paths], store.folder)
-            if door == "answers":
-                return open_form(text, state, tested)
-            name = jobs.open_recorded_verdicts(text, store, judge if door == "verdicts" else "")
+            seen = read_uploads([Path(path) for path in paths], store.folder)
         except REPORTED_ERRORS as error:
-            if jobs.columns_to_name(text, store.folder):
-                return open_form(text, state, tested)
-            told = hide_hashes(str(error))
-            return stay(notice_html("bad", "This file cannot be opened.", told))
-        shown = gr.Dropdown(choices=_names(store), value=name)
-        return [*[gr.skip()] * len(form), shown, gr.Tabs(selected="results"), EMPTY]
+            return refuse(error)
+        return [seen, seen_html(seen), gr.Textbox(value="", visible=seen.judge_unnamed), EMPTY]
 
-    for door, button in tab.uploads.items():
+    def act(
+        seen: SeenData | None, judge: str, state: FormState, tested: Any, event: gr.EventData
+    ) -> list[Any]:
+        keep, asked = [gr.skip()] * (len(form) + 2), click_data(event)
+        if seen is None:
+            return [*keep, *[gr.skip()] * len(shown)]
+        if asked.get("do") == "kind":
+            other = replace(seen, chosen=str(asked.get("kind")))
+            return [*keep, other, seen_html(other), gr.skip(), EMPTY]
+        done = [None, EMPTY, gr.Textbox(visible=False), EMPTY]
+        if asked.get("do") == "columns" or not seen.opens_results:
+            named = put_value(seen.text, ("name",), jobs.study_name_of(seen.text))
+            made = open_new_study(store, named, state, tested)
+            return [*made, gr.Tabs(selected="study"), *done]
+        try:
+            name = jobs.open_recorded_verdicts(seen.text, store, judge)
+        except REPORTED_ERRORS as error:
+            return [*keep, *refuse(error)]
+        names = gr.Dropdown(choices=_names(store), value=name)
+        return [*[gr.skip()] * len(form), names, gr.Tabs(selected="results"), *done]
 
-        def opened(
-            paths: list[str], judge: str, state: FormState, tested: Any, door: str = door
-        ) -> list[Any]:
-            return read_file(door, paths, judge, state, tested)
-
-        inputs = [button, tab.judge, study.view, study.tested]
-        event = button.upload(opened, inputs, outputs, **QUIET)
-        event.then(None, None, None, **REMEMBER_TAB)
+    tab.upload.upload(read, tab.upload, shown, **QUIET).then(None, None, None, js=READ_ENDED)
+    inputs = [tab.read, tab.judge, study.view, study.tested]
+    tab.seen.select(act, inputs, outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)
 
 
 def _bind_studies(
@@ -280,7 +254,7 @@ def _bind_studies(
         return [*keep, gr.skip(), gr.skip(), shown(question=question, asked=name), EMPTY]
 
     inputs = [study.yaml, study.view, study.tested]
-    lists = [part.select for part in (tab.studies, tab.examples, tab.claims)]
+    lists = [part.select for part in (tab.studies, tab.examples)]
     gr.on(lists, act, inputs, outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)
 
     def begin(state: FormState, tested: Any) -> list[Any]:

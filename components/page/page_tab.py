@@ -176,7 +176,7 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
             gr.Warning(
                 escape(f"There is no study named {name!r} on this page. Choose a study at the top.")
             )
-        demo = demo_studies.PAIRS_STUDY
+        demo = demo_studies.LARGER_STUDY
         start = demo if demo in names else next(iter(names), None)
         tab = requested.get("tab", "")
         if interactive and tab == "study" and not name:
@@ -313,16 +313,12 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         selection = parse_selection({**click_data(event), "study": name})
         return [gr.Tabs(selected="inspect"), *inspect_tab.render(store, selection)]
 
-    def open_first(event: gr.EventData) -> Any:
-        return [demo_studies.PAIRS_STUDY, *open_reply(demo_studies.PAIRS_STUDY, event)]
-
     shown = [page.tabs, *inspect_tab.view_outputs(page.inspect)]
     asked = [study, results.request_text]
     opened = [results.marks.select(open_marked, asked, shown, **QUIET)]
     if page.interactive:
-        marks, table = page.interactive.run.marks, page.interactive.home.table
+        marks = page.interactive.run.marks
         opened.append(gr.on([mark.select for mark in marks], open_reply, study, shown, **QUIET))
-        opened.append(table.select(open_first, None, [study, *shown], **QUIET))
     for event in opened:
         event.then(None, None, None, **REMEMBER_INSPECT_TAB)
 

@@ -127,6 +127,16 @@ def test_the_design_states_a_preference_for_each_of_the_six_pairs(item):
     assert dict(said) == INTENDED
 
 
+def test_the_design_labels_single_answers_so_that_a_good_one_never_loses_to_a_bad_one():
+    for item in ITEMS:
+        label = {one["contestant"]: one["value"] for one in item["labels"]}
+        assert label.keys() == item["responses"].keys() and set(label.values()) == {"pass", "fail"}
+        for said in item["human"]:
+            one, two = (label[name] for name in said["shown"])
+            if one != two:  # a tie of the design joins answers with the same label
+                assert label[said["picked"]] == "pass"
+
+
 @each_visual_item
 def test_a_visual_item_has_a_picture_a_caption_and_criteria(item):
     assert item["images"] == [f"images/{item['id']}.png"]

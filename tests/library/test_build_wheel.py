@@ -92,7 +92,7 @@ def test_the_wheel_of_the_checkout(tmp_path: Path) -> None:
                 assert not list(checkout_imports(content.decode(), name))
                 assert not re.search(rb"python -m (judges|studies|components) ", content), name
     assert {"evenhand/app.py", "evenhand/studies/store/schema.sql", "evenhand/py.typed"} <= names
-    assert "evenhand/assets/demo/pairs.jsonl" in names
+    assert "evenhand/assets/demo/pairs.jsonl.gz" in names
     assert not any(name.endswith((".db", ".gguf", ".pyc")) for name in names)
     again = write_wheel(tmp_path / "again")
     assert again.read_bytes() == path.read_bytes(), "the same files give the same bytes"

@@ -43,15 +43,15 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_audit_a_csv(offline: None) -> None:
     _, audit, positions, ratings = run_cells(FOLDER / "audit_a_csv.ipynb")
-    assert len(audit.cards) == 2 and "<table" in audit._repr_html_()
+    assert len(audit.cards) == 1 and "<table" in audit._repr_html_()
     assert set(positions["measure"]) == {"consistency", "first_share", "accuracy"}
-    assert (positions["low"] <= positions["value"]).all() and len(ratings) == 3
+    assert (positions["low"] <= positions["value"]).all() and len(ratings) == 4
 
 
 def test_which_remedy(offline: None) -> None:
     audit, table, advice, sentence = run_cells(FOLDER / "which_remedy.ipynb")
-    assert len(audit.cards) == 2 and (table["calls"] > 0).all()
-    assert advice.startswith("Ask simulated") and "one call: " in sentence
+    assert len(audit.cards) == 6 and (table["calls"] > 0).all()
+    assert advice.startswith("Ask qwen2.5-coder-1.5b") and "one call: " in sentence
 
 
 def test_notebooks_are_stored_without_output() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.recorded_demo import demo_study
 from metrics.__main__ import main as metrics_command
+from metrics.labels.label_sections import pass_fail_section
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.frame import NO_PICK, TIE
@@ -147,38 +150,64 @@ def test_ratings_have_intervals_around_their_value() -> None:
 
 
 def test_remedies_name_rules_with_their_price() -> None:
-    from evenhand.recorded_demo import demo_study
-
-    found = eh.remedies(demo_study("remedies"))
+    found = eh.remedies(demo_study("second"))
     single = found.table[found.table["rule"] == "single"]
-    assert (single["calls"] == 1).all() and len(single) == 2
+    assert (single["calls"] == 1).all() and len(single) == 6  # one for each prompt
     assert found.recommendation == found.section["recommendation"]["sentence"] != ""
     assert found.recommendation.split()[0] in found._repr_html_()
     with pytest.raises(SourceError, match=pattern("no comparison", "known better")):
         eh.remedies(small_table().rename(columns={"a": "first", "b": "second", "w": "winner"}))
 
 
-def test_the_larger_recorded_judge_is_better_than_a_coin_and_no_rule_improves_it() -> None:
-    """Its replies counted from the file: right calls, and comparisons that both orders decide."""
-    from evenhand.recorded_demo import demo_study
-
-    lines = (ASSETS_FOLDER / "demo" / "second.jsonl").read_text().splitlines()
-    right: dict[tuple[str, str], list[bool]] = {}
-    for judgement in map(json.loads, lines):
-        ask, pick = judgement["ask"], judgement["verdict"]["pick"]
-        if not ask["noise"]:
-            (other,) = {*ask["shown"]} - {"precise"}
-            right.setdefault((ask["item"], other), []).append(ask["shown"][pick] == "precise")
+def test_the_larger_recorded_judge_is_right_more_often_with_graded_replies_in_both_orders() -> None:
+    """Its replies with one prompt, counted from the file: right
+    calls, and comparisons that both orders decide; the mean probability of the two orders is right
+    more often than one call."""
+    quality = {"offtopic": 0, "flawed": 1, "padded": 2, "precise": 2}
+    right: dict[tuple[str, frozenset[str]], list[bool]] = {}
+    graded: dict[tuple[str, frozenset[str]], float] = {}
+    unread: set[tuple[str, frozenset[str]]] = set()
+    with gzip.open(ASSETS_FOLDER / "demo" / "second.jsonl.gz", "rt") as lines:
+        for judgement in map(json.loads, lines):
+            ask = judgement["ask"]
+            good, bad = sorted(ask["shown"], key=lambda name: -quality[name])
+            verdict, pair = judgement["verdict"], (ask["item"], frozenset(ask["shown"]))
+            if judgement["status"] != "ok":
+                unread.add(pair)
+            elif ask["prompt"] == "brief-reference" and quality[good] > quality[bad]:
+                right.setdefault(pair, []).append(ask["shown"][verdict["pick"]] == good)
+                chances = verdict["label_probabilities"]
+                graded[pair] = graded.get(pair, 0) + chances[ask["shown"].index(good)] - 0.5
+    right = {pair: orders for pair, orders in right.items() if pair not in unread}
     agreed = [orders[0] for orders in right.values() if len({*orders}) == 1]
-    assert len(right) == 128
+    assert len(right) == 319  # of 64 items and 5 pairs with a better answer; one is unreadable
 
-    found = eh.remedies(demo_study("second"))
-    rules = found.table.set_index("rule")
+    table = eh.remedies(demo_study("second")).table
+    rules = table[table["prompt"] == "brief-reference"].set_index("rule")
     assert rules.loc["single", "agreement"] == pytest.approx(
-        sum(sum(o) for o in right.values()) / 256
+        sum(sum(orders) / 2 for orders in right.values()) / 319
     )
-    assert rules.loc["agree", "decided"] == pytest.approx(len(agreed) / 128)
+    assert rules.loc["agree", "decided"] == pytest.approx(len(agreed) / 319)
     assert rules.loc["agree", "right_when_decided"] == pytest.approx(sum(agreed) / len(agreed))
-    assert rules.loc["single", "agreement_low"] > 0.7
-    assert found.section["recommendation"]["rule"] is None
-    assert "graded" not in found.recommendation  # its replies are graded already
+    assert rules.loc["graded", "agreement"] == pytest.approx(
+        sum(graded[pair] > 0 for pair in right) / 319
+    )
+    assert rules.loc["single", "agreement_low"] > 0.8
+    assert rules.loc["graded", "agreement"] > rules.loc["single", "agreement_high"]
+
+
+def test_single_answers_of_the_recorded_judge_are_measured_against_the_design() -> None:
+    """Counted from the replies: PASS and FAIL under the first prompt, and the design's halves."""
+    passed = {True: 0, False: 0}
+    read = {True: 0, False: 0}
+    with gzip.open(ASSETS_FOLDER / "demo" / "single.jsonl.gz", "rt") as lines:
+        for judgement in map(json.loads, lines):
+            if judgement["ask"]["prompt"] == "pass-fail" and judgement["verdict"]:
+                good = judgement["ask"]["shown"][0] in ("precise", "padded")
+                read[good] += 1
+                passed[good] += "verdict: pass" in judgement["reply"].lower()
+    rates = pass_fail_section(demo_study("single").frame)["qwen2.5-coder-1.5b"]["pass-fail"]
+    assert rates["sensitivity"].value == pytest.approx(passed[True] / read[True])
+    assert rates["specificity"].value == pytest.approx(1 - passed[False] / read[False])
+    true = rates["true_pass_rate"]
+    assert true.low < 0.5 < true.high  # two of four answers are good

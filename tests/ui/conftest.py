@@ -121,11 +121,13 @@ def chromium() -> Iterator[object]:
         started.close()
 
 
-def choose(page, door: str, *files: Path) -> None:
-    """Press the button of a door on Home and choose files in the picker that it opens."""
+def choose(page, *files: Path, then: str = "") -> None:
+    """Choose files on Home; press the button `then` of what the page saw in them."""
     with page.expect_file_chooser() as chooser:
-        page.locator(f"#eh-door-{door}").click()
+        page.locator("#eh-door-files").click()
     chooser.value.set_files([str(file) for file in files])
+    if then:
+        page.locator("#eh-seen").get_by_role("button", name=then).click()
 
 
 def address(page) -> str:

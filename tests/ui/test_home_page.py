@@ -9,7 +9,8 @@ from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
 from studies.spec.study import parse_study
 from studies.store.store import Store
-from tests.ui.conftest import address
+from tests.page_words import says
+from tests.ui.conftest import address, choose
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -89,7 +90,8 @@ def test_a_row_s_menu_renames_duplicates_and_deletes(visit, studies):
 
 def test_a_card_on_a_paper_opens_its_study(visit):
     page = visit()
-    page.locator("#eh-home-claims li").filter(has_text="Table 7").first.locator("button").click()
+    page.get_by_role("button", name="papers' claims").click()
+    page.locator(".eh-claims li").filter(has_text="Table 7").first.locator("button").click()
     until(lambda: "tab=results" in address(page) and "Qwen" in address(page))
 
 
@@ -148,3 +150,82 @@ def test_a_long_list_is_unfolded_and_searched_as_a_whole(visit, studies, app):
     until(examples.is_visible)
     examples.get_by_role("button").nth(1).click()
     until(lambda: "tab=study" in address(page))
+
+
+MAX_WORDS, MAX_HEIGHT = 350, 1_800
+"""Visible words and pixels of Home on a new store, 1,440 pixels wide."""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_home_is_short(visit, theme):
+    page = visit(theme=theme)
+    page.locator("#eh-home-examples .eh-thumb").first.wait_for()
+    words = page.evaluate("document.querySelector('.gradio-container').innerText.split(/\\s+/)")
+    assert len(words) <= MAX_WORDS
+    assert page.evaluate("document.documentElement.scrollHeight") <= MAX_HEIGHT
+
+
+def test_the_four_examples_open_recorded_studies(visit):
+    page = visit()
+    cards = page.locator(".eh-examples li button")
+    cards.first.wait_for()
+    assert cards.count() == 4
+    cards.nth(3).click()  # four options: all calls are made
+    until(
+        lambda: (
+            "tab=results" in address(page) and "four%20options" in address(page).replace("+", "%20")
+        )
+    )
+
+
+def test_files_are_said_to_be_read_and_bad_ones_leave_nothing(visit, app, tmp_path):
+    garbage, empty = tmp_path / "garbage.csv", tmp_path / "empty.csv"
+    garbage.write_bytes(bytes(range(1, 255)))
+    empty.write_text("question,answer,winner\n")
+    page = visit()
+    page.locator("#eh-home-studies tbody tr").first.wait_for()
+    before = shown_rows(page)
+    page.evaluate("""() => {
+      window.saidWhileReading = [];
+      new MutationObserver(() => saidWhileReading.push(document.querySelector("#eh-drop-status").textContent))
+        .observe(document.querySelector("#eh-drop-status"), {childList: true});
+    }""")
+    for file in (garbage, empty):
+        choose(page, file)
+        notice = page.locator("#eh-home-notice").filter(has_text=file.name)
+        notice.wait_for()
+        assert not page.locator("#eh-seen .eh-seen").is_visible()
+        assert "even-handed on" not in page.locator(".gradio-container").inner_text()
+    said = page.evaluate("saidWhileReading")
+    assert said == [f"Reading {garbage.name} …", "", f"Reading {empty.name} …", ""]
+    page.reload()
+    page.locator("#eh-home-studies tbody tr").first.wait_for()
+    assert shown_rows(page) == before
+
+
+def test_scores_with_human_scores_open_as_scores_and_never_name_another_study(visit, tmp_path):
+    table = tmp_path / "rated.csv"
+    rows = [
+        f"Question {n}?,Answer {n},{m},gpt,{1 + n % 5},{1 + (n + 1) % 5}"
+        for n in range(9)
+        for m in "ab"
+    ]
+    table.write_text("\n".join(["question,answer,model,judge,score,human_score", *rows]) + "\n")
+    page = visit("tab=home")
+    until(lambda: "study=" in address(page))
+    choose(page, table)
+    seen = page.locator("#eh-seen [aria-pressed=true]")
+    seen.wait_for()
+    assert seen.inner_text().split("\n")[0] == "Scores"
+    assert says(seen.inner_text(), "18 scores", "1 judge", "18 labels")
+    page.evaluate("""() => {
+      window.addresses = [];
+      const write = history.pushState.bind(history), put = history.replaceState.bind(history);
+      history.pushState = (...given) => { write(...given); addresses.push(location.search); };
+      history.replaceState = (...given) => { put(...given); addresses.push(location.search); };
+    }""")
+    page.locator("#eh-seen").get_by_role("button", name="Show results").click()
+    until(lambda: "study=rated" in address(page) and "tab=results" in address(page))
+    page.wait_for_timeout(500)
+    results = [one for one in page.evaluate("addresses") if "tab=results" in one]
+    assert results and all("study=rated" in one for one in results)

@@ -121,7 +121,7 @@ def test_as_a_file_as_its_columns_and_as_a_study_file(watched, tmp_path):
     heads = [f'"{text}"' for text in (PAYLOADS[2].replace('"', '""'), "b", "c", "d")]
     table.write_text(",".join(heads) + "\n" + '"<img src=x onerror=alert(1)>",2,3,4\n' * 3)
     page = watched("tab=home")
-    choose(page, "answers", table)
+    choose(page, table, then="Name the columns")
     page.get_by_text("Use these columns").wait_for()
     assert shows(page, PAYLOADS[2])
     harmless(page, OWN, PAYLOADS[1], PAYLOADS[2])

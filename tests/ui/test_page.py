@@ -46,8 +46,7 @@ def test_the_first_screen_is_full_of_recorded_judgements(visit, width, theme):
     page = visit(width=width, theme=theme)
     title = page.locator("#eh-first-finding h1").inner_text()
     assert re.search(r"changes its verdict on \d+", title)
-    rows = page.locator("#eh-first-visit .eh-fv:not(.h)")
-    assert rows.count() >= 4
+    assert page.locator("#eh-first-squares .eh-squares i").count() == 40
     assert not page.locator("#eh-loading").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 

@@ -29,7 +29,7 @@ def test_from_the_file_to_the_false_passes_without_a_setting(
     table = tmp_path / f"{name}.csv"
     table.write_text("\n".join(["verdict,label", *lines]) + "\n", encoding="utf-8")
     page = visit(width=width, theme=theme)
-    choose(page, "verdicts", table)
+    choose(page, table, then="Show results")
     until(lambda: page.locator("#eh-study input").input_value() == name)
     areas = page.locator("#eh-pass-areas button")
     areas.first.wait_for()

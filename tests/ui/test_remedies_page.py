@@ -1,11 +1,11 @@
-"""Remedies in a real browser, on the demo of simulated judges: apply, open, pilot, a phone."""
+"""Remedies in a real browser, on the recorded demo: apply, open, pilot, a phone."""
 
 from __future__ import annotations
 
 import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra]
-QUERY = "study=Probe%20set,%20simulated%20judges&tab=results&view=Remedies"
+QUERY = "study=Probe%20set,%20Qwen%201.5B%20judge&tab=results&view=Remedies"
 
 
 def test_a_rule_is_applied_and_taken_back(visit):

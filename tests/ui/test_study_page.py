@@ -151,7 +151,7 @@ def test_a_table_is_read_by_its_guessed_columns_and_a_bad_file_names_its_line(vi
     table = tmp_path / "mine.csv"
     table.write_text("nr,question,m_response,n_response\n1,Why?,so it is,so be it\n", "utf-8")
     page = visit()
-    choose(page, "answers", table)
+    choose(page, table, then="Choose a judge")
     until(lambda: page.locator("#eh-study input").input_value() == "mine")
     page.locator("#eh-columns").wait_for()
     assert page.locator("#f-role-responses-m").input_value() == "m_response"
@@ -213,7 +213,7 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     file = tmp_path / "battles.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     page = visit()
-    choose(page, "verdicts", file)
+    choose(page, file, then="Show results")
     until(lambda: page.locator("#eh-study input").input_value() == "battles")
     page.wait_for_selector("#eh-over-bias h2")
     until(lambda: "tab=results" in address(page))

@@ -18,16 +18,17 @@ DEMO_FOLDER: Final = ASSETS_FOLDER / "demo"
 PAIRS_STUDY: Final = "Probe set, embedded judge"
 OPTIONS_STUDY: Final = "Probe set, four options"
 LARGER_STUDY: Final = "Probe set, Qwen 1.5B judge"
-SIMULATED_STUDY: Final = "Probe set, simulated judges"
-DEMO_STUDIES: Final = frozenset({PAIRS_STUDY, OPTIONS_STUDY, LARGER_STUDY, SIMULATED_STUDY})
-"""Recorded studies that come with every store."""
+SINGLE_STUDY: Final = "Probe set, single answers"
+DEMO_STUDIES: Final = frozenset({PAIRS_STUDY, OPTIONS_STUDY, LARGER_STUDY, SINGLE_STUDY})
+"""Recorded studies that come with every store: PAIRS_STUDY of the embedded 135M judge, the others
+of a 1.5B judge."""
 LIVE_STUDY: Final = "Twenty items, live"
 
 
 def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
     """Import the recorded demo studies; the Home tab shows the study of the embedded judge."""
-    for log in sorted(folder.glob("*.jsonl"), reverse=True):
-        study = load_study(log.with_suffix(".yaml"))
+    for log in sorted(folder.glob("*.jsonl.gz"), reverse=True):
+        study = load_study(log.with_name(log.name.replace(".jsonl.gz", ".yaml")))
         prompts = tuple(load_prompt(name) for name in study.prompts)
         texts = tuple(PromptText(p.sha, p.name, p.version, p.yaml) for p in prompts)
         save_recorded_once(store, study, load_items(study.data, study.folder), log, texts)

@@ -1,4 +1,5 @@
-"""Format of verdicts on single answers, with the right verdicts: columns `verdict` and `label`.
+"""Format of verdicts on single answers, with the right verdicts: columns `verdict` and `label`, or
+`score` and `human_score`.
 
 Both contain pass/fail words or numbers on one scale. An unknown word raises an error that asks for
 its meaning, because a wrong guess would reverse every verdict.
@@ -15,7 +16,7 @@ from studies import domain
 from studies.errors import SourceError
 from studies.files.tables import SourceTable
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.cells import RowCells
+from studies.sources.cells import RowCells, id_from_text
 from studies.sources.source_format import OpenSource, reads
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -30,7 +31,14 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "source": ("labeller", "label_source"),
     "policy": ("policy",),
 }
-"""Optional field -> names that its column may have; `verdict` and `label` are required."""
+"""Optional field -> names that its column may have; a pair of VERDICT_COLUMNS is required."""
+VERDICT_COLUMNS: Final = (
+    ("verdict", "label"),
+    ("verdict", "human_label"),
+    ("score", "human_score"),
+    ("rating", "human_rating"),
+)
+"""Names of the columns of verdicts and of labels."""
 PASS_WORDS: Final = frozenset({"pass", "true", "yes", "1"})
 FAIL_WORDS: Final = frozenset({"fail", "false", "no", "0"})
 _UNUSABLE_WORDS: Final[dict[str, domain.Status]] = {
@@ -46,9 +54,10 @@ def _fold_columns(table: SourceTable) -> dict[str, str]:
 
 def _matches_table(table: SourceTable) -> str:
     folded = _fold_columns(table).keys()
-    if {"verdict", "label"} <= folded and "winner" not in folded:
-        return "verdict and label are verdicts on single answers beside their labels"
-    return ""
+    pair = next((pair for pair in VERDICT_COLUMNS if set(pair) <= folded), None)
+    if pair is None or "winner" in folded:
+        return ""
+    return f"{pair[0]} and {pair[1]} are verdicts on single answers beside their labels"
 
 
 @reads(
@@ -57,7 +66,7 @@ def _matches_table(table: SourceTable) -> str:
     _matches_table,
 )
 def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
-    """Read verdicts on single answers beside their labels: `verdict`, `label`.
+    """Read verdicts on single answers beside labels: `verdict`, `label` or `score`, `human_score`.
 
     Pass/fail, true/false, yes/no, 1/0, or numbers on one scale; any other word is an error that
     asks for its meaning. Empty label: an unlabelled verdict; empty verdict, or the name of a status
@@ -72,7 +81,9 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
         for name in reversed(names)
         if name in folded
     }
-    verdicts, labels = folded["verdict"], folded["label"]
+    pair = next(pair for pair in VERDICT_COLUMNS if set(pair) <= folded.keys())
+    verdicts, labels = folded[pair[0]], folded[pair[1]]
+    by_question = {"instruction", "contestant"} <= fields.keys() and "item" not in fields
     pass_fail = _is_pass_fail(table, verdicts, labels)
     known: dict[tuple[str, str], tuple[float, str]] = {}
     options = domain.PASS_FAIL_OPTIONS if pass_fail else ()
@@ -80,9 +91,11 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
         where, text = line.where, defaultdict[str, str](str)
         text |= {field: line.text(column).strip() for field, column in fields.items()}
         contestant = text["contestant"] or "answer"
-        id, answers = text["item"] or line.row_id, {contestant: text["response"]}
+        question, answers = text["instruction"], {contestant: text["response"]}
+        # A question that several models answered is one item, also where the file has no ids.
+        named = text["item"] or (id_from_text("question", question) if by_question else "")
         item = builder.add_item(
-            id, text["instruction"], answers, where=where, category=text["group"]
+            named or line.row_id, question, answers, where=where, category=text["group"]
         )
         by = (text["judge"] or "judge", text["prompt"] or "recorded")
         word = _word_in(line, verdicts)

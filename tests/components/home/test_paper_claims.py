@@ -50,22 +50,20 @@ def test_each_paper_has_two_cards_and_each_card_opens_a_study(demo):
 def test_rates_of_the_larger_judge_are_those_of_a_count_by_hand(demo):
     frame = demo.frame(demo_studies.LARGER_STUDY)
     picks = frame[~frame["noise"] & frame["status"].isin(["ok", "extracted"])]
-    assert (picks["pick"] != TIE).all()
-    right = same = both_right = pairs = 0
-    by_pair = picks.assign(good=picks["pick"] == picks["truth"]).groupby(
-        ["item", "comparison"], observed=True
+    won = picks["first"].astype(str).where(picks["pick"] == 0, picks["second"].astype(str))
+    won = won.where(picks["pick"] != TIE, "tie")
+    good = picks["pick"] == picks["truth"]
+    by_pair = picks.assign(won=won, good=good).groupby(
+        ["prompt", "item", "comparison"], observed=True
     )
-    for _, rows in by_pair:
-        orders = rows.drop_duplicates("shown")
-        assert len(orders) == 2
-        good = orders["good"].tolist()
-        pairs, right = pairs + 1, right + sum(good) / 2
-        same += good[0] == good[1]
-        both_right += all(good)
+    both = [rows for _, rows in by_pair if len(rows.drop_duplicates("shown")) == 2]
+    same = [rows for rows in both if rows["won"].nunique() == 1 and "tie" not in set(rows["won"])]
+    known = [rows for rows in both if (rows["truth"] >= 0).all()]
+    agreed = [rows["good"].all() for rows in same if (rows["truth"] >= 0).all()]
     got = recorded_rates(frame)
-    assert got.decided == pytest.approx(same / pairs)
-    assert got.right == pytest.approx(right / pairs, abs=0.02)
-    assert got.right_when_decided == pytest.approx(both_right / same)
+    assert got.decided == pytest.approx(len(same) / len(both))
+    assert got.right == pytest.approx(sum(rows["good"].mean() for rows in known) / len(known))
+    assert got.right_when_decided == pytest.approx(sum(agreed) / len(agreed))
     assert f"{100 * got.decided:.0f}" in by_question(demo, "both orders").ours
 
 

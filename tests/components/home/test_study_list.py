@@ -95,8 +95,8 @@ def test_a_long_list_shows_its_first_rows_and_a_button_for_all(store):
     assert "data-more" not in asked  # the row that asks something is never hidden
 
 
-def test_all_examples_are_listed_by_the_name_of_their_study():
-    html = examples_html()
+def test_all_examples_are_listed_by_the_name_of_their_study(store):
+    html = examples_html(store)
     names = example_names()
     assert f">All {len(names)}</button>" in html
     listed = html[html.index('id="eh-all-examples"') :]
@@ -113,9 +113,14 @@ def test_a_line_names_the_judge_or_counts_the_judges(store):
     assert f"<td>{len(judges)} judges</td>" in studies_html(store, [])  # people are none
 
 
-def test_every_example_has_its_drawing():
-    html = examples_html()
-    assert html.count('<svg class="eh-thumb"') == len(EXAMPLES)
+def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(store):
+    demo_studies.open_demo(store)
+    html = examples_html(store)
+    assert html.count('<svg class="eh-thumb"') == html.count("eh-lead") == len(EXAMPLES) == 4
+    assert {name for name, *_ in EXAMPLES} == demo_studies.DEMO_STUDIES
+    for name, _, text, _ in EXAMPLES:
+        assert not store.counts(name).get("pending")
+        assert text.startswith(f"{len(store.frame(name)):,} real calls")
 
 
 def test_a_renamed_study_keeps_replies_runs_and_makes_no_call_again(store):
@@ -196,7 +201,3 @@ def test_days_are_relative():
     assert day_text(now - 86_400, now) == "yesterday"
     assert day_text(now - 7 * 86_400, now) == "9 Nov"
     assert day_text(now - 400 * 86_400, now).endswith("2025")
-
-
-def test_every_example_card_names_a_file():
-    assert examples_html().count("eh-lead") == len(EXAMPLES) == 6

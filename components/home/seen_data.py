@@ -1,0 +1,143 @@
+"""The contents of uploaded files: verdicts, answers, pass or fail, or scores, how many of each, and
+the next step."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from components.html.format import count, number
+from components.html.markup import Markup
+from components.html.templates import macros
+from components.study import jobs
+from components.study.file.lenient_study import START_YAML, read_lenient_study
+from components.study.form.data_step.table_columns import source_table
+from components.study.plan.cost_preview import count_asks
+from components.study.plan.study_preview import build_preview, load_records, read_data_spec
+from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, Judgement
+from studies.errors import EvenhandError, SourceError
+from studies.sources.load import LoadedSource
+
+html: Final = macros("home/home.html")
+VERDICTS, ANSWERS, PASS_FAIL, SCORES = "Verdicts", "Answers", "Pass or fail", "Scores"
+KINDS: Final = (VERDICTS, ANSWERS, PASS_FAIL, SCORES)
+UNNAMED_JUDGES: Final = frozenset({"judge", "recorded"})
+"""Names that a judge gets if its file does not name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenData:
+    """Uploaded files as they were read. `text`: study file with them as its data."""
+
+    text: str
+    files: str
+    seconds: float
+    rows: int = 0
+    facts: dict[str, str] = field(default_factory=dict)
+    """Kind -> how much of it was seen, the kind that opens first; empty if no column is known."""
+    calls: int | None = None
+    """Judge calls that answers without verdicts would need; None if they cannot be counted."""
+    judge_unnamed: bool = False
+    chosen: str = ""
+    """Kind that the visitor chose instead of the one seen."""
+
+    @property
+    def kind(self) -> str:
+        return self.chosen or next(iter(self.facts), "")
+
+    @property
+    def opens_results(self) -> bool:
+        """Whether the files hold verdicts of this kind, which open without any call."""
+        return self.kind != ANSWERS and self.kind in self.facts
+
+
+def read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
+    """Store uploaded files and find what they contain. Raise an error for files that contain no
+    rows or cannot be read; a table of unknown columns is returned without facts."""
+    start, text = time.monotonic(), jobs.use_upload(START_YAML, paths, folder)
+    files = paths[0].name if len(paths) == 1 else count(len(paths), "file")
+    try:
+        found = load_records(read_data_spec(read_lenient_study(text, folder)), folder)
+    except EvenhandError:
+        table = source_table(read_lenient_study(text, folder))
+        if table is None or not jobs.columns_to_name(text, folder):
+            raise
+        if len(table.columns) < 2 or not table.rows:
+            lacks = "no rows" if not table.rows else "one column only"
+            raise SourceError(
+                f"{files}: a table with {lacks}; it needs a line of column names, and rows with a "
+                "question and answers, or with verdicts"
+            ) from None
+        return SeenData(text, files, time.monotonic() - start, len(table.rows))
+    facts = _facts(found)
+    if not facts:
+        raise SourceError(f"{files}: neither verdicts nor answers were found; check its columns")
+    machines = {one.ask.judge for one in found.judgements if not _is_person(one)}
+    return SeenData(
+        text,
+        files,
+        time.monotonic() - start,
+        found.verdicts or len(found.items),
+        facts,
+        _count_calls(text, folder) if ANSWERS in facts else None,
+        len(machines) == 1 and machines <= UNNAMED_JUDGES,
+    )
+
+
+def _is_person(judgement: Judgement) -> bool:
+    return judgement.ask.judge.startswith(HUMAN_PREFIX)
+
+
+def _count_calls(text: str, folder: Path) -> int | None:
+    plan = build_preview(text, folder).plan
+    return None if plan is None else count_asks(plan)[0]
+
+
+def _facts(found: LoadedSource) -> dict[str, str]:
+    """Return what a source contains, by kind: verdicts first, answers last."""
+    by_kind: dict[str, list[Judgement]] = defaultdict(list)
+    for one in found.judgements:
+        alone = PASS_FAIL if set(PASS_FAIL_OPTIONS) <= set(one.ask.labels) else SCORES
+        by_kind[VERDICTS if len(one.ask.shown) > 1 else alone].append(one)
+    facts: dict[str, str] = {}
+    if found.shards is not None:
+        facts[VERDICTS] = count(found.shards.rows, "verdict")
+    for kind in (VERDICTS, PASS_FAIL, SCORES):
+        if rows := by_kind[kind]:
+            facts[kind] = _recorded_text(kind, rows, found)
+    models = {name for item in found.items for name, answer in item.responses.items() if answer}
+    if models and (len(models) > 1 or not facts):
+        facts[ANSWERS] = f"{count(len(found.items), 'question')}, {count(len(models), 'model')}"
+    return facts
+
+
+def _recorded_text(kind: str, rows: Sequence[Judgement], found: LoadedSource) -> str:
+    judges = count(len({one.ask.judge for one in rows if not _is_person(one)}), "judge")
+    if kind == VERDICTS:
+        orders: dict[tuple[str, frozenset[str]], set[tuple[str, ...]]] = defaultdict(set)
+        for one in rows:
+            orders[one.ask.item, frozenset(one.ask.shown)].add(one.ask.shown)
+        both = "both orders" if any(len(shown) > 1 for shown in orders.values()) else "one order"
+        return f"{count(len(orders), 'comparison')}, {both}, {judges}"
+    labels = sum(len(item.labels) for item in found.items)
+    told = f", {count(labels, 'label')}" if labels else ", no labels"
+    return f"{count(len(rows), 'verdict' if kind == PASS_FAIL else 'score')}, {judges}{told}"
+
+
+def seen_html(seen: SeenData) -> Markup:
+    """HTML of the files that were read: the four kinds, one of them marked, and the button with the
+    line that says what it will do."""
+    if seen.opens_results:
+        button, told = "Show results", "No call is made."
+    elif seen.kind == ANSWERS and seen.calls:
+        button = "Choose a judge"
+        told = f"{count(seen.calls, 'call')} with one prompt; none is made before you press Run."
+    else:
+        button, told = "Name the columns", "You say what each column means. No call is made."
+    cards = [(name, seen.facts.get(name, "not seen"), name == seen.kind) for name in KINDS]
+    took = f"{count(seen.rows, 'row')}, {number(seen.seconds, 1)} s"
+    return html.seen(seen.files, took, cards, button, told)

@@ -1,0 +1,105 @@
+"""The contents of uploaded files, as Home states them before anything is saved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from components.home.seen_data import (
+    ANSWERS,
+    KINDS,
+    PASS_FAIL,
+    SCORES,
+    VERDICTS,
+    read_uploads,
+    seen_html,
+)
+from components.study import jobs
+from studies.errors import EvenhandError
+from studies.frames.point_columns import GOLD_COLUMN
+from studies.store.store import Store
+from tests.page_words import says
+
+PAIRS = """question,model_a,model_b,winner,judge
+Q1,x,y,model_a,gpt
+Q1,y,x,model_a,gpt
+Q2,x,y,tie,gpt
+"""
+ANSWER_TABLE = "question,gpt_response,llama_response\nWhat is up?,The sky,The floor\nWho?,Me,You\n"
+PASSES = "verdict,label\npass,pass\nfail,pass\npass,\n"
+RATED = """question,answer,model,judge,score,human_score
+Why?,Because.,a,gpt,4,5
+Why?,No idea.,b,gpt,2,1
+How?,Slowly.,a,gpt,3,
+"""
+
+
+def see(folder: Path, text: str, name: str = "table.csv"):
+    path = folder / name
+    path.write_text(text)
+    return read_uploads([path], folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "fact", "opens"),
+    [
+        (PAIRS, VERDICTS, "2 comparisons, both orders, 1 judge", "Show results"),
+        (ANSWER_TABLE, ANSWERS, "2 questions, 2 models", "Choose a judge"),
+        (PASSES, PASS_FAIL, "3 verdicts, 1 judge, 2 labels", "Show results"),
+        (RATED, SCORES, "3 scores, 1 judge, 2 labels", "Show results"),
+    ],
+)
+def test_each_kind_is_recognised_with_its_size_and_its_next_step(tmp_path, text, kind, fact, opens):
+    seen = see(tmp_path, text)
+    assert (seen.kind, seen.facts[kind]) == (kind, fact)
+    html = seen_html(seen)
+    assert opens in html and html.count('aria-pressed="true"') == 1
+    assert ("No call is made." in html) == (kind != ANSWERS)
+
+
+def test_answers_name_the_number_of_calls(tmp_path):
+    seen = see(tmp_path, ANSWER_TABLE)
+    assert seen.calls and says(seen_html(seen), f"{seen.calls} calls")
+
+
+def test_an_unnamed_judge_is_asked_for_and_a_named_one_is_not(tmp_path):
+    assert see(tmp_path, PASSES).judge_unnamed
+    assert not see(tmp_path, RATED).judge_unnamed
+
+
+def test_another_kind_can_be_chosen_and_taken_back(tmp_path):
+    seen = see(tmp_path, PAIRS)
+    other = replace(seen, chosen=SCORES)
+    assert "Name the columns" in seen_html(other) and not other.opens_results
+    assert seen_html(replace(other, chosen=VERDICTS)) == seen_html(seen)
+
+
+def test_a_table_of_unknown_columns_offers_to_name_them(tmp_path):
+    seen = see(tmp_path, "x,y\n1,2\n3,4\n")
+    html = seen_html(seen)
+    assert not seen.facts and html.count("not seen") == len(KINDS) and "Name the columns" in html
+
+
+@pytest.mark.parametrize(
+    "text", ["", "question,answer,winner\n", "\x00\x01garbage without columns\n", "one\ntwo\n"]
+)
+def test_a_file_without_rows_or_columns_is_refused_and_leaves_no_study(tmp_path, text):
+    store = Store(tmp_path / "s.db")
+    with pytest.raises(EvenhandError, match=r"table\.csv"):
+        see(store.folder, text)
+    assert not store.studies()
+    store.close()
+
+
+def test_recorded_scores_and_human_scores_are_kept(tmp_path):
+    """A table of question, answer, model, judge, score and human score: one item for each question,
+    scores as given, human scores as labels."""
+    store = Store(tmp_path / "s.db")
+    name = jobs.open_recorded_verdicts(see(store.folder, RATED).text, store)
+    frame = store.frame(name)
+    assert frame["item"].nunique() == 2 and set(frame["judge"]) == {"gpt"}
+    assert sorted(frame["score_0"]) == [2, 3, 4]
+    assert sorted(frame[GOLD_COLUMN].dropna()) == [1, 5]
+    store.close()
