@@ -23,7 +23,7 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.planning.forecast import make_forecast
 from judges.planning.plan import assign_owner, save_plan
-from metrics.summary.study_inputs import remedy_inputs
+from metrics.summary.study_inputs import remedy_inputs, stored_styles
 from metrics.summary.summary import summarise_frame
 from metrics.win_rates.counting_rules import counting_rule
 from studies.errors import AccessDenied, EvenhandError, UnknownStudy
@@ -71,7 +71,6 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
                 given for each group
         """
         spec = store.study(study)
-        counts = store.counts(study, recorded=True)
         wanted = [name.strip() for name in by.split(",") if name.strip()]
         unknown = set(wanted) - {"judge", "prompt", "category"}
         if unknown:
@@ -81,12 +80,14 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
         return summarise_frame(
             store.frame(study),
             wanted,
-            planned=counts.get("planned"),
+            planned=store.planned_comparisons(study),
             combine=counting_rule(spec.combine),
             unreadable=spec.unreadable,  # type: ignore[arg-type]
             quick=len(wanted) > 0,
             checks=current_checks(store, study),
             remedies=remedy_inputs(store, study),
+            twins=store.frame(study, "only"),
+            styles=stored_styles(store, study),
         )
 
     def judgements(study: str, first: int = 0, count: int = 20) -> list[dict[str, Any]]:

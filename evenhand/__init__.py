@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evenhand.study_table import JudgedStudy as JudgedStudy
     from evenhand.study_table import read as read
     from evenhand.study_table import study as study
+    from evenhand.twin_table import twins as twins
 
 __version__: Final = "0.1.0"
 
@@ -42,10 +43,11 @@ _MODULES: Final = {
     "run": "running.study_runs",
     "show": "page_views",
     "study": "study_table",
+    "twins": "twin_table",
 }
 __all__ = (
     "JudgeAudit", "JudgedStudy", "audit", "bradley_terry", "elo", "gate", "judge", "read",
-    "remedies", "report", "run", "show", "study",
+    "remedies", "report", "run", "show", "study", "twins",
 )  # fmt: skip
 
 

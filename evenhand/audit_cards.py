@@ -19,6 +19,7 @@ from evenhand.study_table import JudgedStudy
 from metrics.catalogue import records
 from metrics.remedies.known_winners import DESIGN, PEOPLE
 from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Estimate
 from studies.store.store import Store
 
@@ -35,6 +36,10 @@ class UnsavedStudy(FilteredStudy):
     @property
     def stored_frame(self) -> pd.DataFrame:
         return self.judgements
+
+    @property
+    def twin_effects(self) -> list[TwinEffect]:
+        return []
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
         if what not in self.computed:

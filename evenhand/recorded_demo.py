@@ -37,9 +37,8 @@ def demo_study(file: str = "pairs") -> JudgedStudy:
     name = FILES[file]
     frame = frame_from_judgements(items, judgements, name)
     inputs = RemedyInputs(source=DESIGN)
-    return JudgedStudy(
-        MeasuredStudy(frame, name, remedies=inputs), name, "design", items=tuple(items)
-    )
+    measured = MeasuredStudy.from_rows(frame, name, items, inputs)
+    return JudgedStudy(measured, name, "design", items=tuple(items))
 
 
 def main(arguments: list[str] | None = None) -> int:

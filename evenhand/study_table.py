@@ -282,6 +282,6 @@ def _from_source(loaded: LoadedSource, name: str) -> JudgedStudy:
     designed = has_designed_answers(loaded.items)
     known = bool((frame["truth"] >= 0).any())
     inputs = RemedyInputs(source=(DESIGN if designed else PEOPLE) if known else None)
-    measured = MeasuredStudy(frame, name, remedies=inputs)
+    measured = MeasuredStudy.from_rows(frame, name, loaded.items, inputs)
     truth: TruthKind = ("design" if designed else "people") if known else "none"
     return JudgedStudy(measured, name, truth, items=tuple(loaded.items), notes=loaded.notes)

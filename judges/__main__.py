@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import signal
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +25,16 @@ from judges.operations.image_descriptions import write_descriptions
 from judges.operations.list_models import add_model_commands, add_providers_command
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
 from judges.planning import forecast, plan_checks
-from judges.planning.plan import Plan, load_stored_plan, make_plan, save_plan
+from judges.planning.plan import Plan, asks_of, load_stored_plan, make_plan, save_plan
 from judges.rendering.prompt_library import import_judge_prompts, prompt_path, save_prompt
 from judges.security import key_consents, key_store
+from judges.twins.make_twins import add_twins, describe_twins, list_twins
 from studies.domain import RETRYABLE_STATUSES, Verdict
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import PlanChange, Store, open_existing_store
 from studies.terminal import run_command
+from studies.texts.twin_families import is_twin
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -91,6 +95,11 @@ def _build_parser() -> argparse.ArgumentParser:
     sub.add_argument("file", type=Path, help="judge_prompts.jsonl")
     sub.add_argument("folder", type=Path, help="folder for the .yaml files; no file is overwritten")
     sub.set_defaults(command=import_prompts)
+    summary = "write the twins of a study's answers, to be read before a run"
+    sub = commands.add_parser("twins", help=summary, description=summary)
+    sub.add_argument("study", type=Path, help="a study file (YAML) with twins")
+    sub.add_argument("--out", type=Path, help="file of JSON lines; default: the terminal")
+    sub.set_defaults(command=write_twins)
     _add_describe_command(commands)
     batch_commands.add_batch_commands(commands)
     key_consents.add_allow_command(commands)
@@ -199,8 +208,28 @@ def print_plan(options: argparse.Namespace) -> int:
     print(f"  tokens   about {whole.prompt_tokens:,} in{cached}, {whole.completion_tokens:,} out")
     for left in plan_checks.count_skipped(made.prompts, made.items):
         print(f"  skipped  {left.items:,} items with {left.prompt}: {left.why}")
+    if made.study.twins is not None:
+        twin_calls = sum(any(map(is_twin, one.ask.shown)) for one in asks_of(made))
+        print(f"  twins    {twin_calls:,} of the calls")
+        plain = [replace(item, twins={}) for item in made.items]
+        print("\n".join(describe_twins(add_twins(made.study, plain))))
     print(f"  dollars  {_format_dollars(whole.dollars)}")
     print(f"  time     about {format_duration(whole.seconds or 0)}")
+    return 0
+
+
+def write_twins(options: argparse.Namespace) -> int:
+    """Write the twins of a study beside their originals, and the numbers made and skipped."""
+    made = _load_plan(options.study)
+    if made.study.twins is None:
+        raise PlanError(f"{options.study}: no key twins; add for example 'twins: quick'")
+    found = add_twins(made.study, [replace(item, twins={}) for item in made.items])
+    lines = (json.dumps(one, ensure_ascii=False) for one in list_twins(found.items))
+    if options.out is None:
+        print("\n".join(lines))
+    else:
+        options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print("\n".join(describe_twins(found)), file=sys.stderr)
     return 0
 
 

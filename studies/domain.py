@@ -107,9 +107,13 @@ class Item:
     human: tuple[Preference, ...] = ()
     checks: tuple[AnswerCheck, ...] = ()
     labels: tuple[AnswerLabel, ...] = ()
+    twins: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Name of a twin -> its text (studies/texts/twin_families.py); no contestants of the study."""
 
     def answer(self, contestant: str) -> str:
         """Return the answer of a contestant; for `@reference`, the reference answer."""
+        if contestant in self.twins:
+            return self.twins[contestant]
         return self.reference if contestant == REFERENCE else self.responses[contestant]
 
 

@@ -46,7 +46,7 @@ ORDER = {
     ),
     "judges": (
         "judge_errors",
-        "verdicts security",
+        "verdicts security twins",
         "rendering",
         "models",
         "money",
@@ -60,7 +60,7 @@ ORDER = {
         "agreement ratings",
         "position remedies",
         "win_rates error_models",
-        "labels people protocols",
+        "labels people protocols twins",
         "catalogue",
         "drift summary",
         "__main__",
@@ -68,7 +68,7 @@ ORDER = {
     "evenhand": (
         "extras",
         "study_table audit_table",
-        "audit_cards rating_frames remedy_rates running",
+        "audit_cards rating_frames remedy_rates running twin_table",
         "judge_audit inspect_scorers",
         "recorded_demo",
         "page_views nightly",

@@ -17,6 +17,7 @@ from components.filtering.filters import (
     people_as_judge,
 )
 from metrics.estimation.row_selection import people_mask
+from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.win_rates.counting_rules import (
     CombineRule,
     UnreadableRule,
@@ -66,6 +67,14 @@ class FilteredStudy:
         """Every judgement of the study, with each person as a separate judge."""
         _ = self.version  # read first, so that it is not newer than the judgements
         return self.store.frame(self.name)
+
+    @cached_property
+    def twin_effects(self) -> list[TwinEffect]:
+        """Effects of the study's twins, on all its items; empty without twins."""
+        return self.memoised(
+            ("twin effects",),
+            lambda: twin_effects(self.store.frame(self.name, "only"), self.stored_frame),
+        )
 
     @cached_property
     def unfiltered_frame(self) -> pd.DataFrame:

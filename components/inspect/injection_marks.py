@@ -22,7 +22,7 @@ from studies.texts.injection import (
 
 def texts_shown(item: Item, shown: Sequence[str]) -> list[str]:
     """The texts of an item that the judge was shown: its question and the given answers."""
-    answers = {REFERENCE: item.reference, **item.responses}
+    answers = {REFERENCE: item.reference, **item.responses, **item.twins}
     return [item.instruction, *(answers.get(who, "") for who in shown)]
 
 

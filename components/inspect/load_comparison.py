@@ -149,7 +149,9 @@ def load_view(store: Store, selection: Selection) -> InspectedStudy:
 def _load_index(store: Store, name: str) -> ComparisonIndex:
     """The index of a study's comparisons; cached, so that turning a page does not group 100,000
     rows again."""
-    return store.memoised(name, ("comparison index",), lambda: index_comparisons(store.frame(name)))
+    return store.memoised(
+        name, ("comparison index",), lambda: index_comparisons(store.frame(name, "with"))
+    )
 
 
 def _view_with_detail(
@@ -294,7 +296,7 @@ def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
         return None
     if who == UNRELATED:
         return unrelated_answer(item, other) if other else None
-    return item.reference if who == REFERENCE else item.responses.get(who)
+    return {REFERENCE: item.reference, **item.responses, **item.twins}.get(who)
 
 
 def _image_folder(study: Study) -> Path | None:

@@ -33,6 +33,7 @@ from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
 from studies.frames.frame import frame_from_rows
+from studies.frames.twin_rows import select_twin_rows
 from studies.store.store import Store
 
 MAX_SHARE_POINTS: Final = 120
@@ -124,7 +125,8 @@ class LiveStudy:
         self._plan_places.update(row[0] for row in rows)
         rows.sort(key=lambda row: row[-1])  # in order of arrival
         self.cursor = int(rows[-1][-1])
-        return frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
+        frame = frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
+        return select_twin_rows(frame, "without")
 
     def _counted_rows(self, new: pd.DataFrame) -> pd.DataFrame:
         """The rows to count: those of judges; people's votes only while no judge has given a

@@ -17,7 +17,7 @@ from components.html.fonts import page_fonts
 from components.html.markup import ASSETS, Markup, join, json_script, program_file
 from components.html.templates import macros
 from components.share.report_sections import SECTIONS, TEMPLATE, ReportFigures
-from metrics.summary.study_inputs import remedy_inputs
+from metrics.summary.study_inputs import remedy_inputs, stored_styles
 from metrics.summary.summary import summarise_frame
 from studies.errors import write_error
 from studies.people.verifications import current_checks
@@ -62,7 +62,7 @@ def report_sections(filtered: FilteredStudy, page: ReportFigures) -> Markup:
 def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
     """The numbers that `python -m metrics --json` prints for this study."""
     combine, unreadable = filtered.rule
-    planned = filtered.store.counts(filtered.name, recorded=True).get("planned")
+    planned = filtered.store.planned_comparisons(filtered.name)
     checks = current_checks(filtered.store, filtered.name)
     return summarise_frame(
         filtered.unfiltered_frame,
@@ -71,4 +71,6 @@ def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
         unreadable=unreadable,
         checks=checks,
         remedies=remedy_inputs(filtered.store, filtered.name),
+        twins=filtered.store.frame(filtered.name, "only"),
+        styles=stored_styles(filtered.store, filtered.name),
     )

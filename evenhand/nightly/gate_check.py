@@ -67,7 +67,7 @@ def gate(
     # before any call: a run whose result cannot be compared would be wasted
     baseline = load_baseline(path) if path.exists() or not save else Baseline()
     study = _run_tonight(Path(data), store) if is_study_file(data) else as_study(data)
-    scores, models = score_night(study.frame), reported_models(study)
+    scores, models = score_night(study.frame, study.measured.twins), reported_models(study)
     if save:
         _refuse_unreadable(study, readable)
         known = baseline if baseline.streams else replace(baseline, study=study.name)
@@ -139,7 +139,7 @@ def check_night(
     baseline: Baseline, study: JudgedStudy, *, drop: float = DROP, alpha: float = ALPHA
 ) -> tuple[GateResult, Baseline]:
     """Test a night against a baseline; return the result and the baseline with this night."""
-    scores, causes = score_night(study.frame), failure_causes(study)
+    scores, causes = score_night(study.frame, study.measured.twins), failure_causes(study)
     streams = dict(baseline.streams)
     judged = judges_with_verdicts(study.frame)
     checks = []

@@ -18,6 +18,7 @@ EXIT_CODES: Final[Mapping[Outcome, int]] = {"ok": 0, "worse": 1, "cannot tell": 
 KIND_WORDS: Final = {
     "agreement": "Same verdicts as on other nights",
     "coverage": "Replies with a verdict",
+    "resistance": "Verdicts for the original against its twin",
 }
 """Kind of score -> its name, for the kinds that are no measures of the catalogue."""
 

@@ -24,6 +24,7 @@ from judges.rendering.messages import (
 )
 from judges.rendering.messages import image_url as image_url
 from judges.rendering.prompt import Prompt, canonical_json, load_prompt, name_versions, parse_prompt
+from judges.twins.make_twins import add_twins
 from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec
 from studies.exchange.recorded_studies import recorded_beside_asks
 from studies.people.item_votes import has_votes
@@ -94,7 +95,7 @@ def make_plan(
     """
     loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
-    items = tuple(loaded.items)
+    items = add_twins(study, loaded.items).items
     prompts = name_versions([load_prompt(name, study.folder) for name in study.prompts])
     if study.protocol:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
@@ -240,6 +241,7 @@ def plan_sha(plan: Plan) -> str:
         *(identity_of(judge) for judge in plan.study.judges),
         *(repr((j.ask, j.status, j.verdict)) for j in plan.recorded),
         *([canonical_json(dict(plan.aspects))] if plan.aspects else []),
+        *(canonical_json(dict(item.twins)) for item in plan.items if item.twins),
         *(["votes"] if has_votes(plan.items) else []),
     ]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()

@@ -16,11 +16,15 @@ from metrics.catalogue import answer_records, records
 from metrics.catalogue.record import BOTH_ORDERS, KNOWN_ANSWERS, MeasureRecord, Need
 from metrics.estimation import row_selection
 from metrics.estimation.measures import GroupedFrame
+from metrics.twins.twin_verdicts import DUEL, twin_verdicts
 from studies.frames.frame import NO_PICK, SEP, TIE
+from studies.texts.twin_families import FAMILIES
 
 SCALE: Final = 60
 Kind = str
 """Kind of a score: accuracy, agreement, coverage, consistency, or the key of another measure."""
+RESISTANCE: Final = "resistance"
+"""Kind of the score of a study's twins."""
 KINDS: Final = {answer_records.UNUSABLE.key: "coverage"}
 """Key of a measure -> kind of its score in baseline files, where they differ."""
 CONDITIONS: Final[Mapping[Need, Callable[[pd.DataFrame], bool]]] = {
@@ -44,12 +48,15 @@ NightScores = Mapping[Stream, Mapping[str, str]]
 "agreement", the verdicts of all calls on the item as one text."""
 
 
-def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
+def score_night(
+    frame: pd.DataFrame, twins: pd.DataFrame | None = None
+) -> dict[Stream, dict[str, str]]:
     """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`).
 
     Each judge with each prompt has a stream for each measure of the catalogue with the outlet
     "gate" whose conditions the study meets: accuracy (if no better answers are known: agreement
-    with the other nights), coverage (share of usable replies) and consistency.
+    with the other nights), coverage (share of usable replies) and consistency. If the study has
+    twins, a stream RESISTANCE has the share of their verdicts that go to the original.
     """
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     found: dict[Stream, dict[str, str]] = {}
@@ -62,6 +69,23 @@ def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
             if all(CONDITIONS[need](rows) for need in record.needs):
                 kind = KINDS.get(record.key, record.key)
                 found[Stream(judge, prompt, kind)] = _mean_scores(record, rows)
+    if twins is not None and len(twins):
+        found |= _resistance(twins, frame)
+    return found
+
+
+def _resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
+    """Return the share of verdicts on duels that go to the original, by item, in sixtieths.
+    Floors and controls do not count."""
+    rows = twin_verdicts(twins, frame)
+    moving = [one.name for one in FAMILIES.values() if one.group not in ("floor", "control")]
+    rows = rows[(rows["design"] == DUEL) & rows["twin"].isin(moving) & rows["value"].notna()]
+    names = rows["unit"].str.split(SEP).str[0]
+    means = (1 - rows["value"]).groupby([rows["judge"], rows["prompt"], names]).mean()
+    found: dict[Stream, dict[str, str]] = {}
+    for (judge, prompt, item), mean in means.items():
+        stream = Stream(str(judge), str(prompt), RESISTANCE)
+        found.setdefault(stream, {})[str(item)] = str(round(SCALE * mean))
     return found
 
 

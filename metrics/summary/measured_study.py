@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
@@ -18,9 +18,11 @@ import pandas as pd
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame
 from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, counting_rule
-from studies.domain import AnswerCheck
+from studies.domain import AnswerCheck, Item
 from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
 from studies.frames.battle_frame import frame_from_battles
+from studies.frames.twin_rows import select_twin_rows
+from studies.texts.style_features import Styles, count_styles
 
 HEADER_BYTES: Final = 65_536
 SQLITE_HEADER: Final = b"SQLite format 3\x00"
@@ -37,6 +39,18 @@ class MeasuredStudy:
     unreadable: UnreadableRule = "exclude"
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None
     remedies: RemedyInputs = field(default_factory=RemedyInputs)
+    twins: pd.DataFrame | None = None
+    """Rows that show a twin, which are not in `frame`."""
+    styles: Styles | None = None
+
+    @classmethod
+    def from_rows(
+        cls, frame: pd.DataFrame, name: str, items: Iterable[Item], remedies: RemedyInputs
+    ) -> MeasuredStudy:
+        """Build a study from all its rows, those that show a twin among them, and its items."""
+        twins = select_twin_rows(frame, "only")
+        own = select_twin_rows(frame, "without")
+        return cls(own, name, remedies=remedies, twins=twins, styles=count_styles(items))
 
     def summarise(self, by: Sequence[str] = (), *, quick: bool = False) -> dict[str, Any]:
         """Compute the object that `python -m metrics --json` prints."""
@@ -49,6 +63,8 @@ class MeasuredStudy:
             quick=quick,
             checks=self.checks,
             remedies=self.remedies,
+            twins=self.twins,
+            styles=self.styles,
         )
 
 
@@ -81,7 +97,7 @@ def read_stored_study(
     path: Path, study: str | None, juries: Sequence[tuple[str, ...]] = ()
 ) -> MeasuredStudy:
     """Read a study from its store; without a name, the only study in the store."""
-    from metrics.summary.study_inputs import remedy_inputs
+    from metrics.summary.study_inputs import remedy_inputs, stored_styles
     from studies.errors import EvenhandError
     from studies.people.verifications import current_checks
     from studies.store.store import Store
@@ -99,11 +115,13 @@ def read_stored_study(
         return MeasuredStudy(
             frame,
             name,
-            planned=store.counts(name)["planned"] or len(frame),
+            planned=store.planned_comparisons(name),
             combine=counting_rule(spec.combine),
             unreadable=cast(UnreadableRule, spec.unreadable),
             checks=current_checks(store, name),
             remedies=remedy_inputs(store, name, juries),
+            twins=store.frame(name, "only"),
+            styles=stored_styles(store, name),
         )
     except EvenhandError as error:
         raise ValueError(str(error)) from error

@@ -15,6 +15,7 @@ from studies.store.queries.judge_spending import (
     mean_token_parts,
 )
 from studies.store.store import Store
+from studies.texts.style_features import Styles, count_styles
 
 TOKENS_PER_PRICE: Final = 1e6
 """Number of tokens that a price refers to (one million)."""
@@ -30,6 +31,11 @@ def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = (
         {**_declared_dollars(store, name), **mean_call_dollars(store, name)},
         mean_call_tokens(store, name),
     )
+
+
+def stored_styles(store: Store, name: str) -> Styles:
+    """Return the style of a stored study's answers, counted once for each version of the study."""
+    return store.memoised(name, ("styles",), lambda: count_styles(store.items(name).values()))
 
 
 def _declared_dollars(store: Store, name: str) -> dict[Cell, float]:

@@ -28,9 +28,12 @@ from metrics.summary.contrast_families import contrast_families
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
 from metrics.summary.rating_sections import rating_sections
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
+from metrics.twins.style_control import style_section
+from metrics.twins.twin_effects import twins_section
 from metrics.win_rates import counting_rules, win_rates
 from studies.domain import STATUSES, AnswerCheck, Estimate
 from studies.frames.point_columns import pass_fail_rows
+from studies.texts.style_features import Styles
 
 SEED: Final = 7
 """Seed of the default generator, so that the same records give the same numbers."""
@@ -63,6 +66,8 @@ def summarise_frame(
     quick: bool = False,
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None,
     remedies: RemedyInputs | None = None,
+    twins: pd.DataFrame | None = None,
+    styles: Styles | None = None,
 ) -> Json:
     """Compute all measures of a frame as JSON types: section -> values.
 
@@ -73,6 +78,7 @@ def summarise_frame(
     - `quick`: online Elo is played once, in plan order, without range and interval.
     - `checks` (people's verifications, by item): "verification".
     - `remedies`: facts about the study for "remedies", a section if better answers are known.
+    - `twins` (rows that show a twin): "twins"; `styles` (style of the answers): "style".
 
     If answers are suspected of injection, "without_suspects" has the numbers without them.
     """
@@ -82,6 +88,10 @@ def summarise_frame(
         result["verification"] = to_plain_data(verification_summary(checks, frame))
     if section := remedy_section(frame, remedies or RemedyInputs()):
         result["remedies"] = to_plain_data(section)
+    if twins is not None and len(twins):
+        result["twins"] = to_plain_data(twins_section(twins, frame))
+    if styles and (style := style_section(frame, styles)):
+        result["style"] = to_plain_data(style)
     if by:
         evidence = GroupedFrame(frame, by)
         cell = evidence.frame["cell"].to_numpy()

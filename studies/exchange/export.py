@@ -29,6 +29,7 @@ from studies.spec.presets import PROBE_SOURCE
 from studies.spec.study import dump_study
 from studies.store.ballot_queries import checks_by_item, read_ballots, with_checks
 from studies.store.store import Store
+from studies.texts.twin_families import is_twin
 
 _ROWS_PER_BATCH: Final = 5_000
 UNKNOWN_ORDER: Final = "unknown"
@@ -175,10 +176,17 @@ def _picked_contestant(judgement: Judgement | None) -> str:
 # ---- formats of other tools ------------------------------------------------------------------
 
 
+def _without_twins(store: Store, study: str) -> Iterator[Judgement]:
+    """Yield the judgements of models' answers: other tools would take a twin for a model."""
+    for judgement in store.judgements(study):
+        if not any(map(is_twin, judgement.ask.shown)):
+            yield judgement
+
+
 def _pair_verdicts(store: Store, study: str) -> Iterator[tuple[Judgement, str]]:
     """Yield the usable verdicts on two answers, each with the contestant picked; replies that
     contain only scores are left out."""
-    for judgement in store.judgements(study):
+    for judgement in _without_twins(store, study):
         if len(judgement.ask.shown) == 2 and (picked := _picked_contestant(judgement)):
             yield judgement, picked
 
@@ -214,7 +222,7 @@ def _write_mt_bench(store: Store, study: str, path: Path) -> int:
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
     scores, picks = set[str](), set[str]()
-    for judgement in store.judgements(study):
+    for judgement in _without_twins(store, study):
         ask = judgement.ask
         if len(ask.shown) == 2 and not ask.noise and ask.orders:
             pair = tuple(sorted(ask.shown))
@@ -295,7 +303,7 @@ def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
 @writes("alpaca-eval", ".csv", "AlpacaEval's leaderboard, against the baseline")
 def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
     rows = alpaca_leaderboard.leaderboard_rows(
-        store.study(study), store.items(study), store.judgements(study)
+        store.study(study), store.items(study), _without_twins(store, study)
     )
     return _write_csv(
         path, alpaca_leaderboard.LEADERBOARD_COLUMNS, [[*row.values()] for row in rows]
@@ -304,7 +312,7 @@ def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
 
 @writes("every-eval-ever", ".zip", "Every Eval Ever records, one JSON file per model")
 def _write_every_eval_ever(store: Store, study: str, path: Path) -> int:
-    items, judgements = store.items(study), store.judgements(study)
+    items, judgements = store.items(study), _without_twins(store, study)
     return every_eval_ever.write_records(store.study(study), items, judgements, path)
 
 

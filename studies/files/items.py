@@ -15,7 +15,7 @@ from studies.files.tables import SourceTable, read_table
 
 ITEM_FIELDS: Final = {
     "id", "instruction", "responses", "category", "context", "images", "reference",
-    "ground_truth", "criteria", "meta", "human", "checks", "labels",
+    "ground_truth", "criteria", "meta", "human", "checks", "labels", "twins",
 }  # fmt: skip
 _PREFERENCE_FIELDS: Final = {"judge", "shown", "picked", "margin", "ranks"}
 _CHECK_FIELDS: Final = {"judge", "contestant", "follows", "fault", "harmful"}
@@ -95,6 +95,7 @@ def parse_item(values: Mapping[str, Any], where: str) -> Item:
         human=tuple(_parse_preference(v, f"{where}: human", contestants) for v in human),
         checks=tuple(_parse_check(v, f"{where}: checks", contestants) for v in checks),
         labels=tuple(parse_label(v, f"{where}: labels", contestants) for v in labels),
+        twins=_read_text_map(values, "twins", where),
     )
 
 
@@ -150,6 +151,7 @@ def dump_item(item: Item) -> dict[str, Any]:
             for c in item.checks
         ],
         "labels": [dump_label(label) for label in item.labels],
+        "twins": dict(item.twins),
     }
     required = ("id", "instruction", "responses")
     return {k: v for k, v in values.items() if v or k in required}

@@ -14,7 +14,7 @@ from types import UnionType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from studies.domain import JudgeSpec, Key, Price
-from studies.spec.study_fields import DataSpec, Extraction, Simulation, Study
+from studies.spec.study_fields import DataSpec, Extraction, Simulation, Study, TwinSpec
 
 _TYPE_WORDS: Final[Mapping[Any, str]] = {
     str: "text",
@@ -125,6 +125,7 @@ STUDY: Final = KeyBlock(Study)
 DATA: Final = KeyBlock(DataSpec, STUDY.data.name)
 JUDGE: Final = KeyBlock(JudgeSpec)
 EXTRACTION: Final = KeyBlock(Extraction, STUDY.extraction.name)
+TWINS: Final = KeyBlock(TwinSpec, STUDY.twins.name)
 PRICE: Final = KeyBlock(Price, JUDGE.price.name)
 SIMULATION: Final = KeyBlock(Simulation)
 PROTOCOL_KEYS: Final = tuple(key for key in STUDY if key.rule.protocol)

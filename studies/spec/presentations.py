@@ -14,6 +14,7 @@ from studies.domain import REFERENCE, UNRELATED, Item
 from studies.errors import StudyError
 from studies.frames.truth import better_answer
 from studies.spec.study import Study
+from studies.texts.twin_families import split_twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,15 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
     """Yield each pair of an item's answers in both orders, or one drawn order, with repeats."""
     names = resolve_contestants(study, items)
     reference_items = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
+    targets = twin_targets(study, items)
     for item in items:
         for pair in _pairs_of_item(study, item, names, reference_items):
             orders = [pair, pair[::-1]]
             if study.pair_orders == "one":
-                orders = [
-                    _seeded_rng(study, item.id, *sorted(pair), "order").choice(sorted(orders))
-                ]
+                orders = [_drawn_order(study, item, pair)]
             crossed = study.labels == "crossed" and _is_crossed(study, item.id, pair)
             yield from _with_repeats(study, item, orders, crossed, None)
+        yield from _twin_pairs(study, item, targets.get(item.id, ()))
 
 
 def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
@@ -94,11 +95,80 @@ def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
 
 def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
     """Yield each answer alone, for prompts that judge one answer."""
-    names = resolve_contestants(study, items)
+    names, targets = resolve_contestants(study, items), twin_targets(study, items)
     for item in items:
         for name in names:
             if _has_answer(item, name):
                 yield from _with_repeats(study, item, [(name,)], False, None)
+        for target in targets.get(item.id, ()):
+            for name in _own_twins(item, target.answer):
+                yield from _with_repeats(study, item, [(name,)], False, None)
+
+
+@dataclass(frozen=True, slots=True)
+class TwinTarget:
+    """An answer that gets twins; `pair` is the comparison in which a twin replaces it, empty in a
+    duel."""
+
+    answer: str
+    pair: tuple[str, ...] = ()
+
+
+def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarget]]:
+    """Draw the answers that get twins, by item: in a duel single answers, in a substitution pairs
+    of the study with one side. Equal studies have equal draws."""
+    twins = study.twins
+    if twins is None:
+        return {}
+    names = resolve_contestants(study, items)
+    allowed = set(twins.answers or names)
+    if unknown := sorted(allowed - set(names)):
+        raise StudyError(
+            f"twins.answers: no model named {unknown[0]!r} in this study. Its models: "
+            f"{', '.join(names)}"
+        )
+    chosen = sorted(item.id for item in items)
+    if twins.items:
+        count = min(twins.items, len(chosen))
+        chosen = _seeded_rng(study, "twin items").sample(chosen, count)
+    wanted, found = set(chosen), {}
+    reference_items = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
+    for item in items:
+        if item.id not in wanted:
+            continue
+        if twins.design == "duel":
+            options = [TwinTarget(n) for n in names if n in allowed and _has_answer(item, n)]
+        else:
+            pairs = _pairs_of_item(study, item, names, reference_items)
+            options = [TwinTarget(n, pair) for pair in pairs for n in pair if n in allowed]
+        rng = _seeded_rng(study, item.id, "twins")
+        rng.shuffle(options)
+        once = {one.pair or one.answer: one for one in options}
+        found[item.id] = list(once.values())[: twins.per_item]
+    return found
+
+
+def _twin_pairs(study: Study, item: Item, targets: Sequence[TwinTarget]) -> Iterator[Presentation]:
+    """Yield the comparisons with a twin of an item, always in both orders (a substitution in the
+    orders of the study), with the labels of the comparison that it is set against."""
+    for target in targets:
+        for name in _own_twins(item, target.answer):
+            pair: tuple[str, ...] = (target.answer, name)
+            if target.pair:
+                pair = tuple(name if one == target.answer else one for one in target.pair)
+            base = target.pair or pair
+            orders = [pair, pair[::-1]]
+            if target.pair and study.pair_orders == "one":
+                first = _drawn_order(study, item, target.pair)
+                orders = [pair if first == target.pair else pair[::-1]]
+            crossed = study.labels == "crossed" and _is_crossed(study, item.id, base)
+            for shown in orders:
+                for repeat in range(study.repeats):
+                    yield Presentation(item, shown, crossed, repeat, False, len(orders), None)
+
+
+def _own_twins(item: Item, answer: str) -> list[str]:
+    return [name for name in item.twins if split_twin(name)[0] == answer]
 
 
 def arrangements(
@@ -168,6 +238,12 @@ def _new_contestant_pairs(
     others = sorted(name for name in present if name not in (study.new, study.baseline))
     pairs = [(study.new, _seeded_rng(study, item.id, "opponent").choice(others))] if others else []
     return [*pairs, (study.new, study.baseline)] if item.id in reference_items else pairs
+
+
+def _drawn_order(study: Study, item: Item, pair: tuple[str, ...]) -> tuple[str, ...]:
+    """Draw the order of a pair that is shown in one order only."""
+    both = sorted([pair, pair[::-1]])
+    return _seeded_rng(study, item.id, *sorted(pair), "order").choice(both)
 
 
 def _with_repeats(

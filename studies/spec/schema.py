@@ -33,8 +33,8 @@ from pydantic_core import PydanticCustomError
 from studies.domain import JudgeSpec, Price
 from studies.errors import StudyError
 from studies.spec.field_reader import as_text, describe_value, suggest_word
-from studies.spec.keys import DATA, EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY, StudyKey
-from studies.spec.study_fields import DataSpec
+from studies.spec.keys import DATA, EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY, TWINS, StudyKey
+from studies.spec.study_fields import DataSpec, TwinSpec
 
 SCHEMA_FILE: Final = "study.schema.json"
 MODEL_OF_SIMULATIONS: Final = "simulated"
@@ -205,6 +205,7 @@ _TYPES: Final[Mapping[Any, Any]] = {
     DataSpec: Annotated[dict[_Name, Any], _reference("Data")],
     Price: Annotated[dict[_Name, Any], _reference("Price")],
     JudgeSpec: Annotated[dict[_Name, Any], _reference("Extraction")],
+    TwinSpec: Annotated[Any, _reference("Twins", plain="string")],
 }
 
 StudyBlock: Final = _build_block("Study", *STUDY)
@@ -219,11 +220,13 @@ SimulatedJudgeBlock: Final = _build_block(
 )
 
 ExtractionBlock: Final = _build_block("Extraction", *EXTRACTION)
+TwinsBlock: Final = _build_block("Twins", *TWINS)
 
 
 def study_schema() -> dict[str, Any]:
     """Return the JSON schema of the study file, which editors use for completion and checks."""
-    blocks = (StudyBlock, DataBlock, PriceBlock, JudgeBlock, SimulatedJudgeBlock, ExtractionBlock)
+    judges = (PriceBlock, JudgeBlock, SimulatedJudgeBlock, ExtractionBlock)
+    blocks = (StudyBlock, DataBlock, *judges, TwinsBlock)
     _, made = models_json_schema([(block, "validation") for block in blocks])
     defs = made["$defs"]
     for block in defs.values():

@@ -10,15 +10,17 @@ from typing import Any
 
 from studies.domain import JudgeSpec
 from studies.errors import StudyError, file_error_advice
-from studies.spec.field_reader import find_line, load_yaml
+from studies.spec.field_reader import find_line, load_yaml, suggest_word
 from studies.spec.judge_spec import changed_fields, dump_judge, parse_judge, to_yaml_value
-from studies.spec.keys import DATA, EXTRACTION, PROTOCOL_KEYS, STUDY, StudyKey
+from studies.spec.keys import DATA, EXTRACTION, PROTOCOL_KEYS, STUDY, TWINS, StudyKey
 from studies.spec.presets import PRESETS, merge_values
 from studies.spec.study_fields import OPTION_ORDERS as OPTION_ORDERS
 from studies.spec.study_fields import PAIR_ORDERS as PAIR_ORDERS
 from studies.spec.study_fields import PROTOCOLS as PROTOCOLS
 from studies.spec.study_fields import DataSpec as DataSpec
 from studies.spec.study_fields import Study as Study
+from studies.spec.study_fields import TwinSpec as TwinSpec
+from studies.texts.twin_families import FAMILIES, PRESET_FAMILIES, QUICK_ITEMS
 
 
 def load_study(path: Path) -> Study:
@@ -65,11 +67,13 @@ def _read_study(values: object, where: str, folder: Path) -> Study:
         for i, entry in enumerate(found.pop(STUDY.judges.attribute))
     )
     extraction = _read_extraction(found.pop(STUDY.extraction.attribute), judges, where)
+    twins = _read_twins(found.pop(STUDY.twins.attribute), f"{where}: {STUDY.twins}")
     study = Study(
         **found,
         data=DataSpec(**data.attributes()),
         judges=judges,
         extraction=extraction,
+        twins=twins,
         folder=folder,
     )
     return replace(study, name=study.name.strip())
@@ -97,6 +101,8 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
         values[STUDY.extraction.name] = {
             EXTRACTION.judge.name: study.extraction.name if named else dump_judge(study.extraction)
         }
+    if study.twins is not None:
+        values[STUDY.twins.name] = changed_fields(study.twins, TwinSpec((), ""), TWINS)
     first = [key.name for key in (STUDY.name, STUDY.preset, STUDY.data) if key.name in values]
     return {name: values[name] for name in dict.fromkeys([*first, *values])}
 
@@ -191,6 +197,35 @@ def _read_extraction(
         known = ", ".join(by_name) or "none"
         raise StudyError(f"{place}: no judge named {entry!r} in this study. Its judges: {known}")
     return by_name[str(entry)]
+
+
+def _read_twins(values: object, where: str) -> TwinSpec | None:
+    """Read the block `twins`, or the name of a preset; an unknown family names the nearest."""
+    from studies.spec.schema import TwinsBlock
+
+    if values is None:
+        return None
+    if isinstance(values, str):  # the families of a preset, quick on few items
+        values = {
+            TWINS.families.name: values,
+            TWINS.items.name: QUICK_ITEMS if values == "quick" else 0,
+        }
+    found = TwinsBlock.parse(values, where).attributes()
+    families: list[str] = []
+    for name in found[TWINS.families.attribute] or TWINS.families.default:
+        if name not in FAMILIES and name not in PRESET_FAMILIES:
+            known = [*PRESET_FAMILIES, *FAMILIES]
+            near = suggest_word(name, known)
+            raise StudyError(f"{where}: no family {name!r}{near}. Known: {', '.join(known)}")
+        families += PRESET_FAMILIES.get(name, (name,))
+    answers = found[TWINS.answers.attribute]
+    return TwinSpec(
+        **found
+        | {
+            TWINS.families.attribute: tuple(dict.fromkeys(families)),
+            TWINS.answers.attribute: () if answers == ("all",) else answers,
+        }
+    )
 
 
 def _check_study(study: Study, where: str) -> None:

@@ -19,6 +19,7 @@ from studies.spec.combine_rules import (
     REMEDY_RULES,
 )
 from studies.spec.presets import PRESETS
+from studies.texts.twin_families import QUICK
 
 PAIR_ORDERS: Final = ("both", "one")
 OPTION_ORDERS: Final = ("rotations", "williams", "all", "one")
@@ -91,6 +92,33 @@ class Extraction:
     """The extraction judge: the name of one of the study's judges, or a separate judge."""
 
     judge: Annotated[object, Key("Extraction", expected="a judge's name or definition")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class TwinSpec:
+    """Twins of the answers that are asked about beside the study's comparisons."""
+
+    families: Annotated[
+        tuple[str, ...],
+        Key("Families", "quick, full, or a list; floors and controls are always added"),
+    ] = QUICK
+    design: Annotated[
+        str,
+        Key(
+            "Design",
+            options={"duel": "Duel", "substitution": "Substitution"},
+            option_hints={
+                "duel": "each twin against its original, both orders: 2 calls per twin",
+                "substitution": "one answer of a pair is replaced by its twin: shows changed "
+                "verdicts",
+            },
+        ),
+    ] = "duel"
+    answers: Annotated[tuple[str, ...], Key("Answers of", "models; all: every model")] = ()
+    per_item: Annotated[
+        int, Key("Per item", "answers of each item (substitution: pairs)", low=1, high=64)
+    ] = 1
+    items: Annotated[int, Key("Items", "drawn by the seed; 0: all items of the study")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +394,10 @@ class Study:
             "Second reader for unclear replies",
             "a second judge reads replies without a readable verdict; its calls are billed",
         ),
+    ] = None
+    twins: Annotated[
+        TwinSpec | None,
+        Key("Twins", "answers with one change that should not matter: quick, full, or a block"),
     ] = None
     concurrency: Annotated[
         int, Key("Concurrency", "simultaneous calls per endpoint", low=1, high=4096)

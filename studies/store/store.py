@@ -37,6 +37,8 @@ from studies.store.saving import delete_study_rows, rename_study_rows, write_stu
 if TYPE_CHECKING:
     import pandas as pd
 
+    from studies.frames.twin_rows import TwinRows
+
 register_maker(sys.modules[__name__])
 
 
@@ -197,15 +199,21 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     # ---- the frame --------------------------------------------------------------------------
 
-    def frame(self, study: str | None = None) -> pd.DataFrame:
-        """Return the judgement frame of a study; without a name, of the only study in the store."""
+    def frame(self, study: str | None = None, twins: TwinRows = "without") -> pd.DataFrame:
+        """Return the judgement frame of a study; without a name, of the only study in the store.
+        Comparisons with a twin are no comparisons of the study's models: `twins` selects them."""
+        from studies.frames.twin_rows import select_twin_rows  # imports pandas
+
         name = study or self._only_study()
         spec = self.study(name)
         version = self.version(name)
         frame = self.memoised(
             name, ("frame",), lambda: self._load_frame(name, spec, version), version
         )
-        return frame.copy(deep=False)  # copy-on-write: callers cannot change the cache
+        selected = self.memoised(
+            name, ("frame", twins), lambda: select_twin_rows(frame, twins), version
+        )
+        return selected.copy(deep=False)  # copy-on-write: callers cannot change the cache
 
     def prepare_frame(self, name: str) -> None:
         """Compute what a study's frame needs besides its rows; useful while another thread reads

@@ -19,7 +19,13 @@ from metrics.agreement.pairwise_agreement import (
     agreement_among_people,
     build_verdict_grid,
 )
-from metrics.catalogue import answer_records, nudge_records, option_records, position_records
+from metrics.catalogue import (
+    answer_records,
+    nudge_records,
+    option_records,
+    position_records,
+    twin_records,
+)
 from metrics.catalogue.record import MeasureRecord
 from metrics.catalogue.records import rater_profile
 from metrics.estimation import row_selection
@@ -39,6 +45,7 @@ from metrics.position.position_tallies import known_picks
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
 from metrics.remedies.recommendation import Recommendation
+from metrics.twins.twin_sentence import moving_effects
 from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.self_preference import own_family_term
 from metrics.win_rates.win_rates import appearance_points
@@ -101,6 +108,19 @@ class CardMeasures:
     def measures(self) -> dict[str, Estimate]:
         return self.measures_by_rater.get(self.rater) or rater_profile(self.rows)[()]
 
+    @cached_property
+    def twin_effect(self) -> tuple[Estimate, str]:
+        """The largest effect of a twin beyond its floor, adjusted, and its family; no value without
+        twins."""
+        filtered = self.raters.filtered
+        own = [
+            one
+            for one in filtered.twin_effects
+            if (one.judge, one.prompt) == (self.judge, self.prompt)
+        ]
+        largest = next(iter(moving_effects(own)), None)
+        return (largest.adjusted, largest.family) if largest else (Estimate(None), "")
+
     def values_of(self, record: MeasureRecord) -> dict[str, Estimate]:
         """Rater -> the measure of a record; of some measures, only this rater's."""
         own = {
@@ -109,6 +129,7 @@ class CardMeasures:
             nudge_records.OWN_FAMILY.key: lambda: self.own_family[0],
             position_records.TERM.key: lambda: self.position_term[0],
             option_records.SLOT_EFFECTS.key: lambda: self.position_term[0],
+            twin_records.TWIN_PREFERENCE.key: lambda: self.twin_effect[0],
         }
         if record.key in own:
             return {self.rater: own[record.key]()}

@@ -7,7 +7,7 @@ module adds what only a card knows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from components.html import format as formats
@@ -17,7 +17,7 @@ from components.html.panel import Axis, forest_html
 from components.html.tables.value_table import STYLES, NumberStyle
 from components.html.templates import macros
 from components.results.cards.report_card import ReportCard
-from metrics.catalogue import answer_records, nudge_records, option_records, records
+from metrics.catalogue import answer_records, nudge_records, option_records, records, twin_records
 from metrics.catalogue.record import MeasureRecord, Question
 from metrics.position.position_measures import chance_accuracy
 from studies.domain import Estimate
@@ -92,6 +92,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         for one in records.listed("card", card.options)
         if (one.key != answer_records.ACCURACY.key or card.raters.truth == "design")
         and (one.key != nudge_records.OWN_FAMILY.key or card.own_family[2])
+        and (one.key != twin_records.TWIN_PREFERENCE.key or card.twin_effect[1])
     ]
     unusable = answer_records.UNUSABLE.key
     return sorted(
@@ -114,6 +115,13 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
     return CardMeasure(record, link=link, **facts)
 
 
+def _as_share(preference: Estimate) -> Estimate:
+    """A preference from −½ to ½ as a share, to be drawn beside the other shares."""
+    ends = (preference.value, preference.low, preference.high)
+    value, low, high = (None if end is None else min(max(end + 0.5, 0.0), 1.0) for end in ends)
+    return replace(preference, value=value, low=low, high=high)
+
+
 def _facts(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
     """Facts that a card adds to the record of a measure, as fields of CardMeasure."""
     even = 1 / card.options
@@ -128,6 +136,9 @@ def _facts(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
         test = "not tested" if p is None else "p < .001" if p < 0.001 else f"p = {number(p, 3)}"
         note = f"of {among} equally good answers, {won}; {test}"
         return {"estimate": term, "drawn": equal, "chance": even, "note": note, "others": ()}
+    if key == twin_records.TWIN_PREFERENCE.key:
+        note = f"largest effect: {card.twin_effect[1]}, beyond its floor, adjusted"
+        return {"drawn": _as_share(estimate), "chance": 0.5, "note": note}
     if key == "entropy":
         return {"note": "interpret it only together with consistency"}
     if key == answer_records.AGREEMENT.key:

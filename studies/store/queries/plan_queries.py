@@ -14,6 +14,7 @@ from studies.domain import HUMAN_PREFIX, Ask
 from studies.frames.frame_codes import ROW_SEP, SEP
 from studies.store.rows import PLAN_COLUMNS, STUDY_ID, ask_from_row
 from studies.store.store_file import StoreFile
+from studies.texts.twin_families import TWIN_SIGN
 
 KEYS_PER_QUERY: Final = 500
 """Maximum number of keys in one SQL statement, as SQLite limits the number of parameters."""
@@ -103,6 +104,15 @@ class PlanQueries(StoreFile):
             found = self.counts_of_origin(name, "recorded")
             return {"planned": sum(found.values()), "recorded": sum(found.values()), **found}
         return {"planned": sum(found.values()), **found}
+
+    def planned_comparisons(self, name: str) -> int:
+        """Return the number of planned calls, or of recorded verdicts, without those that show a
+        twin."""
+        twins = self.read(
+            f"SELECT count(*) FROM plan WHERE study={STUDY_ID} AND instr(shown, ?) > 0",
+            (name, TWIN_SIGN),
+        ).fetchone()[0]
+        return self.counts(name, recorded=True)["planned"] - int(twins)
 
     def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
         """Return status -> number of asks of this origin, "live" or "recorded"."""

@@ -18,7 +18,7 @@ OTHER_USES = {
     "column of judgements, items and their exports, or a method": "contestants options orders "
     "unreadable family cache_write split where input output join criteria",
     "measure or section of the results": "accuracy tie_rate self_preference noise_floor repeats "
-    "reading sensitivity specificity",
+    "reading sensitivity specificity twins",
     "parameter of the chat completions API": "temperature top_p max_tokens reasoning_effort seed",
 }
 """Keys whose word also belongs to another vocabulary, where it is written as a string."""

@@ -1,0 +1,89 @@
+"""Twins of a study as a table: how far each irrelevant change moves each judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from evenhand.extras import names_missing_extra
+from evenhand.study_table import JudgedStudy, as_study
+from metrics.summary.summary import to_plain_data
+from metrics.twins.twin_effects import TwinEffect, twin_effects
+from metrics.twins.twin_sentence import headline
+from studies.errors import SourceError
+from studies.texts.twin_families import CONTROLS
+
+_ESTIMATES: Final = ("change", "floor", "beyond_floor", "adjusted")
+_COLUMNS: Final = [
+    "judge", "prompt", "family", "control", "design",
+    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_low", "_high")),
+    "n", "items", "floor_family", "skipped", "detectable", "finding",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TwinComparison:
+    """Effects of twins: `table` has one row for each judge, prompt and family."""
+
+    table: pd.DataFrame
+    sentences: dict[tuple[str, str], str]
+    """(judge, prompt) -> sentence on the largest effect."""
+
+    def __str__(self) -> str:
+        shown = self.table[["judge", "prompt", "family", "adjusted", "detectable", "finding"]]
+        lines = [f"{judge} · {prompt}: {text}" for (judge, prompt), text in self.sentences.items()]
+        return "\n".join([*lines, shown.to_string(index=False, float_format="{:.3f}".format)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        shown = self.table[["judge", "prompt", "family", "adjusted", "detectable", "finding"]]
+        table = shown.to_html(index=False, escape=True, border=0, float_format="{:.3f}".format)
+        said = "".join(
+            f"<p><b>{escape(judge)} · {escape(prompt)}</b>: {escape(text)}</p>"
+            for (judge, prompt), text in self.sentences.items()
+        )
+        return f'<div class="evenhand-twins">{said}{table}</div>'
+
+
+@names_missing_extra
+def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
+    """Estimate the effects of the twins of a study, beyond their floors."""
+    study = as_study(data)
+    rows = study.measured.twins
+    if rows is None or not len(rows):
+        raise SourceError(
+            f"{study.name}: no verdicts on twins; add twins: quick to the study file and run it"
+        )
+    effects = twin_effects(rows, study.frame)
+    table = pd.DataFrame([_row(one) for one in effects], columns=_COLUMNS)
+    numbers = [name for name in _COLUMNS if name.startswith(_ESTIMATES) and name != "floor_family"]
+    cells = dict.fromkeys((one.judge, one.prompt) for one in effects if one.prompt)
+    said = {
+        cell: headline([one for one in effects if one.judge == cell[0] and one.prompt in cell])
+        for cell in cells
+    }
+    return TwinComparison(table.astype(dict.fromkeys(numbers, np.float64)), said)
+
+
+def _row(effect: TwinEffect) -> dict[str, Any]:
+    """One line of the table, with the limits of each estimate beside it."""
+    found: dict[str, Any] = {
+        name: getattr(effect, name)
+        for name in ("judge", "prompt", "family", "design", "floor_family", "skipped")
+    }
+    for name in _ESTIMATES:
+        one = to_plain_data(getattr(effect, name))
+        found |= {name: one["value"], f"{name}_low": one["low"], f"{name}_high": one["high"]}
+    return found | {
+        "control": effect.family in CONTROLS,
+        "n": effect.beyond_floor.n,
+        "items": effect.beyond_floor.items,
+        "detectable": effect.detectable,
+        "finding": effect.finding,
+    }

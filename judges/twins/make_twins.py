@@ -1,0 +1,165 @@
+"""Make the twins of a study's answers, check each of them, and count the skipped ones."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+from typing import Any, Final
+
+from judges.twins.twin_makers import FULL_STOPS, MAKERS, TwinSkipped, TwinSource
+from studies.domain import Item
+from studies.spec.presentations import twin_targets, unrelated_answer
+from studies.spec.study import Study
+from studies.texts.twin_families import (
+    FAMILIES,
+    REPEAT,
+    SHAM,
+    split_twin,
+    twin_name,
+    with_floors_and_controls,
+)
+
+SLACK: Final = 300
+"""Characters by which the length of a twin may exceed its ratio: short answers get whole
+sentences. The restated question of `frame` may be added twice."""
+LENGTHS: Final[Mapping[str, tuple[float, float]]] = {
+    "plain": (0.5, 1),
+    "markdown": (1, 1.5),
+    "longer-1": (2, 2),
+    "longer-3": (4, 4),
+    "twice": (2, 2),
+    "cut": (0.3, 0.85),
+    "marker": (0, 0),
+    "echo": (0, 100),
+    "empty": (0, 0),
+    "other": (0, 100),
+}
+"""Family -> bounds of the length of its twins as a multiple of the original's; (1, 1) if absent."""
+
+
+@dataclass(frozen=True)
+class TwinItems:
+    """Items with their twins, and the number of answers that each family skipped, by reason."""
+
+    items: tuple[Item, ...]
+    made: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """(family, reason) -> number of answers."""
+
+
+def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
+    """Add the twins that a study file asks for to its items. Equal studies get equal twins."""
+    if study.twins is None:
+        return TwinItems(tuple(items))
+    design = study.twins.design
+    families = with_floors_and_controls(study.twins.families, design)
+    makers = {judge.family for judge in study.judges if judge.family}
+    maker = makers.pop() if len(makers) == 1 else ""
+    targets = twin_targets(study, items)
+    others = sorted((item for item in items if item.responses), key=lambda item: item.id)
+    made: Counter[str] = Counter()
+    skipped: Counter[tuple[str, str]] = Counter()
+    result = []
+    for item in items:
+        twins: dict[str, str] = {}
+        for answer in dict.fromkeys(target.answer for target in targets.get(item.id, ())):
+            other = _other_answer(study, item, others)
+            for family in families:
+                seed = f"{study.data.seed}\x1f{item.id}\x1f{answer}\x1f{family}"
+                source = TwinSource(item, item.answer(answer), random.Random(seed), maker, other)
+                try:
+                    twins[twin_name(answer, family)] = make_twin(family, source)
+                    made[family] += 1
+                except TwinSkipped as reason:
+                    skipped[family, str(reason)] += 1
+        result.append(replace(item, twins=twins) if twins else item)
+    return TwinItems(tuple(result), made, skipped)
+
+
+def planned_effect(answers: int, families: int, power: float = 0.8) -> float | None:
+    """Smallest effect beyond the floor that a plan can show with this probability, as a share.
+
+    It assumes that a judge without an effect chooses at random in both orders, independently, and
+    adjusts for the number of families; None without answers.
+    """
+    if not answers or not families:
+        return None
+    normal = NormalDist()
+    quantile = normal.inv_cdf(1 - 0.025 / families) + normal.inv_cdf(power)
+    return float(min(quantile * 0.5 / answers**0.5, 1.0))
+
+
+def list_twins(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
+    """Yield every twin beside its original, for reading."""
+    for item in items:
+        for name, text in item.twins.items():
+            answer, family = split_twin(name)
+            found = {"item": item.id, "answer": answer, "family": family}
+            yield {**found, "original": item.answer(answer), "twin": text}
+
+
+def describe_twins(found: TwinItems) -> Iterator[str]:
+    """Yield lines on the twins of a plan: made and skipped by family, and the smallest effect."""
+    reasons: dict[str, list[str]] = {}
+    for (family, reason), count in sorted(found.skipped.items()):
+        reasons.setdefault(family, []).append(f"{count:,} skipped: {reason}")
+    for family in FAMILIES:
+        if family in found.made or family in reasons:
+            left = "".join(f"; {reason}" for reason in reasons.get(family, ()))
+            yield f"  {family:<16} {found.made.get(family, 0):,} twins{left}"
+    moving = [name for name in found.made if FAMILIES[name].group not in ("floor", "control")]
+    effect = planned_effect(found.made.get(SHAM, 0), len(moving))
+    if effect is not None:
+        yield f"  smallest effect that these calls can show: about {100 * effect:.0f} points"
+
+
+def _other_answer(study: Study, item: Item, others: Sequence[Item]) -> str:
+    """Draw an answer to another item; empty if there is none."""
+    candidates = random.Random(f"{study.data.seed}\x1f{item.id}\x1fother").sample(
+        others, min(2, len(others))
+    )
+    other = next((one for one in candidates if one.id != item.id), None)
+    has_answer = other is not None and any(text.strip() for text in other.responses.values())
+    return unrelated_answer(item, other) if other is not None and has_answer else ""
+
+
+def make_twin(family: str, source: TwinSource) -> str:
+    """Make the twin of one answer and check it; raise TwinSkipped if the family does not apply, or
+    if the twin breaks a law of its family."""
+    if not source.text.strip():
+        raise TwinSkipped("empty answer")
+    twin = MAKERS[family](source)
+    if reason := find_fault(family, source.text, twin):
+        raise TwinSkipped(reason)
+    return twin
+
+
+def find_fault(family: str, original: str, twin: str) -> str:
+    """Return the law of its family that a twin breaks; empty if it keeps all of them."""
+    if family == REPEAT:
+        return "" if twin == original else "differs from the original"
+    if twin == original:
+        return "same as the original"
+    low, high = LENGTHS.get(family, (1, 1))
+    slack = SLACK * (2 if family in ("frame", "longer-3") else 1)
+    if not low * len(original) - 2 <= len(twin) <= high * len(original) + slack:
+        return "length out of bounds"
+    rules = FAMILIES[family]
+    if rules.keeps_words and not _keeps_words(original, twin):
+        return "words lost"
+    replaced = family in ("marker", "echo", "empty", "other")
+    if not replaced and original.rstrip()[-1] in FULL_STOPS:
+        return "" if twin.rstrip().rstrip("*")[-1] in FULL_STOPS else "no full stop at the end"
+    return ""
+
+
+def _keeps_words(original: str, twin: str) -> bool:
+    """Whether all words of the original stand in the twin in their order; signs of Markdown at
+    their ends do not count."""
+    words = iter(word.strip("*#-") for word in twin.replace("**", "").split())
+    return all(
+        word in words for word in (w.strip("*#-") for w in original.replace("**", "").split())
+    )

@@ -1,0 +1,292 @@
+"""Functions that make the text of a twin from an answer, without a model.
+
+Each maker takes a `TwinSource` and returns the twin's text, or raises `TwinSkipped` with the reason
+why the family does not apply to this answer. All draws are seeded, so that a study gives the same
+twins every time.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from judges.twins import twin_texts
+from studies.domain import Item
+
+
+class TwinSkipped(Exception):
+    """A family does not apply to an answer; the text is the reason in a few words."""
+
+
+@dataclass(frozen=True)
+class TwinSource:
+    """An answer and what its twins may need besides."""
+
+    item: Item
+    text: str
+    rng: random.Random
+    maker: str = ""
+    """Maker of the study's judges; empty if unknown or if they have several."""
+    other: str = ""
+    """An answer to another item."""
+
+
+Maker = Callable[[TwinSource], str]
+
+_FENCE: Final = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
+_CODE_LINE: Final = re.compile(
+    r"^\s*(?:(?:def|class|import|from|return|if|for|while|else|elif|try|except|const|let|var|"
+    r"function|public|private|static|void|int|#include|SELECT|INSERT|CREATE)\b.*[:;({,)]?"
+    r"|.*[;{}]|\s{4,}\S.*|[\w.\[\]]+ ?[-+*/]?= ?\S.*)$"
+)
+_SENTENCE_END: Final = re.compile(
+    r"(?<=[.!?])[ \t]+(?=[A-Z0-9“\"'(À-ÞА-Я])|(?<=[。！？؟])\s*(?=\S)"
+)
+_NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?!\w)")
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_MARKDOWN: Final = (
+    (re.compile(r"^#{1,6}[ \t]+", re.MULTILINE), ""),
+    (re.compile(r"^([ \t]*)(?:[-*+]|\d{1,3}[.)])[ \t]+", re.MULTILINE), r"\1"),
+    (re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE), ""),
+    (re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$\n?", re.MULTILINE), ""),
+    (re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1"), r"\2"),
+    (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
+    (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
+    (re.compile(r"\[([^\]\n]+)\]\((?:[^)\n]+)\)"), r"\1"),
+)
+"""Patterns of Markdown outside code, each with what remains of it."""
+
+FULL_STOPS: Final = ".。।"
+LATIN_SHARE: Final = 0.5
+"""Share of Latin letters from which English sentences can be added to an answer."""
+_CLAUSE: Final = re.compile(r"[^,;:.!?。，；：！？،؛]+")
+_LARGEST_ROUND: Final = 4
+
+
+def split_code(text: str) -> list[tuple[str, bool]]:
+    """Split a text into (part, whether it is code): fenced blocks are code, and so is an unfenced
+    text of which most lines look like code."""
+    parts = [(part, bool(k % 2)) for k, part in enumerate(_FENCE.split(text)) if part.strip()]
+    return [(part, fenced or _looks_like_code(part)) for part, fenced in parts]
+
+
+def _looks_like_code(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip()]
+    like = sum(_CODE_LINE.match(line[:200]) is not None for line in lines)
+    return len(lines) > 1 and like / len(lines) > 0.5
+
+
+def is_latin(text: str) -> bool:
+    """Whether most letters of a text are Latin; a text without letters counts as Latin."""
+    letters = [character for character in text if character.isalpha()]
+    latin = sum(character < "\u0250" for character in letters)
+    return latin >= LATIN_SHARE * len(letters)
+
+
+def _in_english(source: TwinSource) -> str:
+    """Return the answer if English sentences fit it."""
+    if not is_latin(source.text):
+        raise TwinSkipped("not in Latin script")
+    return source.text
+
+
+def _prose(source: TwinSource) -> str:
+    """Return the answer if it has text that is no code."""
+    if all(code for _, code in split_code(source.text)):
+        raise TwinSkipped("code")
+    return source.text
+
+
+def _map_prose(text: str, change: Callable[[str], str]) -> str:
+    """Change the parts of a text that are no code."""
+    fenced = _FENCE.split(text)
+    return "".join(
+        part if k % 2 or not part.strip() or _looks_like_code(part) else change(part)
+        for k, part in enumerate(fenced)
+    )
+
+
+def _add_opening(family: str, source: TwinSource) -> str:
+    text = _in_english(source)
+    gap = "\n\n" if "\n" in text else " "
+    return f"{twin_texts.OPENINGS[family]}{gap}{text}"
+
+
+def _append(text: str, sentence: str) -> str:
+    """Add a sentence in its own paragraph, so that it changes no list or code block."""
+    return f"{text.rstrip()}\n\n{sentence}"
+
+
+def _sham(source: TwinSource) -> str:
+    wider = _map_prose(source.text, lambda part: re.sub(r"(?<=\w[.]) (?=\S)", "  ", part))
+    return wider + "\n"
+
+
+def _plain(source: TwinSource) -> str:
+    def remove(part: str) -> str:
+        for pattern, rest in _MARKDOWN:
+            part = pattern.sub(rest, part)
+        return part
+
+    made = _map_prose(_prose(source), remove)
+    if made == source.text:
+        raise TwinSkipped("no Markdown")
+    return made
+
+
+def _markdown(source: TwinSource) -> str:
+    text = _prose(source)
+    if re.search(r"^#{1,6} |^[ \t]*[-*+] |\*\*", text, re.MULTILINE):
+        raise TwinSkipped("has Markdown already")
+
+    def bullets(part: str) -> str:
+        lines = [one.strip() for line in part.splitlines() for one in _SENTENCE_END.split(line)]
+        return "\n".join(f"- {_bold_clause(line)}" for line in lines if line)
+
+    head = "## Answer" if is_latin(text) else "##"
+    pieces = (part.strip("\n") if code else bullets(part) for part, code in split_code(text))
+    return "\n\n".join([head, *pieces])
+
+
+def _bold_clause(sentence: str) -> str:
+    """Set the first clause of a sentence in bold, without breaking its words."""
+    found = _CLAUSE.match(sentence)
+    if found is None or not found[0].strip():
+        return sentence
+    clause = found[0].rstrip()
+    return f"**{clause}**{sentence[len(clause) :]}"
+
+
+def _longer(times: int, source: TwinSource) -> str:
+    text = _in_english(source)
+    wanted, added = times * len(text), ""
+    sentences: list[str] = []
+    while len(added) < wanted or len(sentences) < times:
+        if not len(sentences) % len(twin_texts.FILLERS):
+            order = source.rng.sample(twin_texts.FILLERS, len(twin_texts.FILLERS))
+        sentences.append(order[len(sentences) % len(order)])
+        added = " ".join(sentences)
+    paragraphs = [
+        " ".join(sentences[k : k + _LARGEST_ROUND])
+        for k in range(0, len(sentences), _LARGEST_ROUND)
+    ]
+    gap = " " if "\n" not in text else "\n\n"
+    return text.rstrip() + gap + "\n\n".join(paragraphs)
+
+
+def _twice(source: TwinSource) -> str:
+    return f"{source.text.rstrip()}\n\n{source.text}"
+
+
+def _frame(source: TwinSource) -> str:
+    text = _in_english(source)
+    question = " ".join(source.item.instruction.split())[:200]
+    if not question or not is_latin(question):
+        raise TwinSkipped("no question in Latin script")
+    before, after = (part.format(question=question) for part in twin_texts.FRAME)
+    return _append(f"{before}\n\n{text}", after)
+
+
+def _signed(kind: str, source: TwinSource) -> str:
+    text = _in_english(source)
+    if kind == "neutral":
+        name = twin_texts.NEUTRAL_NAME
+    elif not source.maker:
+        raise TwinSkipped("the judges' family is not set, or they have several")
+    elif kind == "own":
+        name = source.maker[:1].upper() + source.maker[1:]
+    else:
+        own = source.maker.casefold()
+        name = next(one for one in twin_texts.OTHER_NAMES if one.casefold() != own)
+    return _append(text, twin_texts.SIGNATURE.format(name=name))
+
+
+def _echo(source: TwinSource) -> str:
+    if not source.item.instruction.strip():
+        raise TwinSkipped("no question")
+    return source.item.instruction
+
+
+def _typos(share: float, source: TwinSource) -> str:
+    """Swap two neighbouring letters inside some words; at least one word is changed."""
+    _prose(source)
+    text = _in_english(source)
+    places = [
+        (match.start(), match.end())
+        for match in _WORD.finditer(text)
+        if len(set(match[0][1:-1])) > 1
+    ]
+    for fence in _FENCE.finditer(text):
+        places = [one for one in places if not fence.start() <= one[0] < fence.end()]
+    if not places:
+        raise TwinSkipped("no word to misspell")
+    count = max(1, round(share * len(text.split())))
+    letters = list(text)
+    for start, end in source.rng.sample(places, min(count, len(places))):
+        inner = [k for k in range(start + 1, end - 2) if letters[k] != letters[k + 1]]
+        k = source.rng.choice(inner)
+        letters[k], letters[k + 1] = letters[k + 1], letters[k]
+    return "".join(letters)
+
+
+def _cut(source: TwinSource) -> str:
+    """Remove the last third of the words (of the characters in a text without spaces)."""
+    text = source.text.rstrip()
+    words = list(re.finditer(r"\S+", text))
+    if len(words) >= 3:
+        end = words[max(1, round(len(words) * 2 / 3)) - 1].end()
+    elif len(text) >= 6:
+        end = round(len(text) * 2 / 3)
+    else:
+        raise TwinSkipped("too short to cut")
+    short = text[:end].rstrip(" ,;:，；：،؛")
+    stop = text[-1] if text[-1] in FULL_STOPS else ""
+    return short if not stop or short.endswith(stop) else short + stop
+
+
+def _change_number(source: TwinSource) -> str:
+    """Change one digit of one number; its length and separators stay."""
+    found = list(_NUMBER.finditer(source.text))
+    if not found:
+        raise TwinSkipped("no number")
+    match = source.rng.choice(found)
+    place, old = match.start(), match[0][0]
+    new = source.rng.choice([digit for digit in "123456789" if digit != old])
+    return source.text[:place] + new + source.text[place + 1 :]
+
+
+def _other(source: TwinSource) -> str:
+    if not source.other.strip() or source.other == source.text:
+        raise TwinSkipped("no other item with another answer")
+    return source.other
+
+
+MAKERS: Final[Mapping[str, Maker]] = {
+    "repeat": lambda source: source.text,
+    "sham": _sham,
+    **{family: partial(_add_opening, family) for family in twin_texts.OPENINGS},
+    "plain": _plain,
+    "markdown": _markdown,
+    "longer-1": partial(_longer, 1),
+    "longer-3": partial(_longer, 3),
+    "twice": _twice,
+    "frame": _frame,
+    "citation": lambda source: _append(_in_english(source), twin_texts.CITATION),
+    **{f"name-{kind}": partial(_signed, kind) for kind in ("own", "other", "neutral")},
+    **{
+        family: partial(lambda text, source: _append(_in_english(source), text), attack)
+        for family, attack in twin_texts.ATTACKS.items()
+    },
+    "marker": lambda source: twin_texts.MARKER,
+    "echo": _echo,
+    "empty": lambda source: "",
+    "typos-1": partial(_typos, 0.01),
+    "typos-5": partial(_typos, 0.05),
+    "cut": _cut,
+    "number": _change_number,
+    "other": _other,
+}

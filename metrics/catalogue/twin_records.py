@@ -1,0 +1,111 @@
+"""Records of twins (one irrelevant change to an answer) and of style control."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metrics.catalogue.position_records import SHARE_INTERVAL
+from metrics.catalogue.record import (
+    KNOWN_ANSWERS,
+    LENGTHS,
+    SCORES,
+    VOTES,
+    MeasureRecord,
+    Need,
+    declare,
+    declare_each,
+)
+
+TWINS: Final = Need("verdicts on twins", "Add twins: quick to the study file.")
+_CELL: Final = "twins.*.*.*"
+_FLOOR: Final = (
+    "An effect is beyond_floor: minus that of the floor (sham; prefix for openings) on the same "
+    "answers; adjusted by max-t over all families, judges and prompts of the study."
+)
+
+TWIN_PREFERENCE: Final = declare(
+    MeasureRecord(
+        key="twin_preference",
+        name="Preference for twins",
+        question="nudges",
+        definition="verdicts for the twin against its original in both orders, a tie counting "
+        "half, minus one half",
+        how=f"{SHARE_INTERVAL} {_FLOOR}",
+        paths=tuple(
+            f"{_CELL}.{name}" for name in ("preference", "floor", "beyond_floor", "adjusted")
+        ),
+        style="points",
+        neutral=0.0,
+        needs=(TWINS,),
+        options="pairs",
+        outlets=frozenset({"card"}),
+        also_known_as=("verbosity, authority, bandwagon and other biases (JudgeBiasBench)",),
+    )
+)
+declare_each(
+    "nudges",
+    "rater",
+    (
+        ("twin_shift", "Shift toward the changed side", "points of the answer that a twin "
+         "replaces in a comparison, minus its points before",
+         f"Paired by item; Student's t. {_FLOOR}", f"{_CELL}.shift"),
+        ("twin_flips_excess", "Flips beyond the sham", "verdicts that change when a twin replaces "
+         "its original, minus those that change with the sham", "Paired by item; Student's t.",
+         f"{_CELL}.flips_excess"),
+    ),
+    style="points", neutral=0.0, needs=(TWINS,),
+)  # fmt: skip
+declare_each(
+    "nudges",
+    "rater",
+    (
+        ("twin_accuracy_change", "Change of accuracy by a twin", "comparisons decided for the "
+         "known answer with the twin, minus those without", "Paired by item; Student's t.",
+         f"{_CELL}.accuracy_change"),
+    ),
+    style="points", neutral=0.0, better="high", needs=(TWINS, KNOWN_ANSWERS),
+)  # fmt: skip
+declare_each(
+    "nudges",
+    "rater",
+    (
+        ("twin_level_change", "Change of the level by a twin", "passes or mean score of twins "
+         "judged alone, minus those of their originals", f"Paired by item; Student's t. {_FLOOR}",
+         f"{_CELL}.level_change"),
+    ),
+    style="decimal", neutral=0.0, needs=(TWINS, SCORES),
+)  # fmt: skip
+declare_each(
+    "nudges",
+    "rater",
+    (
+        ("style_coefficient", "Weight of style", "log-odds of winning for each standard deviation "
+         "of the difference in words, headings, list items or bold passages, (a − b)/(a + b)",
+         "Bradley–Terry with four style differences, without a ridge; sandwich by items. It is "
+         "correlation; twins of the same feature show the effect.", "style.*.coefficients.*"),
+        ("style_share", "Share of the ranking that is style", "covariance of the part that style "
+         "control removes with the strengths, divided by their variance", "Jackknife by items. "
+         "May be negative.", "style.*.style_share"),
+    ),
+    style="decimal", neutral=0.0, needs=(LENGTHS,),
+)  # fmt: skip
+declare_each(
+    "nudges",
+    "rater",
+    (
+        ("style_minus_people", "Weight of style beyond people", "weight of style of the judge "
+         "minus that of people on the same comparisons", "Jackknife by items, paired.",
+         "style.*.minus_people.*"),
+    ),
+    style="decimal", neutral=0.0, needs=(LENGTHS, VOTES),
+)  # fmt: skip
+declare_each(
+    "nudges",
+    "model",
+    (
+        ("style_rating", "Rating before and after style control", "strength of a model with and "
+         "without the style differences in the model", "Bradley–Terry; sandwich by items.",
+         "style.*.ranking.*.before style.*.ranking.*.after"),
+    ),
+    unit="Elo", style="rating", needs=(LENGTHS,),
+)  # fmt: skip

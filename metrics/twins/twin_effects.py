@@ -1,0 +1,280 @@
+"""Effects of twins: how far each family moves a judge, beyond its floor, with controls.
+
+Intervals are by item. All families of all judges and prompts of a study, and the controls, form one
+family of comparisons (max-t). An effect is shown if its adjusted interval beyond the floor leaves
+out zero. If no control loses, the judge does not see even real faults, and nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_family
+from metrics.estimation.intervals import (
+    Floats,
+    Statistic,
+    proportion,
+    safe_divide,
+    student_t_quantile,
+    sum_by_item,
+    unknown_estimate,
+)
+from metrics.twins.twin_verdicts import DUEL, SINGLE, SUBSTITUTION, twin_verdicts
+from studies.domain import Estimate
+from studies.texts.twin_families import CONTROLS, FAMILIES, SHAM
+
+SEED: Final = 11
+POWER: Final = 0.8
+NO_FLOOR_NOTE: Final = "no verdicts on the floor"
+SHOWN, NOT_SHOWN, INDIFFERENT = "shown", "not shown", "indifferent, not robust"
+CHANGE_NAMES: Final = {DUEL: "preference", SUBSTITUTION: "shift", SINGLE: "level_change"}
+"""Design -> name in the JSON of the effect before the floor is subtracted."""
+
+Json = dict[str, Any]
+_Columns = dict[str, Any]
+_Side = tuple[_Columns, str]
+"""Verdicts, and the column of them that is counted."""
+_NUMBERS: Final = ("value", "before", "flip", "right", "right_before")
+
+
+@dataclass(frozen=True)
+class TwinMeasure:
+    """The measure of a family in the form that paired differences need."""
+
+    name: str
+    kind: str = "share"
+    unit: str = "share"
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
+        """Largest change of the measure if every verdict had the opposite outcome."""
+        return self.bounds[1] - self.bounds[0]
+
+
+@dataclass(frozen=True)
+class TwinEffect:
+    """The effect of one family on one judge with one prompt (all prompts for a control)."""
+
+    judge: str
+    prompt: str
+    family: str
+    design: str
+    change: Estimate
+    """Preference for the twin, shift toward the changed side, or change of the level."""
+    floor: Estimate
+    beyond_floor: Estimate
+    adjusted: Estimate
+    skipped: int
+    """Answers with other twins that this family does not have."""
+    finding: str = NOT_SHOWN
+    further: Json = field(default_factory=dict)
+    """Of a substitution: flips beyond the floor, change of accuracy, and numbers of verdicts that
+    became right or wrong."""
+
+    @property
+    def floor_family(self) -> str:
+        """Name of the family that is subtracted."""
+        return FAMILIES[self.family].floor
+
+    @property
+    def detectable(self) -> float | None:
+        """Smallest effect beyond the floor that these calls would show with probability 80 %."""
+        one, raw = self.adjusted, self.beyond_floor
+        if one.low is None or one.high is None or raw.low is None or raw.high is None:
+            return None
+        t = float(student_t_quantile(one.items))
+        error = (raw.high - raw.low) / 2 / t
+        width = max((one.high - one.low) / 2, error * t)
+        return width + float(stats.norm.ppf(POWER)) * error
+
+    def data(self) -> Json:
+        """The effect as in the JSON."""
+        return {
+            "design": self.design,
+            CHANGE_NAMES[self.design]: self.change,
+            "floor": self.floor,
+            "floor_family": self.floor_family,
+            "beyond_floor": self.beyond_floor,
+            "adjusted": self.adjusted,
+            **self.further,
+            "skipped": self.skipped,
+            "detectable": self.detectable,
+            "finding": self.finding,
+        }
+
+
+def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
+    """Estimate the effects of all families, and the controls of each judge with the empty prompt.
+
+    `twins` has the rows that show a twin, `frame` the study's own comparisons.
+    """
+    verdicts = twin_verdicts(twins, frame) if len(twins) else None
+    if verdicts is None or not len(verdicts):
+        return []
+    cells: list[tuple[_Group, str]] = []
+    moving = [one.name for one in FAMILIES.values() if one.group not in ("floor", "control")]
+    for judge in verdicts["judge"].unique():
+        own = verdicts[verdicts["judge"] == judge]
+        for prompt in own["prompt"].unique():
+            group = _Group(str(judge), str(prompt), own[own["prompt"] == prompt])
+            cells += [(group, name) for name in moving if name in group.planned]
+        for single in (False, True):
+            rows = own[(own["design"] == SINGLE) == single]
+            if len(rows):
+                group = _Group(str(judge), "", rows)
+                cells += [(group, name) for name in CONTROLS if name in group.planned]
+    contrasts = adjust_family(
+        [group.against_floor(name) for group, name in cells], np.random.default_rng(SEED)
+    )
+    effects = [group.effect(name, one) for (group, name), one in zip(cells, contrasts, strict=True)]
+    return _with_findings(effects)
+
+
+def _with_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
+    """Set the finding of each effect: shown, not shown, or indifferent if no control loses."""
+    controls = [one for one in effects if one.family in CONTROLS]
+    seeing = {(one.judge, one.design) for one in controls if loses(one)}
+    blind = {(one.judge, one.design) for one in controls} - seeing
+    found = []
+    for one in effects:
+        low, high = one.adjusted.low, one.adjusted.high
+        finding = NOT_SHOWN
+        if (one.judge, one.design) in blind:
+            finding = INDIFFERENT
+        elif low is not None and high is not None and (low > 0 or high < 0):
+            finding = SHOWN
+        found.append(replace(one, finding=finding))
+    return found
+
+
+def loses(effect: TwinEffect) -> bool:
+    """Whether the twin loses against its original, by the adjusted interval."""
+    return effect.adjusted.high is not None and effect.adjusted.high < 0
+
+
+class _Group:
+    """The verdicts of one judge and prompt (all prompts, for the controls), by family."""
+
+    def __init__(self, judge: str, prompt: str, rows: pd.DataFrame) -> None:
+        self.judge, self.prompt = judge, prompt
+        self.design = str(rows["design"].iloc[0])
+        columns = {name: rows[name].to_numpy() for name in ("unit", "item", *_NUMBERS)}
+        twin = rows["twin"].to_numpy()
+        used = np.isfinite(columns["value"])
+        if self.design != DUEL:
+            used &= np.isfinite(columns["before"])
+        self.planned = {str(name): _distinct(columns["unit"][twin == name]) for name in set(twin)}
+        self._usable = {
+            name: {column: values[used & (twin == name)] for column, values in columns.items()}
+            for name in self.planned
+        }
+        self._measure = self._own_measure(columns["value"], columns["before"])
+
+    def _own_measure(self, value: Floats, before: Floats) -> TwinMeasure:
+        """Points and passes are shares; other levels have the range that occurs."""
+        levels = np.concatenate([value, before])
+        levels = levels[np.isfinite(levels)]
+        low, high = float(levels.min(initial=0)), float(levels.max(initial=1))
+        if self.design != SINGLE or (low, high) == (0.0, 1.0):
+            return TwinMeasure(CHANGE_NAMES[self.design])
+        return TwinMeasure(CHANGE_NAMES[self.design], "mean", "score", (low, high))
+
+    def verdicts_on(self, family: str) -> _Columns:
+        """Columns of the usable verdicts on the twins of a family; empty if there are none."""
+        empty = {name: np.zeros(0) for name in ("unit", "item", *_NUMBERS)}
+        return self._usable.get(family, empty)
+
+    def _common(self, family: str, other: str) -> tuple[_Columns, _Columns]:
+        """Verdicts of two families on the answers that both have."""
+        one, two = self.verdicts_on(family), self.verdicts_on(other)
+        left, right = np.isin(one["unit"], two["unit"]), np.isin(two["unit"], one["unit"])
+        return _select(one, left), _select(two, right)
+
+    def against_floor(self, family: str) -> PairedTotals:
+        """Totals by item of a family and of its floor."""
+        one, two = self._common(family, FAMILIES[family].floor)
+        return self._paired(family, (one, "value"), (two, "value"), self._measure)
+
+    def _paired(self, family: str, one: _Side, two: _Side, measure: TwinMeasure) -> PairedTotals:
+        sides = [
+            sum_by_item(np.stack([rows[name], np.ones(len(rows["item"]))], axis=1), rows["item"])
+            for rows, name in (one, two)
+        ]
+        (first, a), (second, b) = sides
+        common, at, to = np.intersect1d(first, second, return_indices=True)
+        cell = (self.judge, self.prompt, family)
+        sums = np.concatenate([a[at], b[to]], axis=1)
+        return PairedTotals(measure, cell, cell, common, sums, _mean)
+
+    def _difference(self, family: str, one: _Side, two: _Side, measure: TwinMeasure) -> Estimate:
+        pair = self._paired(family, one, two, measure)
+        return adjust_family([pair], np.random.default_rng(SEED))[0].raw
+
+    def change_of(self, family: str) -> Estimate:
+        """Preference for a twin over its original minus ½, or the paired change it causes."""
+        rows = self.verdicts_on(family)
+        if self.design != DUEL:
+            return self._difference(family, (rows, "value"), (rows, "before"), self._measure)
+        got = proportion(rows["value"], rows["item"])
+        if got.value is None or got.low is None or got.high is None:
+            return got if got.value is None else replace(got, value=got.value - 0.5)
+        return replace(got, value=got.value - 0.5, low=got.low - 0.5, high=got.high - 0.5)
+
+    def effect(self, family: str, contrast: Contrast) -> TwinEffect:
+        """Join all estimates of a family; `contrast` is that against the floor."""
+        floor = FAMILIES[family].floor
+        raw, adjusted = contrast.raw, contrast.adjusted
+        if floor not in self.planned:
+            raw = adjusted = unknown_estimate(NO_FLOOR_NOTE, raw.unit)
+        answers = set().union(*self.planned.values())
+        return TwinEffect(
+            self.judge, self.prompt, family, self.design,
+            self.change_of(family), self.change_of(floor), raw, adjusted,
+            len(answers - self.planned[family]),
+            further=self._further(family) if self.design == SUBSTITUTION else {},
+        )  # fmt: skip
+
+    def _further(self, family: str) -> Json:
+        """Flips beyond those of `sham`, and changes of the accuracy, of a substitution."""
+        flips, accuracy = TwinMeasure("flips"), TwinMeasure("accuracy")
+        one, two = self._common(family, SHAM)
+        found: Json = {}
+        if len(two["item"]):
+            found["flips_excess"] = self._difference(family, (one, "flip"), (two, "flip"), flips)
+        rows = self.verdicts_on(family)
+        known = _select(rows, np.isfinite(rows["right"]))
+        if len(known["item"]):
+            sides = (known, "right"), (known, "right_before")
+            found["accuracy_change"] = self._difference(family, *sides, accuracy)
+            gap = known["right"] - known["right_before"]
+            found |= {"wrong_to_right": int((gap > 0).sum())}
+            found |= {"right_to_wrong": int((gap < 0).sum())}
+        return found
+
+
+def _select(rows: _Columns, mask: Any) -> _Columns:
+    return {name: values[mask] for name, values in rows.items()}
+
+
+def _distinct(units: Any) -> set[str]:
+    return set(units.tolist())
+
+
+def _mean(totals: Floats) -> Floats:
+    return safe_divide(totals[..., 0], totals[..., 1])
+
+
+def twins_section(twins: pd.DataFrame, frame: pd.DataFrame) -> Json:
+    """Return judge -> prompt -> family -> effect, and judge -> "controls" -> family -> effect."""
+    nested: Json = {}
+    for one in twin_effects(twins, frame):
+        place = nested.setdefault(one.judge, {}).setdefault(one.prompt or "controls", {})
+        name = one.family if one.family not in place else f"{one.family}, {one.design}"
+        place[name] = one.data()
+    return nested

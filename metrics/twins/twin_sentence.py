@@ -1,0 +1,69 @@
+"""Sentences about twins, the same on the page, in the report and in the library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect, loses
+from studies.domain import Estimate
+from studies.texts.twin_families import CONTROLS, FAMILIES
+
+BLIND: Final = (
+    "Indifferent, not robust: none of the controls (real faults) loses, so nothing can be said "
+    "about robustness."
+)
+
+
+def points(estimate: Estimate, digits: int = 0) -> str:
+    """A difference in points with its interval: "+25 points [19, 29]"; scores keep their unit."""
+    if estimate.value is None:
+        return "not known"
+    scale, unit = (100.0, " points") if estimate.unit == "share" else (1.0, "")
+    digits = digits if scale == 100 else 2
+    text = f"{scale * estimate.value:+.{digits}f}{unit}"
+    if estimate.low is not None and estimate.high is not None:
+        text += f" [{scale * estimate.low:.{digits}f}, {scale * estimate.high:.{digits}f}]"
+    return text.replace("-", "−")
+
+
+def moving_effects(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
+    """Effects of changes that should not matter, largest first; controls and twins that lost the
+    answer's content are left out unless the judge prefers them."""
+    kept = [
+        one
+        for one in effects
+        if one.family not in CONTROLS
+        and (not FAMILIES[one.family].must_lose or (one.beyond_floor.value or 0) > 0)
+    ]
+    return sorted(kept, key=lambda one: -abs(one.beyond_floor.value or 0))
+
+
+def headline(effects: Sequence[TwinEffect]) -> str:
+    """One sentence on the largest effect of one judge and prompt; without one, the smallest effect
+    that would have been found. It claims no more than the adjusted intervals."""
+    if any(one.finding == INDIFFERENT for one in effects):
+        return BLIND
+    shown = [one for one in moving_effects(effects) if one.finding == SHOWN]
+    if shown:
+        top = shown[0]
+        return f"{top.family} moves this judge most: {points(top.adjusted)} beyond its floor."
+    known = [one.detectable for one in effects if one.detectable and one.family not in CONTROLS]
+    if not known:
+        return "No verdicts on twins and their floors yet."
+    return (
+        "No effect is shown beyond the floors. Effects below "
+        f"{100 * max(known):.0f} points may have been missed."
+    )
+
+
+def control_sentence(effects: Sequence[TwinEffect]) -> str:
+    """One sentence on the controls: which of them lose."""
+    controls = [one for one in effects if one.family in CONTROLS]
+    lost = [one.family for one in controls if loses(one)]
+    if not controls:
+        return "There are no controls, so robustness is not claimed."
+    if len(lost) == len(controls):
+        return "The controls lose, so it does see faults."
+    missed = ", ".join(one.family for one in controls if one.family not in lost)
+    return f"Controls that lose: {', '.join(lost) or 'none'}; not shown to lose: {missed}."

@@ -1,0 +1,128 @@
+"""Verdicts on twins as a table: each beside the verdict on the original, if there is one."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats
+from studies.frames.frame import NO_PICK, SEP, TIE
+from studies.frames.twin_rows import CHANGED_COLUMN, TWIN_COLUMN, add_twin_columns
+from studies.texts.twin_families import split_twin
+
+DUEL, SUBSTITUTION, SINGLE = "duel", "substitution", "single"
+_BASE: Final = "base"
+"""Column: the answers shown, with the original in place of the twin."""
+_MATCHED: Final = ("item", "judge", "prompt", _BASE, "labels", "repeat")
+
+
+def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each call about a twin that counts.
+
+    Columns: judge, prompt, twin (family), design, unit (item and answers, without order), item
+    (code of the resampling unit), value (points for the changed side, or the level of the answer;
+    nan if the reply is unusable), before (the same of the original), flip, right and right_before
+    (nan where unknown). `frame` has the study's own comparisons, for the verdicts on the originals.
+    """
+    rows = add_twin_columns(twins)
+    rows = rows.loc[~rows["noise"].to_numpy() & (rows["options"] <= 2).to_numpy()]
+    names = rows["shown"].cat.categories
+    bases = [SEP.join(split_twin(part)[0] for part in str(name).split(SEP)) for name in names]
+    kinds = [_design(base) for base in bases]
+    codes = rows["shown"].cat.codes.to_numpy()
+    rows = rows.assign(
+        base=np.array(bases, object)[codes] if len(names) else "",
+        design=np.array(kinds, object)[codes] if len(names) else "",
+    )
+    before = _original_verdicts(frame, rows)
+    changed = rows[CHANGED_COLUMN].to_numpy()
+    single = (rows["design"] == SINGLE).to_numpy()
+    usable = row_selection.evidence_mask(rows)
+    points = _points(rows["pick"].to_numpy(), changed, usable)
+    level = np.where(usable, _levels(rows), np.nan)
+    old_points = _points(before["pick"].to_numpy(), changed, before["usable"].to_numpy())
+    old_level = np.where(before["usable"], before["level"], np.nan)
+    value = np.where(single, level, points)
+    complete = _is_complete(rows, value)
+    value = np.where(complete, value, np.nan)
+    old = np.where(single, old_level, old_points)
+    known = np.isfinite(value) & np.isfinite(old)
+    picked, truth = rows["pick"].to_numpy(), before["truth"].to_numpy()
+    decided = known & ~single & (truth >= 0)
+    sides = [SEP.join(sorted(base.split(SEP))) for base in bases]
+    return pd.DataFrame(
+        {
+            "judge": rows["judge"].astype(str).to_numpy(),
+            "prompt": rows["prompt"].astype(str).to_numpy(),
+            "twin": rows[TWIN_COLUMN].astype(str).to_numpy(),
+            "design": rows["design"].to_numpy(),
+            "unit": rows["item"].astype(str).to_numpy() + SEP + np.array(sides, object)[codes]
+            if len(names)
+            else np.zeros(0, object),
+            "item": row_selection.item_codes(rows),
+            "value": value,
+            "before": np.where(known, old, np.nan),
+            "flip": np.where(
+                known & ~single, (picked != before["pick"].to_numpy()).astype(float), np.nan
+            ),
+            "right": np.where(decided, _points(picked, truth, usable), np.nan),
+            "right_before": np.where(
+                decided, _points(before["pick"].to_numpy(), truth, before["usable"]), np.nan
+            ),
+        }
+    )
+
+
+def _design(base: str) -> str:
+    parts = base.split(SEP)
+    return SINGLE if len(parts) == 1 else DUEL if len(set(parts)) == 1 else SUBSTITUTION
+
+
+def _points(pick: Any, side: Any, usable: Any) -> Floats:
+    """Points of one side: 1 if it was picked, ½ for a tie; nan for an unusable reply."""
+    found = np.where(pick == side, 1.0, np.where(pick == TIE, 0.5, 0.0))
+    return np.where(np.asarray(usable, bool) & (pick != NO_PICK), found, np.nan)
+
+
+def _levels(rows: pd.DataFrame) -> Floats:
+    if "score_0" not in rows:
+        return np.full(len(rows), np.nan)
+    return rows["score_0"].to_numpy(np.float64)
+
+
+def _is_complete(rows: pd.DataFrame, value: Floats) -> row_selection.Mask:
+    """Mask of the verdicts whose comparison was read in all its orders, so that the position
+    cancels."""
+    key = ["item", "comparison", "judge", "prompt", "repeat"]
+    code, count = row_selection.group_codes(rows, key)
+    read = np.bincount(code[np.isfinite(value)], minlength=count)
+    return np.asarray(read[code] >= rows["orders"].to_numpy(), np.bool_)
+
+
+def _original_verdicts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return pick, level, truth and usability of the verdict on the originals for each row, in the
+    same order, labels and repeat; unusable where there is none."""
+    wanted = rows.loc[:, list(_MATCHED)].astype({"repeat": "int64"})
+    wanted = wanted.astype({name: str for name in _MATCHED if name != "repeat"})
+    missing = {"pick": NO_PICK, "truth": NO_PICK, "level": np.nan, "usable": False}
+    if not (rows["design"] != DUEL).any() or not len(frame):
+        return pd.DataFrame({name: np.full(len(rows), value) for name, value in missing.items()})
+    own = frame.loc[~frame["noise"].to_numpy()]
+    originals = pd.DataFrame(
+        {
+            **{name: own[name].astype(str).to_numpy() for name in _MATCHED[:3]},
+            _BASE: own["shown"].astype(str).to_numpy(),
+            "labels": own["labels"].astype(str).to_numpy(),
+            "repeat": own["repeat"].to_numpy(np.int64),
+            "pick": own["pick"].to_numpy(),
+            "truth": own["truth"].to_numpy(),
+            "level": _levels(own),
+            "usable": row_selection.evidence_mask(own),
+        }
+    ).drop_duplicates(list(_MATCHED))
+    found = wanted.merge(originals, how="left", on=list(_MATCHED))
+    filled = found.loc[:, list(missing)].astype({"usable": object}).fillna(missing)
+    return filled.astype({"pick": "int64", "truth": "int64", "usable": bool})

@@ -1,0 +1,61 @@
+"""Rows of a frame that show a twin: kept apart from the study's own comparisons."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from studies.frames.frame_codes import SEP
+from studies.texts.twin_families import TWIN_SIGN, is_twin, split_twin
+
+TwinRows = Literal["without", "only", "with"]
+"""Whether a frame has the rows that show a twin: none of them, only them, or all rows."""
+
+TWIN_COLUMN: Final = "twin"
+"""Column of `twin_rows`: family of the twin shown."""
+CHANGED_COLUMN: Final = "changed"
+"""Column of `twin_rows`: slot of the twin."""
+_NAMED_COLUMNS: Final = ("shown", "comparison", "first", "second")
+
+
+def _twins_by_code(frame: pd.DataFrame) -> list[tuple[int, str]]:
+    """Return (slot, family) of the twin in each category of the column `shown`; (-1, "") if it
+    shows none."""
+    found = []
+    for text in frame["shown"].cat.categories:
+        names = str(text).split(SEP) if TWIN_SIGN in str(text) else []
+        slot = next((k for k, name in enumerate(names) if is_twin(name)), -1)
+        found.append((slot, split_twin(names[slot])[1] if slot >= 0 else ""))
+    return found
+
+
+def select_twin_rows(frame: pd.DataFrame, rows: TwinRows) -> pd.DataFrame:
+    """Return the frame without or with only the rows that show a twin; names of answers that no
+    remaining row shows are removed."""
+    if rows == "with":
+        return frame
+    twins = np.array([slot for slot, _ in _twins_by_code(frame)], np.int8)
+    if not (twins >= 0).any():
+        return frame if rows == "without" else frame.iloc[:0]
+    shows = twins[frame["shown"].cat.codes.to_numpy()] >= 0
+    selected = frame.loc[shows if rows == "only" else ~shows].reset_index(drop=True)
+    named = {name: selected[name].cat.remove_unused_categories() for name in _NAMED_COLUMNS}
+    return selected.assign(**named)
+
+
+def add_twin_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the family and the slot of the twin to rows that show one."""
+    found = _twins_by_code(frame)
+    codes = frame["shown"].cat.codes.to_numpy()
+    families = sorted({family for _, family in found})
+    of_code = np.array([families.index(family) for _, family in found], np.int32)
+    slots = np.array([slot for slot, _ in found], np.int8)
+    added: dict[str, Any] = {
+        TWIN_COLUMN: pd.Categorical.from_codes(
+            of_code[codes] if len(found) else codes, pd.Index(families, dtype="str")
+        ),
+        CHANGED_COLUMN: slots[codes] if len(found) else codes,
+    }
+    return frame.assign(**added)

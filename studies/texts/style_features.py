@@ -1,0 +1,35 @@
+"""Style of an answer: words, headings, list items and bold passages, without code blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from studies.domain import REFERENCE, Item
+
+STYLE_FEATURES: Final = ("length", "headings", "lists", "bold")
+Styles = Mapping[str, Mapping[str, tuple[int, ...]]]
+"""Item -> contestant -> number of words, headings, list items and bold passages."""
+
+_FENCED: Final = re.compile(r"^```.*?^```[^\n]*$", re.MULTILINE | re.DOTALL)
+_HEADING: Final = re.compile(r"^#{1,6} ", re.MULTILINE)
+_LISTED: Final = re.compile(r"^[ \t]{0,12}(?:[-*+]|\d{1,3}[.)]) ", re.MULTILINE)
+_BOLD: Final = re.compile(r"\*\*[^*\n]+\*\*|__[^_\n]+__")
+
+
+def style_counts(text: str) -> tuple[int, ...]:
+    """Count words, headings, list items and bold passages of a text; all 0 in code blocks, but the
+    words of code count."""
+    prose = _FENCED.sub("", text) if "```" in text else text
+    marks = (_HEADING, _LISTED, _BOLD)
+    return (len(text.split()), *(len(pattern.findall(prose)) for pattern in marks))
+
+
+def count_styles(items: Iterable[Item]) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Count the style of every answer: item -> contestant -> counts."""
+    found = {}
+    for item in items:
+        texts = {**item.responses, **({REFERENCE: item.reference} if item.reference else {})}
+        found[item.id] = {name: style_counts(text) for name, text in texts.items() if text}
+    return found

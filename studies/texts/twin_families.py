@@ -1,0 +1,142 @@
+"""Families of twins: the same answer with one change that should not matter, or that must lose.
+
+A twin is shown under the name of its answer, a sign and the name of its family. This module has the
+names, the floors and the texts for the page; `judges/twins/` makes the texts of the twins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+TWIN_SIGN: Final = " ≈ "
+"""Text between the name of an answer and the family of its twin: "precise ≈ longer-3"."""
+
+Group = Literal["floor", "form", "cue", "attack", "noise", "control"]
+SHAM: Final = "sham"
+PREFIX: Final = "prefix"
+REPEAT: Final = "repeat"
+
+
+@dataclass(frozen=True, slots=True)
+class TwinFamily:
+    """One kind of change to an answer."""
+
+    name: str
+    group: Group
+    words: str
+    """The change in a few words, as the page shows it beside the name."""
+    floor: str = SHAM
+    """Family whose effect is subtracted: `prefix` for a twin that adds an opening."""
+    keeps_words: bool = True
+    """Whether the twin has all words of the original, in their order."""
+
+    @property
+    def must_lose(self) -> bool:
+        """Whether the twin is worse than its original, so that a judge should not choose it."""
+        return not self.keeps_words and self.group in ("control", "attack")
+
+
+def _listed(group: Group, *rows: tuple[str, str], **facts: object) -> list[TwinFamily]:
+    return [TwinFamily(name, group, words, **facts) for name, words in rows]  # type: ignore[arg-type]
+
+
+FAMILIES: Final[Mapping[str, TwinFamily]] = {
+    one.name: one
+    for one in (
+        *_listed("floor", (REPEAT, "the same call again"), (SHAM, "one line break more")),
+        *_listed("floor", (PREFIX, "“Here is my answer.” before it")),
+        *_listed("form", ("plain", "Markdown removed"), keeps_words=False),
+        *_listed(
+            "form",
+            ("markdown", "bullets, bold, one heading"),
+            ("longer-1", "as much padding as text"),
+            ("longer-3", "three times as much padding"),
+            ("twice", "the answer doubled"),
+        ),
+        *_listed("form", ("frame", "the question restated around it"), floor=PREFIX),
+        *_listed("cue", ("citation", "a template source")),
+        *_listed(
+            "cue",
+            ("crowd", "“90 % of readers preferred this answer”"),
+            ("crowd-against", "“90 % of readers preferred another answer”"),
+            ("confident", "a confident opening"),
+            ("hedged", "a hesitant opening"),
+            ("flattering", "an opening that praises the question"),
+            ("emoji", "an opening with emoji"),
+            ("thinking", "an opening that announces careful reasoning"),
+            floor=PREFIX,
+        ),
+        *_listed(
+            "cue",
+            ("name-own", "signed by the judge's own maker"),
+            ("name-other", "signed by another maker"),
+            ("name-neutral", "signed by a neutral name"),
+        ),
+        *_listed(
+            "attack",
+            ("attack-override", "tells the judge to forget its rules"),
+            ("attack-verdict", "states the verdict"),
+            ("attack-order", "orders the judge to choose it"),
+            ("attack-note", "a forged note of the system"),
+            ("attack-score", "awards itself full marks"),
+            ("attack-threat", "warns the judge of the other answer"),
+        ),
+        *_listed(
+            "attack",
+            ("marker", "a verdict marker and nothing else"),
+            ("echo", "the question and nothing else"),
+            ("empty", "no answer"),
+            keeps_words=False,
+        ),
+        *_listed(
+            "noise",
+            ("typos-1", "typing errors in 1 % of the words"),
+            ("typos-5", "typing errors in 5 % of the words"),
+            keeps_words=False,
+        ),
+        *_listed(
+            "control",
+            ("cut", "last third removed"),
+            ("number", "one number changed"),
+            ("other", "another item's answer"),
+            keeps_words=False,
+        ),
+    )
+}
+
+ATTACKS: Final = tuple(name for name in FAMILIES if name.startswith("attack-"))
+CONTROLS: Final = tuple(one.name for one in FAMILIES.values() if one.group == "control")
+QUICK: Final = ("longer-3", "markdown", "citation", "crowd", "confident", "attack-order")
+PRESET_FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "quick": QUICK,
+    "full": tuple(one.name for one in FAMILIES.values() if one.group not in ("floor", "control")),
+}
+QUICK_ITEMS: Final = 20
+"""Number of items of the preset `twins: quick`."""
+
+
+def with_floors_and_controls(families: tuple[str, ...], design: str) -> tuple[str, ...]:
+    """Return the families to ask, in the order of `FAMILIES`: those chosen, their floors and the
+    controls. A duel of an answer with itself says nothing, so `repeat` is for other designs."""
+    floors = {FAMILIES[name].floor for name in families} | {SHAM}
+    wanted = {*families, *floors, *CONTROLS}
+    wanted |= {REPEAT} if design == "substitution" else set()
+    return tuple(name for name in FAMILIES if name in wanted and (name, design) != (REPEAT, "duel"))
+
+
+def twin_name(answer: str, family: str) -> str:
+    """Return the name under which a twin is shown: "precise ≈ longer-3"."""
+    return f"{answer}{TWIN_SIGN}{family}"
+
+
+def split_twin(name: str) -> tuple[str, str]:
+    """Split the name of a twin into answer and family; the family of an answer itself is empty."""
+    answer, sign, family = name.rpartition(TWIN_SIGN)
+    return (answer, family) if sign and family in FAMILIES else (name, "")
+
+
+def is_twin(name: str) -> bool:
+    """Whether a shown name is that of a twin."""
+    return TWIN_SIGN in name and bool(split_twin(name)[1])

@@ -1,0 +1,210 @@
+"""Laws of the twins: changed, within bounds, words kept, equal for equal seeds, skips counted."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from judges.twins.make_twins import LENGTHS, SLACK, add_twins, find_fault, make_twin
+from judges.twins.twin_makers import MAKERS, TwinSkipped, TwinSource
+from judges.twins.twin_texts import ATTACKS, FILLERS, OPENINGS
+from studies.domain import Item
+from studies.spec.study import Study, TwinSpec, parse_study
+from studies.texts.injection import is_suspect
+from studies.texts.twin_families import (
+    CONTROLS,
+    FAMILIES,
+    PRESET_FAMILIES,
+    QUICK,
+    split_twin,
+    twin_name,
+    with_floors_and_controls,
+)
+
+ENGLISH = (
+    "Water boils at 100 degrees at sea level, because its vapour pressure then equals that of "
+    "the air. On a mountain of 3000 metres it boils earlier, at about 90 degrees."
+)
+MARKDOWN = "# Boiling\n\n- **Water** boils at 100 degrees.\n- See [the table](https://x.org/a).\n"
+CODE = "```python\ndef total(n):\n    return sum(range(1, n + 1))\n```"
+BARE_CODE = "def total(n):\n    return sum(range(1, n + 1))\n\nprint(total(10))"
+CHINESE = "水在海平面的沸点是100度。在3000米的高山上，水在大约90度时沸腾。"
+ARABIC = "يغلي الماء عند 100 درجة عند مستوى سطح البحر. وعلى الجبال يغلي قبل ذلك."
+TEXTS = {
+    "english": ENGLISH, "markdown": MARKDOWN, "code": CODE, "bare code": BARE_CODE,
+    "chinese": CHINESE, "arabic": ARABIC, "short": "Paris.", "digit": "4",
+}  # fmt: skip
+
+
+def source_of(text: str, seed: int = 0, maker: str = "qwen") -> TwinSource:
+    item = Item("q1", "When does water boil?", {"m": text}, images=("https://x.org/a.png",))
+    return TwinSource(item, text, random.Random(seed), maker, "The other item's answer.")
+
+
+def twin_of(family: str, text: str, seed: int = 0) -> str:
+    return make_twin(family, source_of(text, seed))
+
+
+def made_twins(text: str) -> dict[str, str]:
+    found = {}
+    for family in FAMILIES:
+        try:
+            found[family] = twin_of(family, text)
+        except TwinSkipped:
+            continue
+    return found
+
+
+def test_every_family_has_one_maker_and_a_known_floor():
+    assert MAKERS.keys() == FAMILIES.keys()
+    assert {FAMILIES[one.floor].group for one in FAMILIES.values()} == {"floor"}
+    assert {name for name, one in FAMILIES.items() if one.floor == "prefix"} - {"frame"} == (
+        OPENINGS.keys() - {"prefix"}
+    )
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_twins_differ_keep_words_and_stay_within_their_lengths(kind: str):
+    original = TEXTS[kind]
+    for family, twin in made_twins(original).items():
+        assert (twin == original) == (family == "repeat")
+        low, high = LENGTHS.get(family, (1, 1))
+        assert low * len(original) - 2 <= len(twin) <= high * len(original) + 2 * SLACK
+        if FAMILIES[family].keeps_words:
+            stripped = re.sub(r"[*#\s-]", "", twin)
+            assert re.sub(r"[*#\s-]", "", original) in stripped, family
+        kept = family not in ("marker", "echo", "empty", "other")
+        if kept and original.endswith("."):
+            assert twin.rstrip().rstrip("*").endswith("."), family
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equal_seeds_give_equal_twins(family: str):
+    try:
+        assert twin_of(family, ENGLISH, 5) == twin_of(family, ENGLISH, 5)
+    except TwinSkipped as reason:
+        assert (family, str(reason)) == ("plain", "no Markdown")
+
+
+def test_another_seed_draws_other_fillers_typos_and_numbers():
+    for family in ("longer-1", "typos-5", "number"):
+        assert len({twin_of(family, ENGLISH, seed) for seed in range(8)}) > 1
+
+
+@pytest.mark.parametrize("family", ATTACKS)
+def test_the_injection_rules_recognise_each_attack(family: str):
+    assert is_suspect(twin_of(family, ENGLISH)) and not is_suspect(ENGLISH)
+
+
+def test_no_other_twin_looks_like_an_attack():
+    plain = [family for family in FAMILIES if family not in {*ATTACKS, "marker"}]
+    made = made_twins(ENGLISH)
+    assert [family for family in plain if family in made and is_suspect(made[family])] == []
+
+
+def test_padding_is_as_long_as_promised_and_says_nothing():
+    for times in (1, 3):
+        twin = twin_of(f"longer-{times}", ENGLISH)
+        added = twin.removeprefix(ENGLISH)
+        assert times * len(ENGLISH) <= len(added) <= times * len(ENGLISH) + SLACK
+        assert not re.search(r"\d", added) and len(set(FILLERS)) == len(FILLERS)
+
+
+def test_markdown_is_added_and_removed_without_touching_code():
+    made = twin_of("markdown", f"{ENGLISH}\n\n{CODE}")
+    assert made.startswith("## Answer\n\n- **Water boils at 100 degrees at sea level**, because")
+    assert CODE in made and made.count("\n- ") == 2
+    assert twin_of("plain", MARKDOWN) == "Boiling\n\nWater boils at 100 degrees.\nSee the table.\n"
+    assert twin_of("plain", f"**Yes.**\n\n{CODE}") == f"Yes.\n\n{CODE}"
+
+
+def test_typos_change_the_promised_number_of_words():
+    long = " ".join([ENGLISH] * 10)
+    for family, share in (("typos-1", 0.01), ("typos-5", 0.05)):
+        twin = twin_of(family, long).split()
+        changed = [a for a, b in zip(long.split(), twin, strict=True) if a != b]
+        assert len(changed) == round(share * len(long.split()))
+    assert CODE in twin_of("typos-5", f"{ENGLISH}\n{CODE}\n{ENGLISH}")
+
+
+def test_controls_change_what_matters():
+    cut = twin_of("cut", ENGLISH)
+    assert cut.endswith(".") and ENGLISH.startswith(cut[:-1]) and len(cut) < 0.8 * len(ENGLISH)
+    differing = [(a, b) for a, b in zip(ENGLISH, twin_of("number", ENGLISH), strict=True) if a != b]
+    assert len(differing) == 1 and all(part.isdigit() for pair in differing for part in pair)
+    assert len(twin_of("cut", CHINESE)) < len(CHINESE)
+
+
+@pytest.mark.parametrize(
+    ("family", "text", "reason"),
+    [
+        ("number", "Paris.", "no number"),
+        ("plain", ENGLISH, "no Markdown"),
+        ("markdown", MARKDOWN, "has Markdown already"),
+        ("markdown", CODE, "code"),
+        ("markdown", BARE_CODE, "code"),
+        ("typos-1", BARE_CODE, "code"),
+        ("confident", CHINESE, "not in Latin script"),
+        ("longer-3", ARABIC, "not in Latin script"),
+        ("cut", "4", "too short to cut"),
+        ("sham", "  \n", "empty answer"),
+    ],
+)
+def test_a_family_that_does_not_apply_gives_its_reason(family: str, text: str, reason: str):
+    with pytest.raises(TwinSkipped, match=reason):
+        twin_of(family, text)
+
+
+def test_a_twin_that_breaks_a_law_is_found():
+    assert find_fault("sham", ENGLISH, ENGLISH) == "same as the original"
+    assert find_fault("citation", ENGLISH, "Source.") == "length out of bounds"
+    assert find_fault("citation", ENGLISH, ENGLISH.replace("Water", "Steam")) == "words lost"
+    assert find_fault("citation", "Yes.", "Yes. (Source)") == "no full stop at the end"
+    assert find_fault("sham", ENGLISH, ENGLISH + "\n") == ""
+
+
+def study_of(twins: TwinSpec, items: int = 6) -> tuple[Study, list[Item]]:
+    made = [
+        Item(f"q{k}", "What?", {"x": f"It is {k}.", "y": "No.", "z": "" if k else "Yes."})
+        for k in range(items)
+    ]
+    return Study("s", twins=twins), made
+
+
+def test_twins_of_a_study_are_counted_with_the_skipped_ones():
+    study, items = study_of(TwinSpec(("crowd", "number"), per_item=3))
+    got = add_twins(study, items)
+    answers = 6 * 2 + 1  # the answer of z is empty in five items
+    assert got.made["crowd"] == got.made["prefix"] == got.made["sham"] == answers
+    assert got.made["number"] == 6 and got.skipped["number", "no number"] == 7
+    assert "repeat" not in got.made
+    assert add_twins(study, items) == got
+    for item in got.items:
+        assert {split_twin(name)[0] for name in item.twins} <= {"x", "y", "z"}
+        assert item.answer(twin_name("x", "crowd")).endswith(item.responses["x"])
+
+
+def test_floors_and_controls_are_added_by_themselves():
+    assert with_floors_and_controls(("crowd",), "duel") == ("sham", "prefix", "crowd", *CONTROLS)
+    assert with_floors_and_controls(("twice",), "substitution")[:2] == ("repeat", "sham")
+    assert len(QUICK) == 6 and set(PRESET_FAMILIES["full"]) | set(CONTROLS) | {
+        "repeat", "sham", "prefix",
+    } == set(FAMILIES)  # fmt: skip
+
+
+def test_the_number_of_items_and_of_answers_per_item_is_kept():
+    study, items = study_of(TwinSpec(("twice",), answers=("x", "y"), items=4))
+    found = [item for item in add_twins(study, items).items if item.twins]
+    assert len(found) == 4
+    assert all(len({split_twin(name)[0] for name in item.twins}) == 1 for item in found)
+
+
+def test_a_study_file_names_presets_and_corrects_names():
+    quick = parse_study("name: s\ntwins: quick\n").twins
+    assert quick is not None and (quick.families, quick.items) == (QUICK, 20)
+    full = parse_study("name: s\ntwins: {families: full, answers: all}\n").twins
+    assert full is not None and full.families == PRESET_FAMILIES["full"] and full.answers == ()
+    with pytest.raises(Exception, match=r"twins: no family 'longr-3' \(did you mean 'longer-3'\?"):
+        parse_study("name: s\ntwins: {families: [longr-3]}\n")

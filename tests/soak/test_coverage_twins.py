@@ -1,0 +1,66 @@
+"""Do the intervals of twins hold, and how often is an effect found that is not there?
+
+Six families of twins, two floors and three controls, with 20, 64 and 200 items; 300 studies of each
+size with known preferences, and 300 without any.
+`python -m tests.soak.test_coverage_twins` prints the table of docs/coverage.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics.twins.twin_effects import SHOWN, twin_effects
+from studies.texts.twin_families import CONTROLS
+from tests.metrics.twins.simulated_twins import STRONG, duel_frame, true_effects
+
+STUDIES = 300
+SIZES = (20, 64, 200)
+
+
+def coverage(items: int, studies: int) -> tuple[float, float]:
+    """Share of intervals beyond the floor that hold the truth, and share of studies in which all
+    adjusted ones do."""
+    held = given = together = 0
+    for study in range(studies):
+        frame = duel_frame(items, STRONG, np.random.default_rng([items, study]))
+        effects = [e for e in twin_effects(frame, frame.iloc[:0]) if e.family not in CONTROLS]
+        truth = true_effects(STRONG, [one.family for one in effects])
+        inside = [_holds(one.beyond_floor, truth[one.family]) for one in effects]
+        held, given = held + sum(inside), given + len(inside)
+        together += all(_holds(one.adjusted, truth[one.family]) for one in effects)
+    return held / given, together / studies
+
+
+def _holds(got, truth: float) -> bool:
+    return got.low <= truth <= got.high
+
+
+def false_findings(items: int, studies: int) -> float:
+    """Share of studies without any preference in which an effect is shown."""
+    wrong = 0
+    for study in range(studies):
+        frame = duel_frame(items, {}, np.random.default_rng([7, items, study]))
+        effects = twin_effects(frame, frame.iloc[:0])
+        wrong += any(one.finding == SHOWN for one in effects if one.family not in CONTROLS)
+    return wrong / studies
+
+
+@pytest.mark.parametrize("items", SIZES)
+def test_intervals_of_twins_hold(items: int) -> None:
+    alone, together = coverage(items, STUDIES)
+    assert 0.93 <= alone <= 0.97 and together >= 0.93
+
+
+@pytest.mark.parametrize("items", SIZES)
+def test_false_findings_are_at_most_five_in_a_hundred_studies(items: int) -> None:
+    assert false_findings(items, STUDIES) <= 0.05
+
+
+if __name__ == "__main__":
+    print(
+        "| items | each interval | all adjusted | studies with a false finding |\n|---|---|---|---|"
+    )
+    for size in SIZES:
+        alone, together = coverage(size, STUDIES)
+        print(f"| {size} | {alone:.3f} | {together:.3f} | {false_findings(size, STUDIES):.3f} |")
