@@ -60,7 +60,7 @@ ORDER = {
         "agreement ratings",
         "position remedies",
         "win_rates error_models",
-        "labels people protocols",
+        "alignment labels people protocols",
         "catalogue",
         "drift summary",
         "__main__",

@@ -11,16 +11,19 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pandas as pd
 
 from metrics.summary.remedy_section import RemedyInputs
-from metrics.summary.summary import summarise_frame
+from metrics.summary.summary import summarise_frame, to_plain_data
 from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, counting_rule
 from studies.domain import AnswerCheck
 from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
 from studies.frames.battle_frame import frame_from_battles
+
+if TYPE_CHECKING:
+    from metrics.summary.alignment_section import AlignmentInputs
 
 HEADER_BYTES: Final = 65_536
 SQLITE_HEADER: Final = b"SQLite format 3\x00"
@@ -37,10 +40,11 @@ class MeasuredStudy:
     unreadable: UnreadableRule = "exclude"
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None
     remedies: RemedyInputs = field(default_factory=RemedyInputs)
+    alignment: AlignmentInputs | None = None
 
     def summarise(self, by: Sequence[str] = (), *, quick: bool = False) -> dict[str, Any]:
         """Compute the object that `python -m metrics --json` prints."""
-        return summarise_frame(
+        result = summarise_frame(
             self.frame,
             by,
             planned=self.planned,
@@ -50,6 +54,12 @@ class MeasuredStudy:
             checks=self.checks,
             remedies=self.remedies,
         )
+        if self.alignment is not None:
+            from metrics.summary.alignment_section import alignment_section
+
+            section = alignment_section(self.frame, self.alignment)
+            result["alignment"] = to_plain_data(section)
+        return result
 
 
 def read_results(
@@ -77,6 +87,7 @@ def read_stored_study(
     path: Path, study: str | None, juries: Sequence[tuple[str, ...]] = ()
 ) -> MeasuredStudy:
     """Read a study from its store; without a name, the only study in the store."""
+    from metrics.summary.alignment_section import read_alignment_inputs
     from metrics.summary.study_inputs import remedy_inputs
     from studies.errors import EvenhandError
     from studies.people.verifications import current_checks
@@ -100,6 +111,7 @@ def read_stored_study(
             unreadable=cast(UnreadableRule, spec.unreadable),
             checks=current_checks(store, name),
             remedies=remedy_inputs(store, name, juries),
+            alignment=read_alignment_inputs(store, name),
         )
     except EvenhandError as error:
         raise ValueError(str(error)) from error
