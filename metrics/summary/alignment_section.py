@@ -71,7 +71,8 @@ def candidate_result(
         return None
     result = found[0]
     names = [one.name for one in result.look.candidates]
-    table = compare_candidates(result.frame, judge, prompt, names, len(inputs.split.looks))
+    today = prompt.partition("@")[0]  # the candidates' study has one version of the prompt
+    table = compare_candidates(result.frame, judge, today, names, len(inputs.split.looks))
     return result, table, too_few_labels(0) if table is None else advise(table)
 
 

@@ -15,11 +15,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from studies.domain import BY_DESIGN, HUMAN_PREFIX, QUESTION_META, Item, Judgement, Preference
+from studies.domain import (
+    BY_DESIGN,
+    HUMAN_PREFIX,
+    QUESTION_META,
+    Ask,
+    Item,
+    Judgement,
+    Preference,
+)
 from studies.frames.truth import better_answer
 from studies.store.queries.alignment_queries import read_alignment, write_alignment
 from studies.store.store import Store
 
+PairKey = tuple[str, str, str]
+"""An item and two contestants, in alphabetical order."""
 SEED: Final = 7
 LEAST_HOLD_OUT: Final = 30
 """Number of labelled items on the hold-out below which no prompt is recommended."""
@@ -44,7 +54,7 @@ class StudyLabels:
     """The labelled comparisons of a study, and those on which people voted without a majority."""
 
     comparisons: tuple[LabelledComparison, ...]
-    disputed: tuple[tuple[str, str, str], ...]
+    disputed: tuple[PairKey, ...]
     """Item and both contestants of each comparison whose votes have no majority."""
 
     @property
@@ -111,26 +121,33 @@ def candidate_study(name: str, judge: str, prompt: str) -> str:
 def read_labels(store: Store, name: str) -> StudyLabels:
     """List the comparisons of two answers whose better answer is known: by design, else by more
     than half of the votes."""
-    return label_comparisons(store.items(name), store.judgements(name))
+    return label_comparisons(store.items(name), store.asks(name), store.judgements(name))
 
 
-def label_comparisons(items: Mapping[str, Item], judgements: Iterable[Judgement]) -> StudyLabels:
-    """Label the pairs of answers that judges or people compared."""
-    votes: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
-    pairs: dict[tuple[str, str, str], None] = {}
+def pair_key(ask: Ask) -> PairKey | None:
+    """Return the item and both contestants of an ask, in alphabetical order; None if it does not
+    compare two different answers."""
+    if len(ask.shown) != 2 or ask.shown[0] == ask.shown[1]:
+        return None
+    first, second = sorted(ask.shown)
+    return ask.item, first, second
+
+
+def label_comparisons(
+    items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement]
+) -> StudyLabels:
+    """Label the pairs of answers that judges are asked about or people voted on."""
+    votes: dict[PairKey, dict[str, str]] = defaultdict(dict)
+    pairs = {key: None for ask in asks if (key := pair_key(ask)) and ask.item in items}
     for judgement in judgements:
-        ask = judgement.ask
-        if len(ask.shown) != 2 or ask.item not in items or ask.shown[0] == ask.shown[1]:
+        ask, verdict = judgement.ask, judgement.verdict
+        key = pair_key(ask)
+        if key is None or ask.item not in items or not ask.judge.startswith(HUMAN_PREFIX):
             continue
-        first, second = sorted(ask.shown)
-        key = (ask.item, first, second)
-        pairs[key] = None
-        verdict = judgement.verdict
-        if ask.judge.startswith(HUMAN_PREFIX) and judgement.readable and verdict is not None:
-            pick = verdict.pick
-            if pick is not None:  # a person's first vote counts
-                picked = "tie" if pick == "tie" else ask.shown[pick]
-                votes[key].setdefault(ask.judge, picked)
+        if judgement.readable and verdict is not None and verdict.pick is not None:
+            picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
+            pairs[key] = None
+            votes[key].setdefault(ask.judge, picked)  # a person's first vote counts
     found, disputed = [], []
     for key in pairs:
         item, first, second = key
@@ -205,7 +222,7 @@ def stored_split(store: Store, name: str) -> LabelSplit | None:
 def split_labels(store: Store, name: str, seed: int = SEED) -> tuple[StudyLabels, LabelSplit]:
     """Read the labels of a study, and store its split with all labelled items."""
     items = store.items(name)
-    labels = label_comparisons(items, store.judgements(name))
+    labels = label_comparisons(items, store.asks(name), store.judgements(name))
     before = stored_split(store, name)
     split = draw_split(items, labels.items, before, seed)
     if split != before and store.owns(name):
