@@ -46,7 +46,7 @@ from studies.people.label_split import (
 from studies.spec.study import Study
 from studies.store.store import Store
 
-RULES_PROMPT: Final = "align-rules"
+RULES_PROMPT: Final = "improve-rules"
 Named = TypeVar("Named", JudgeSpec, Prompt)
 PAIR_PROTOCOLS: Final = ("pairwise", "five-level")
 MAX_CASES: Final = 12

@@ -11,6 +11,7 @@ from metrics.alignment.prompt_advice import advise, items_needed
 from studies.domain import Estimate
 from studies.people.label_split import LabelledComparison
 from tests.metrics.frames import build
+from tests.page_words import says
 from tests.soak.alignment_studies import (
     BLUNT,
     CURED,
@@ -55,34 +56,33 @@ def test_adopt_names_the_gain_and_what_became_better() -> None:
     advice = advice_on([WEAK, CURED], 60, seed=1)
     assert (advice.advice, advice.prompt) == ("adopt", "p1")
     assert advice.sentence.startswith("Adopt p1: +")
-    assert "on items it has not seen, with fewer flips" in advice.sentence
+    assert says(advice.sentence, "not seen", "fewer flips")
 
 
 def test_a_candidate_that_only_adds_bias_is_not_adopted_and_its_bias_is_named() -> None:
     advice = advice_on([FAIR, LEANING], 60, seed=1)
     assert advice.advice == "do not adopt"
-    assert "it flips 63 % instead of 23 %" in advice.sentence
+    assert says(advice.sentence, "flips 63 %", "23 %")
 
 
 def test_a_gain_with_more_bias_is_not_adopted_without_naming_the_bias() -> None:
     advice = advice_on([BLUNT, SHARP_BUT_LEANING], 150, seed=2)
     assert advice.advice == "do not adopt"
-    assert "p1: +" in advice.sentence
-    assert "but it chooses the first position in" in advice.sentence
+    assert says(advice.sentence, "p1: +", "but", "first position")
 
 
 def test_equal_prompts_are_not_adopted_and_the_number_of_labels_needed_is_stated() -> None:
     advice = advice_on([FAIR, FAIR], 60, seed=0)
     assert advice.advice == "not enough labels"
     assert advice.needed is not None and advice.needed > 60
-    assert f"about {advice.needed:,} labelled items" in advice.sentence
+    assert says(advice.sentence, f"about {advice.needed:,}")
 
 
 def test_below_thirty_items_nothing_is_recommended() -> None:
     assert advice_on([WEAK, CURED], 30, seed=1).needed != 30
     advice = advice_on([WEAK, CURED], 29, seed=1)
     assert (advice.advice, advice.prompt) == ("not enough labels", None)
-    assert "29 items" in advice.sentence and "1 fewer than the 30" in advice.sentence
+    assert says(advice.sentence, "29 items", "1 fewer", "30")
 
 
 def test_every_further_look_widens_the_intervals() -> None:
