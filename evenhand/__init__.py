@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evenhand.rating_frames import elo as elo
     from evenhand.remedy_rates import remedies as remedies
     from evenhand.running.function_judge import judge as judge
+    from evenhand.running.prompt_alignment import align as align
     from evenhand.running.study_runs import run as run
     from evenhand.study_table import JudgedStudy as JudgedStudy
     from evenhand.study_table import read as read
@@ -32,6 +33,7 @@ __version__: Final = "0.1.0"
 _MODULES: Final = {
     "JudgeAudit": "judge_audit",
     "JudgedStudy": "study_table",
+    "align": "running.prompt_alignment",
     "audit": "judge_audit",
     "bradley_terry": "rating_frames",
     "elo": "rating_frames",
@@ -46,8 +48,8 @@ _MODULES: Final = {
     "twins": "twin_table",
 }
 __all__ = (
-    "JudgeAudit", "JudgedStudy", "audit", "bradley_terry", "elo", "gate", "judge", "read",
-    "remedies", "report", "run", "show", "study", "twins",
+    "JudgeAudit", "JudgedStudy", "align", "audit", "bradley_terry", "elo", "gate", "judge",
+    "read", "remedies", "report", "run", "show", "study", "twins",
 )  # fmt: skip
 
 

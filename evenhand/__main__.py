@@ -62,6 +62,7 @@ WORDS: Final[dict[str, tuple[Callable[[], Main], str]]] = {
     "reread": (_judges, "parse the stored replies again"),
     "retry": (_judges, "repeat failed calls"),
     "describe": (_judges, "describe images with a judge"),
+    "align": (_judges, "improve a prompt from corrections, shown on held-out items"),
     "allow": (_judges, "allow an environment variable for an endpoint"),
     "providers": (_judges, "list the presets of providers"),
     "models": (_judges, "list the models of a provider"),

@@ -20,6 +20,7 @@ from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
+from judges.operations.align_command import add_align_command
 from judges.operations.check_judge import check_judge, reread
 from judges.operations.image_descriptions import write_descriptions
 from judges.operations.list_models import add_model_commands, add_providers_command
@@ -101,6 +102,7 @@ def _build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", type=Path, help="file of JSON lines; default: the terminal")
     sub.set_defaults(command=write_twins)
     _add_describe_command(commands)
+    add_align_command(commands, _report_alignment)
     batch_commands.add_batch_commands(commands)
     key_consents.add_allow_command(commands)
     add_providers_command(commands)
@@ -130,6 +132,12 @@ def _add_describe_command(commands: Any) -> None:
     sub.add_argument("--retry", action="store_true", help="repeat calls that failed before")
     key_consents.add_allow_option(sub)
     sub.set_defaults(command=describe_images)
+
+
+def _report_alignment(store: Store, study: str, judge: str, prompt: str) -> str:
+    from metrics.summary.alignment_text import alignment_text  # measures need pandas
+
+    return alignment_text(store, study, judge, prompt)
 
 
 def run_study(options: argparse.Namespace) -> int:

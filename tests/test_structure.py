@@ -24,8 +24,9 @@ BELOW = {
     "metrics": {"studies"},
     "studies": set(),
 }
-COMMAND_IMPORTS = {"studies/__main__.py": {"judges"}}
-"""Imports of a command beyond its package: `--read` reads replies with the judges' readers."""
+COMMAND_IMPORTS = {"studies/__main__.py": {"judges"}, "judges/__main__.py": {"metrics"}}
+"""Imports of a command beyond its package: `--read` reads replies with the judges' readers; `align`
+prints the comparison of prompts."""
 GRADIO_MODULES = re.compile(
     r"app\.py|components/([\w/]+/)?((\w+_)?tab|layout/(widgets|theme|header)|"
     r"server/gradio_private)\.py"
@@ -60,7 +61,7 @@ ORDER = {
         "agreement ratings",
         "position remedies",
         "win_rates error_models",
-        "labels people protocols twins",
+        "alignment labels people protocols twins",
         "catalogue",
         "drift summary",
         "__main__",

@@ -20,6 +20,7 @@ from studies.files.items import dump_item
 
 if TYPE_CHECKING:
     from judges.engine.engine import Engine
+    from judges.engine.run import Run
     from studies.spec.study import Study
     from studies.store.store import Store
 
@@ -64,9 +65,12 @@ def run(
 
 
 def _follow(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
+    _follow_run(engine.start(plan, store), progress)
+
+
+def _follow_run(started: Run, progress: bool) -> None:
     from judges.operations.terminal_progress import follow_run
 
-    started = engine.start(plan, store)
     out = progress_stream() if progress else cast(TextIO, _SilentStream())
     snapshot = follow_run(started, out)
     left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
@@ -75,7 +79,7 @@ def _follow(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
         warnings.warn(
             f"{left:,} calls have no reply ({snapshot.reason or why or snapshot.state}); "
             "run the study again to make them",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -126,9 +126,9 @@ def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[
     return found + sorted(own, key=lambda one: (one.prompt.name, -one.prompt.version)), problems
 
 
-def save_prompt(text: str, folder: Path) -> Prompt:
+def save_prompt(text: str, folder: Path, least: int = 1) -> Prompt:
     """Save the next version of a prompt in `folder`; its number follows the last version of the
-    same name, built-in prompts included.
+    same name, built-in prompts included, and is at least `least`.
 
     If the text is identical to the last version, nothing is saved and that version is returned.
     """
@@ -138,7 +138,7 @@ def save_prompt(text: str, folder: Path) -> Prompt:
     last = _last_version(checked.prompt.name, folder)
     if last is not None and _set_version(text, last.version).sha == last.sha:
         return last
-    version = last.version + 1 if last else 1
+    version = max(last.version + 1 if last else 1, least)
     while not _write_new_file(prompt := _set_version(text, version), folder):
         version += 1  # another process just saved this version, or its file is damaged
     return prompt
@@ -330,7 +330,7 @@ def _build_prompt(values: dict[str, Any], file: str) -> Prompt:
         "messages": [*messages, {"user": _translate_template(template)}],
         "verdict": _VERDICT_FORMATS[output],
     }
-    return parse_prompt(_dump_prompt(written), name)
+    return parse_prompt(dump_prompt(written), name)
 
 
 def _text_field(values: dict[str, Any], field: str) -> str:
@@ -374,5 +374,6 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _BlockDumper.add_representer(str, _represent_text)
 
 
-def _dump_prompt(values: dict[str, Any]) -> str:
+def dump_prompt(values: dict[str, Any]) -> str:
+    """Write the values of a prompt file as YAML, with multi-line texts as blocks."""
     return yaml.dump(values, Dumper=_BlockDumper, sort_keys=False, allow_unicode=True, width=10**6)

@@ -11,18 +11,21 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pandas as pd
 
 from metrics.summary.remedy_section import RemedyInputs
-from metrics.summary.summary import summarise_frame
+from metrics.summary.summary import summarise_frame, to_plain_data
 from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, counting_rule
 from studies.domain import AnswerCheck, Item
 from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
 from studies.frames.battle_frame import frame_from_battles
 from studies.frames.twin_rows import select_twin_rows
 from studies.texts.style_features import Styles, count_styles
+
+if TYPE_CHECKING:
+    from metrics.summary.alignment_section import AlignmentInputs
 
 HEADER_BYTES: Final = 65_536
 SQLITE_HEADER: Final = b"SQLite format 3\x00"
@@ -42,6 +45,7 @@ class MeasuredStudy:
     twins: pd.DataFrame | None = None
     """Rows that show a twin, which are not in `frame`."""
     styles: Styles | None = None
+    alignment: AlignmentInputs | None = None
 
     @classmethod
     def from_rows(
@@ -54,7 +58,7 @@ class MeasuredStudy:
 
     def summarise(self, by: Sequence[str] = (), *, quick: bool = False) -> dict[str, Any]:
         """Compute the object that `python -m metrics --json` prints."""
-        return summarise_frame(
+        result = summarise_frame(
             self.frame,
             by,
             planned=self.planned,
@@ -66,6 +70,12 @@ class MeasuredStudy:
             twins=self.twins,
             styles=self.styles,
         )
+        if self.alignment is not None:
+            from metrics.summary.alignment_section import alignment_section
+
+            section = alignment_section(self.frame, self.alignment)
+            result["alignment"] = to_plain_data(section)
+        return result
 
 
 def read_results(
@@ -97,6 +107,7 @@ def read_stored_study(
     path: Path, study: str | None, juries: Sequence[tuple[str, ...]] = ()
 ) -> MeasuredStudy:
     """Read a study from its store; without a name, the only study in the store."""
+    from metrics.summary.alignment_section import read_alignment_inputs
     from metrics.summary.study_inputs import remedy_inputs, stored_styles
     from studies.errors import EvenhandError
     from studies.people.verifications import current_checks
@@ -122,6 +133,7 @@ def read_stored_study(
             remedies=remedy_inputs(store, name, juries),
             twins=store.frame(name, "only"),
             styles=stored_styles(store, name),
+            alignment=read_alignment_inputs(store, name),
         )
     except EvenhandError as error:
         raise ValueError(str(error)) from error

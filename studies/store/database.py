@@ -81,6 +81,13 @@ def _add_adapted_requests(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE attempts ADD COLUMN reasoning_tokens INTEGER")
 
 
+def _add_alignments(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "CREATE TABLE alignments (study INTEGER PRIMARY KEY REFERENCES studies(id) "
+        "ON DELETE CASCADE, json TEXT NOT NULL) STRICT"
+    )
+
+
 MIGRATIONS: Final[list[Migration]] = [
     _add_extractions,
     _add_top_logprobs,
@@ -88,6 +95,7 @@ MIGRATIONS: Final[list[Migration]] = [
     _add_allowance,
     _add_voter_links,
     _add_adapted_requests,
+    _add_alignments,
 ]
 """MIGRATIONS[k] updates a store from schema version k+1 to k+2. New migrations are appended;
 existing ones are never changed."""

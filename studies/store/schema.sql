@@ -158,6 +158,11 @@ CREATE TABLE ballots (                        -- comparisons and answers shown t
     PRIMARY KEY (study, voter, position)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE alignments (                     -- labelled items in two parts, and the prompts compared on one
+    study INTEGER PRIMARY KEY REFERENCES studies(id) ON DELETE CASCADE,
+    json  TEXT NOT NULL                       -- seed, learn, hold_out, looks
+) STRICT;
+
 CREATE TABLE allowance (                      -- cost of calls paid with this Space's key
     id       INTEGER PRIMARY KEY,
     day      TEXT NOT NULL,                   -- UTC

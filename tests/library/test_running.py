@@ -10,7 +10,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.running.study_runs import NotebookProgress
+from metrics.catalogue.records import find_record
 from studies.errors import StudyError
+from tests.metrics.catalogue.test_catalogue import estimate_paths
 from tests.page_words import pattern
 
 ROWS = [
@@ -101,3 +103,32 @@ def test_progress_in_a_notebook_replaces_its_line() -> None:
     for text in ("\r\033[K[██··] 2 of 4", "\r\033[K[████] 4 of 4", "\r\033[K"):
         out.write(text)
     assert cell.shown == ["[████] 4 of 4"]
+
+
+def test_a_prompt_is_improved_by_rules_that_remove_a_weakness(tmp_path: Path) -> None:
+    rows = [
+        (f"q{n}", f"question {n}", "good", "bad", f"right {n}", f"wrong {n}", "good")
+        for n in range(64)
+    ]
+    table = pd.DataFrame(rows, columns=COLUMNS).assign(winner=None)
+
+    @eh.judge(name="weak")
+    def weak(messages: list[dict[str, Any]]) -> str:
+        text = str(messages[-1]["content"])
+        first = text.index("right") < text.index("wrong")
+        ruled = "Prefer right words." in str(messages[0]["content"])
+        return f"Overall, Response {'A' if first or not ruled else 'B'} is better."
+
+    store = tmp_path / "run.db"
+    done = eh.run(eh.study(table, name="texts"), [weak], store=store, progress=False)
+    found = eh.align(done, judges=[weak], rules=["Prefer right words."], examples=0, progress=False)
+    assert found.recommendation.startswith("Adopt brief-letters+rules: +50.0 points")
+    assert list(found.table.index) == ["brief-letters", "brief-letters+rules"]
+    assert found.table.loc["brief-letters+rules", "agreement"] == 1.0
+    assert found.table.loc["brief-letters", "flips"] == 1.0
+    assert "hold-out 32 items" in str(found)
+    at = ("alignment", "judges", "weak", "brief-letters")
+    paths = [(*at, *path) for path in estimate_paths(found.section)]
+    assert len(paths) > 12 and all(find_record(path) for path in paths)
+    with pytest.raises(StudyError, match="run it first"):
+        eh.align(eh.study(table, name="texts"))

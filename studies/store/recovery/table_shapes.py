@@ -18,6 +18,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "REAL": (float, int),
 }
 _FIRST_CHARACTERS: Final = {
+    ("alignments", "json"): "{",
     ("items", "json"): "{",
     ("items", "narrow"): "{[",
     ("requests", "parameters"): "{",

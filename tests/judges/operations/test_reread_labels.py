@@ -128,6 +128,7 @@ def older_store(path: Path) -> None:
     connection.execute("DROP TABLE allowance")
     connection.execute("DROP TABLE ballots")
     connection.execute("DROP TABLE adapted_requests")
+    connection.execute("DROP TABLE alignments")
     connection.execute("ALTER TABLE attempts DROP COLUMN reasoning_tokens")
     connection.execute("PRAGMA user_version=2")
     connection.close()

@@ -225,6 +225,8 @@ def without(script: str, start: str, end: str) -> str:
 def as_of(version: int) -> str:
     """The schema as it was at a version."""
     script = SCHEMA_FILE.read_text()
+    if version < 8:  # what came with version 8
+        script = without(script, "CREATE TABLE alignments", "CREATE TABLE allowance")
     if version < 7:  # what came with version 7
         script = without(script, "CREATE TABLE adapted_requests", "CREATE TABLE plan (")
         script = without(

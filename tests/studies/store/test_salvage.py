@@ -272,6 +272,7 @@ def older_store(path: Path) -> None:
     fill_store(path, asks=30).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DROP TABLE adapted_requests")
+        connection.execute("DROP TABLE alignments")
         connection.execute("ALTER TABLE attempts DROP COLUMN reasoning_tokens")
         connection.execute("PRAGMA user_version=6")
         connection.commit()

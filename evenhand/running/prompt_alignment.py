@@ -1,0 +1,137 @@
+"""Improve a prompt from corrected comparisons: candidates asked on held-out items, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from evenhand.extras import names_missing_extra
+from evenhand.running.function_judge import JudgeLike, collect_judges
+from evenhand.running.study_runs import _engine, _follow_run, _store_path
+from evenhand.study_table import JudgedStudy
+from studies.errors import StudyError
+
+if TYPE_CHECKING:
+    from judges.planning.plan import Plan
+    from studies.store.store import Store
+
+COLUMNS: Final = ("agreement", "difference", "flips", "first_share", "length_excess", "unusable")
+
+
+@dataclass(frozen=True, eq=False)
+class PromptComparison:
+    """A prompt and its candidates on the hold-out: `table` has one row for each prompt, today's
+    first. `section` is the part of the JSON on this judge and prompt."""
+
+    section: dict[str, Any]
+    table: pd.DataFrame
+    recommendation: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        table = self.table.to_html(escape=True, border=0, float_format="{:.3f}".format)
+        return (
+            f'<div class="evenhand-align"><p><b>{escape(self.recommendation)}</b></p>{table}</div>'
+        )
+
+
+@names_missing_extra
+def align(
+    study: JudgedStudy | str | Path,
+    *,
+    judge: str = "",
+    prompt: str = "",
+    judges: Iterable[JudgeLike] = (),
+    rules: Sequence[str] = (),
+    criteria: str = "",
+    examples: int = 4,
+    budget: float | None = None,
+    store: str | Path | None = None,
+    progress: bool = True,
+) -> PromptComparison:
+    """Compare a prompt with versions that have one more block, on labelled items set apart.
+
+    `study` is a study file that was run, or a study read from a store. `judge` and `prompt` default
+    to its first ones; `judges` are its judges that are functions. The blocks are `examples`
+    corrected cases, your `rules`, both, and your `criteria`; no block uses a held-out item.
+    """
+    from judges.operations.align_prompt import (
+        AlignRuns,
+        build_candidates,
+        candidate_plan,
+        check_reach,
+        missing_calls,
+        prepare_task,
+    )
+    from metrics.summary.alignment_text import alignment_text
+    from metrics.summary.measured_study import read_stored_study
+    from studies.store.store import Store
+
+    path = Path(store) if store is not None else _stored_at(study)
+    kept = Store(path)
+    try:
+        plan = _plan_of(study, kept)
+        task = prepare_task(plan, kept, judge, prompt)
+        kinds = ["examples"] * (examples > 0) + ["rules"] * bool(rules)
+        kinds += ["both"] * (len(kinds) == 2) + ["criteria"] * bool(criteria)
+        made = build_candidates(task, kinds, rules=rules, criteria=criteria, examples=examples)
+        asked = candidate_plan(task, made, budget)
+        check_reach(missing_calls(asked, kept), budget, "the candidates")
+        engine = _engine(collect_judges(judges)[1])
+        try:
+            run = AlignRuns(kept, engine).ask(task, made, asked)
+            _follow_run(run, progress)
+        finally:
+            engine.close()
+        name, at = plan.study.name, (task.judge.name, task.prompt.name)
+        text = alignment_text(kept, name, *at)
+    finally:
+        kept.close()
+    section = read_stored_study(path, name).summarise(quick=True)["alignment"]
+    own = section["judges"][at[0]][at[1]]
+    return PromptComparison(own, _table(own), own["recommendation"]["sentence"], text)
+
+
+def _stored_at(study: JudgedStudy | str | Path) -> Path:
+    if isinstance(study, JudgedStudy) and study.store is None:
+        raise StudyError(f"{study.name}: not in a store; run it first: eh.run(study, judges)")
+    if isinstance(study, JudgedStudy):
+        assert study.store is not None
+        return study.store
+    return _store_path(study, None)
+
+
+def _plan_of(study: JudgedStudy | str | Path, store: Store) -> Plan:
+    from judges.planning.plan import load_stored_plan, make_plan, save_plan
+    from studies.spec.study import load_study
+
+    if isinstance(study, JudgedStudy):
+        return load_stored_plan(store, study.name)
+    plan = make_plan(load_study(Path(study).expanduser()))
+    save_plan(plan, store)
+    return plan
+
+
+def _table(section: dict[str, Any]) -> pd.DataFrame:
+    rows = {}
+    for name, line in section.get("candidates", {}).items():
+        row: dict[str, Any] = {"kind": line["kind"], "status": line["status"]}
+        for column in COLUMNS:
+            got = line.get(column) or {"value": None, "low": None, "high": None}
+            row |= {
+                column: got["value"],
+                f"{column}_low": got["low"],
+                f"{column}_high": got["high"],
+            }
+        rows[name] = row
+    return pd.DataFrame.from_dict(rows, orient="index")

@@ -1,0 +1,230 @@
+"""Command `align`: improve a prompt from corrected comparisons, in two steps.
+
+The first call writes the candidates as files and prints them with the price; the second, with
+--ask, asks them on the hold-out and prints the comparison. With --adopt, a candidate becomes the
+next version of the prompt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from judges.engine.engine import Engine
+from judges.judge_errors import PlanError
+from judges.operations.align_prompt import (
+    AlignRuns,
+    AlignTask,
+    build_candidates,
+    candidate_plan,
+    check_reach,
+    missing_calls,
+    prepare_task,
+    writer_plan,
+)
+from judges.operations.prompt_candidates import (
+    EXAMPLES,
+    KINDS,
+    Candidate,
+    adopt_candidate,
+    block_text,
+    read_candidate,
+    write_candidate,
+)
+from judges.operations.terminal_progress import follow_run
+from judges.planning.forecast import Forecast
+from judges.planning.plan import make_plan, save_plan
+from judges.rendering.prompt import Prompt, parse_prompt
+from judges.rendering.prompt_library import prompt_path
+from judges.security import key_consents
+from studies.people.label_split import SEED, candidate_study
+from studies.spec.study import load_study
+from studies.store.store import Store
+
+WITH_RULES: Final = frozenset({"rules", "both"})
+Report = Callable[[Store, str, str, str], str]
+"""Function of store, study, judge and prompt that returns the comparison as text."""
+
+
+def add_align_command(commands: Any, report: Report) -> None:
+    """Add the command `align`; `report` writes the comparison of the candidates."""
+    summary = "improve a prompt from corrected comparisons, and show the gain on held-out items"
+    sub = commands.add_parser("align", help=summary, description=summary)
+    sub.add_argument("study", type=Path, help="a study file (YAML) that has been run")
+    sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
+    sub.add_argument("--judge", default="", help="a judge of the study; default: the first")
+    sub.add_argument("--prompt", default="", help="a prompt of the study; default: the first")
+    sub.add_argument(
+        "--candidates",
+        default="examples,rules,both",
+        help=f"any of {','.join(KINDS)}; default: examples,rules,both",
+    )
+    sub.add_argument("--examples", type=int, default=EXAMPLES, help="number of corrected cases")
+    sub.add_argument("--writer", default="", help="judge that writes the rules; default: --judge")
+    sub.add_argument("--budget", type=float, default=None, help="dollars that may be spent")
+    sub.add_argument("--seed", type=int, default=SEED, help="seed of the split, used once")
+    sub.add_argument("--folder", type=Path, default=None, help="folder of the candidates' files")
+    sub.add_argument(
+        "--ask", action="store_true", help="ask the written candidates on the hold-out"
+    )
+    sub.add_argument("--again", action="store_true", help="write the candidates' files anew")
+    sub.add_argument(
+        "--adopt", default="", metavar="KIND", help="save this candidate as the next version"
+    )
+    key_consents.add_allow_option(sub)
+    sub.set_defaults(command=lambda options: align(options, report))
+
+
+def align(options: argparse.Namespace, report: Report) -> int:
+    """Write the candidates, ask them, or adopt one of them."""
+    made = make_plan(load_study(options.study))
+    store = Store(options.store)
+    try:
+        save_plan(made, store)
+        task = prepare_task(made, store, options.judge, options.prompt, options.seed)
+        if options.adopt:
+            return _adopt(task, store, options.adopt, options.study.parent)
+        _print_task(task)
+        folder = options.folder or options.study.with_name(f"{options.study.stem}-candidates")
+        kinds = _kinds(options.candidates)
+        key_consents.confirm(made.study, options)
+        engine = Engine()
+        try:
+            runs = AlignRuns(store, engine, watch=follow_run)
+            return _candidates(task, kinds, folder, runs, options, report)
+        finally:
+            engine.close()
+    finally:
+        store.close()
+
+
+def _kinds(text: str) -> list[str]:
+    kinds = list(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
+    unknown = [one for one in kinds if one not in KINDS]
+    if unknown or not kinds:
+        raise PlanError(f"--candidates {text!r}: expected any of {', '.join(KINDS)}")
+    return kinds
+
+
+def _print_task(task: AlignTask) -> None:
+    split, looks = task.split, len(task.split.looks)
+    print(
+        f"{task.plan.study.name}: {task.judge.name} with {task.prompt.name}\n"
+        f"  split     learn {len(split.learn)} items, hold-out {len(split.hold_out)} items, seed "
+        f"{split.seed}; hold-out looked at {looks} times\n"
+        f"  mistakes  {sum(case.wrong > 0 for case in task.cases)} of {len(task.cases)} learn "
+        "comparisons decided against the label"
+    )
+    if task.labels.disputed:
+        print(f"  disputed  {len(task.labels.disputed)} comparisons have votes without a majority")
+    if split.missing:
+        print(f"  labels    {split.missing} more labelled items are needed for a recommendation")
+
+
+def _candidates(
+    task: AlignTask,
+    kinds: Sequence[str],
+    folder: Path,
+    runs: AlignRuns,
+    options: argparse.Namespace,
+    report: Report,
+) -> int:
+    paths = {kind: folder / f"{kind}.yaml" for kind in kinds}
+    written = all(path.exists() for path in paths.values()) and not options.again
+    if not written:
+        if options.ask:
+            missing = [str(path) for path in paths.values() if not path.exists()]
+            raise PlanError(f"--ask: no candidate is written at {', '.join(missing)}; first run "
+                            "the command without --ask, and read what it writes")  # fmt: skip
+        for candidate in _write(task, kinds, runs, options):
+            path = write_candidate(candidate, folder)
+            print(f"\n{path}: added to {task.prompt.name}")
+            print(_indented(block_text(candidate.prompt, task.prompt)))
+    read = [read_candidate(path, task.prompt) for path in paths.values() if path.exists()]
+    if not read:
+        raise PlanError("no candidate could be made; see the reasons above")
+    plan = candidate_plan(task, read, options.budget)
+    forecast = missing_calls(plan, runs.store)
+    print(f"\n  price     {_price(forecast)}")
+    check_reach(forecast, options.budget, "the candidates")
+    if not options.ask and not (written and _confirmed()):
+        print("Nothing was sent. Edit the files if needed, then run the command again with --ask.")
+        return 0
+    run = runs.ask(task, read, plan)
+    snapshot = follow_run(run)
+    print(report(runs.store, task.plan.study.name, task.judge.name, task.prompt.name))
+    left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
+    if left:
+        print(
+            f"{left:,} calls have no reply ({snapshot.reason or snapshot.state}); the others are "
+            "stored. Run the command again to make them.",
+            file=sys.stderr,
+        )
+    return 1 if left else 0
+
+
+def _write(
+    task: AlignTask, kinds: Sequence[str], runs: AlignRuns, options: argparse.Namespace
+) -> list[Candidate]:
+    """Build the candidates; the writer is asked for rules, after its price was printed."""
+    rules: tuple[str, ...] = ()
+    writer = options.writer or task.judge.name
+    kinds = list(kinds)
+    if WITH_RULES & set(kinds):
+        known = {judge.name: judge for judge in task.plan.study.judges}
+        if writer not in known:
+            raise PlanError(f"--writer {writer!r}: no such judge; known: {', '.join(known)}")
+        plan = writer_plan(task, known[writer], options.budget)
+        forecast = missing_calls(plan, runs.store)
+        print(f"  rules     written by {writer}: {_price(forecast)}")
+        check_reach(forecast, options.budget, "the rules")
+        got = runs.write_rules(task, known[writer], options.budget)
+        rules = got.rules
+        if got.problem:
+            print(got.problem, file=sys.stderr)
+        if not rules:
+            left_out = [kind for kind in kinds if kind in WITH_RULES]
+            print(f"left out: {', '.join(left_out)}", file=sys.stderr)
+            kinds = [kind for kind in kinds if kind not in WITH_RULES]
+    return build_candidates(task, kinds, rules=rules, writer=writer, examples=options.examples)
+
+
+def _price(forecast: Forecast) -> str:
+    dollars = "dollars unknown" if forecast.dollars is None else f"about ${forecast.dollars:.4f}"
+    tokens = forecast.prompt_tokens + forecast.completion_tokens
+    return f"{forecast.asks:,} calls, about {tokens:,} tokens, {dollars}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  + {line}" for line in text.splitlines())
+
+
+def _confirmed() -> bool:
+    """Whether the user agrees, in a terminal, to ask the candidates that were shown before."""
+    if not sys.stdin.isatty():
+        return False
+    return input("Ask these candidates on the hold-out? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _adopt(task: AlignTask, store: Store, kind: str, folder: Path) -> int:
+    saved = adopt_asked(task, store, kind, folder)
+    print(f"{saved.name}, version {saved.version}: {prompt_path(saved, folder)}")
+    return 0
+
+
+def adopt_asked(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
+    """Save a candidate that was asked on the hold-out as the next version of the prompt."""
+    look = task.split.last_look(task.judge.name, task.prompt.name)
+    names = {one.kind: one.name for one in look.candidates} if look is not None else {}
+    if kind not in names:
+        known = ", ".join(names) or "none yet"
+        raise PlanError(f"{kind!r} was not asked on the hold-out; asked were: {known}")
+    study = candidate_study(task.plan.study.name, task.judge.name, task.prompt.name)
+    for text in store.planned_prompts(store.name_for_owner(study)):
+        prompt = parse_prompt(text)
+        if prompt.name == names[kind]:
+            return adopt_candidate(prompt, task.prompt, folder)
+    raise PlanError(f"the text of {names[kind]} is no longer in the store; ask it again")

@@ -1,0 +1,311 @@
+"""Improve a prompt from corrected comparisons: candidates from the learn items, asked on the
+hold-out.
+
+The rules' writer and the candidates are asked by the engine like any study: same plan, store,
+budget and retries. Replies of today's prompt that are stored already are used again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeVar
+
+from judges.engine.engine import Engine
+from judges.engine.run import Run
+from judges.engine.run_state import RunSettings
+from judges.judge_errors import PlanError
+from judges.operations.prompt_candidates import (
+    EXAMPLES,
+    Candidate,
+    LearnCase,
+    WrittenRules,
+    choose_examples,
+    learn_cases,
+    make_candidate,
+    read_rules,
+)
+from judges.planning.forecast import Forecast, make_forecast
+from judges.planning.plan import Plan, asks_of, assign_owner, save_plan
+from judges.planning.plan_checks import check_plan
+from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
+from studies.domain import Item, JudgeSpec
+from studies.people.label_split import (
+    SEED,
+    LabelSplit,
+    Look,
+    PairKey,
+    StudyLabels,
+    candidate_study,
+    pair_key,
+    record_look,
+    split_labels,
+    with_known_answers,
+)
+from studies.spec.study import Study
+from studies.store.store import Store
+
+RULES_PROMPT: Final = "improve-rules"
+Named = TypeVar("Named", JudgeSpec, Prompt)
+PAIR_PROTOCOLS: Final = ("pairwise", "five-level")
+MAX_CASES: Final = 12
+"""Maximum number of mistakes that the rules' writer reads."""
+CASE_CHARACTERS: Final = 600
+"""Length to which the texts of a case are cut for the rules' writer."""
+RULE_TOKENS: Final = 1024
+
+
+@dataclass(frozen=True)
+class AlignTask:
+    """A judge and prompt of a study with its labelled items in two parts. `cases` are the labelled
+    comparisons of learn, with the judge's mistakes."""
+
+    plan: Plan
+    judge: JudgeSpec
+    prompt: Prompt
+    labels: StudyLabels
+    split: LabelSplit
+    cases: tuple[LearnCase, ...]
+
+    @property
+    def mistakes(self) -> tuple[LearnCase, ...]:
+        """Learn cases that the judge decided against the label, most often first."""
+        wrong = [case for case in self.cases if case.wrong]
+        return tuple(sorted(wrong, key=lambda case: -case.wrong))
+
+
+def prepare_task(
+    plan: Plan, store: Store, judge: str = "", prompt: str = "", seed: int = SEED
+) -> AlignTask:
+    """Split the labelled items of a stored study, and find the mistakes of a judge (default: the
+    first) with a prompt (default: the first) on the learn items."""
+    study = plan.study
+    if not study.judges:
+        raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
+    spec = _find(study.judges, judge, "judge")
+    chosen = _find(plan.prompts, prompt, "prompt")
+    if chosen.protocol not in PAIR_PROTOCOLS:
+        raise PlanError(
+            f"prompt {chosen.name!r} does not compare two answers; only prompts that compare two "
+            "answers can be improved from corrections"
+        )
+    labels, split = split_labels(store, study.name, seed)
+    if not labels.comparisons:
+        disputed = f"; {len(labels.disputed)} have votes without a majority" * bool(labels.disputed)
+        raise PlanError(
+            f"no comparison of this study has a known better answer{disputed}. Correct some in "
+            "Vote, or add `human` to the items"
+        )
+    items = {item.id: item for item in plan.items}
+    wrong, judged = _count_mistakes(store, study.name, spec.name, chosen.name, labels)
+    learn = labels.on(split.learn)
+    if learn and not any((one.item, one.first, one.second) in judged for one in learn):
+        raise PlanError(
+            f"{spec.name} has no verdict with {chosen.name} on the learn items; run the study first"
+        )
+    return AlignTask(plan, spec, chosen, labels, split, tuple(learn_cases(items, learn, wrong)))
+
+
+def _find(among: Sequence[Named], name: str, what: str) -> Named:
+    for one in among:
+        if name in ("", one.name):
+            return one
+    known = ", ".join(one.name for one in among) or "none"
+    raise PlanError(f"no {what} named {name!r} in this study. It has: {known}")
+
+
+def _count_mistakes(
+    store: Store, name: str, judge: str, prompt: str, labels: StudyLabels
+) -> tuple[Counter[PairKey], set[PairKey]]:
+    """Count the verdicts against the label, by item and pair; also return the pairs with a usable
+    verdict."""
+    winners = {(one.item, one.first, one.second): one.winner for one in labels.comparisons}
+    wrong: Counter[PairKey] = Counter()
+    judged = set()
+    for judgement in store.judgements(name):
+        ask, verdict = judgement.ask, judgement.verdict
+        key = pair_key(ask)
+        if key is None or (ask.judge, ask.prompt) != (judge, prompt) or ask.noise:
+            continue
+        if key in winners and judgement.readable and verdict and verdict.pick is not None:
+            judged.add(key)
+            picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
+            wrong[key] += picked != winners[key]
+    return wrong, judged
+
+
+# ------------------------------------------------------------------------------ rules
+
+
+def describe_mistakes(task: AlignTask) -> str:
+    """Write the mistakes on learn items as the text that the rules' writer reads."""
+    parts = []
+    for number, case in enumerate(task.mistakes[:MAX_CASES], 1):
+        one = case.label
+        lines = [f"Case {number}", f"Question: {_cut(case.item.instruction)}"]
+        lines += [
+            f"Answer {place}: {_cut(case.item.answer(name))}"
+            for place, name in enumerate((one.first, one.second), 1)
+        ]
+        right = 1 if one.winner == one.first else 2
+        how = "in both orders" if case.wrong > 1 else "in one of two orders"
+        lines.append(f"Right verdict: answer {right} is better. The judge said otherwise {how}.")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= CASE_CHARACTERS else f"{text[:CASE_CHARACTERS]} …"
+
+
+def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
+    """Build the plan of the single call in which the writer reads the mistakes on learn items."""
+    if writer.kind == "simulated":
+        raise PlanError(
+            f"judge {writer.name!r} is simulated and cannot write rules; choose another writer, or "
+            "write the rules yourself"
+        )
+    if not task.mistakes:
+        raise PlanError(
+            f"{task.judge.name} made no mistake on the learn items, so that there is nothing to "
+            "write rules from; leave out rules and both"
+        )
+    base = task.plan.study
+    spec = replace(writer, read="text", max_tokens=min(writer.max_tokens, RULE_TOKENS))
+    prompt = load_prompt(RULES_PROMPT)
+    study = Study(
+        f"{base.name}: rules for {task.prompt.name} by {writer.name}",
+        base.data,
+        judges=(spec,),
+        prompts=(RULES_PROMPT,),
+        budget_usd=budget,
+        folder=base.folder,
+    )
+    item = Item("mistakes", describe_mistakes(task), {})
+    return Plan(study, (item,), (prompt,), task.plan.images)
+
+
+# ------------------------------------------------------------------------------ candidates
+
+
+def build_candidates(
+    task: AlignTask,
+    kinds: Sequence[str],
+    *,
+    rules: Sequence[str] = (),
+    writer: str = "",
+    criteria: str = "",
+    examples: int = EXAMPLES,
+) -> list[Candidate]:
+    """Build one candidate of each kind from the learn items."""
+    chosen = choose_examples(task.cases, examples, task.split.seed)
+    read = tuple(dict.fromkeys(case.item.id for case in task.mistakes[:MAX_CASES]))
+    return [
+        make_candidate(
+            task.prompt,
+            kind,
+            rules=rules,
+            criteria=criteria or task.plan.study.criteria,
+            examples=chosen if kind in ("examples", "both") else (),
+            learnt=read if kind in ("rules", "both") and writer else (),
+            writer=writer,
+            seed=task.split.seed,
+            prefilled=task.judge.read == "probabilities",
+        )
+        for kind in kinds
+    ]
+
+
+def candidate_plan(
+    task: AlignTask, candidates: Sequence[Candidate], budget: float | None = None
+) -> Plan:
+    """Build the plan that asks today's prompt and the candidates on the labelled hold-out
+    comparisons, in both orders."""
+    base = task.plan.study
+    today = parse_prompt(task.prompt.yaml)
+    prompts = (today, *(one.prompt for one in candidates))
+    study = replace(
+        base,
+        name=candidate_study(base.name, task.judge.name, task.prompt.name),
+        preset="",
+        judges=(task.judge,),
+        prompts=tuple(one.name for one in prompts),
+        protocol="",
+        contestants=(),
+        pairing="all",
+        baseline="",
+        new="",
+        orders="both",
+        unrelated="none",
+        repeats=1,
+        noise_floor=0.0,
+        combine="pooled",
+        budget_usd=budget,
+    )
+    held = set(task.split.hold_out)
+    labels = task.labels.on(held)
+    items = [with_known_answers(item, labels) for item in task.plan.items if item.id in held]
+    kept = tuple(item for item in items if len(item.responses) > 1)
+    if not kept:
+        raise PlanError("the hold-out has no labelled comparison; add labels to more items")
+    check_plan(study, kept, prompts)
+    return Plan(study, kept, prompts, task.plan.images)
+
+
+def missing_calls(plan: Plan, store: Store) -> Forecast:
+    """Forecast the calls of a plan that have no stored reply yet."""
+    plan = assign_owner(plan, store)
+    keys = [planned.ask.key for planned in asks_of(plan)]
+    return make_forecast(plan, set(keys) - store.answered_among(keys), store)
+
+
+def check_reach(forecast: Forecast, budget: float | None, what: str) -> None:
+    """Raise PlanError if a budget does not reach for the expected cost, before any call is made."""
+    if budget is not None and forecast.dollars is not None and forecast.dollars > budget:
+        raise PlanError(
+            f"the budget of ${budget:g} does not reach: {what} need about ${forecast.dollars:.4f} "
+            f"for {forecast.asks:,} calls. Raise the budget, or choose fewer candidates; nothing "
+            "was sent"
+        )
+
+
+@dataclass(slots=True)
+class AlignRuns:
+    """Runs of the writer and of the candidates. `watch` is called with each run as it starts and
+    returns when the run has ended."""
+
+    store: Store
+    engine: Engine
+    keys: Mapping[str, str] = field(default_factory=dict)
+    settings: RunSettings | None = None
+    watch: Callable[[Run], object] = Run.wait
+
+    def start(self, plan: Plan) -> Run:
+        """Save a plan and start its missing calls."""
+        plan = assign_owner(plan, self.store)
+        save_plan(plan, self.store)
+        return self.engine.start(plan, self.store, keys=self.keys, settings=self.settings)
+
+    def write_rules(self, task: AlignTask, writer: JudgeSpec, budget: float | None) -> WrittenRules:
+        """Ask the writer for rules, and read them from its reply. A reply without a rule is
+        returned as a problem, not as an error."""
+        plan = writer_plan(task, writer, budget)
+        run = self.start(plan)
+        self.watch(run)
+        run.wait()
+        replies = list(self.store.judgements(run.plan.study.name))
+        if not replies:
+            raise PlanError(f"{writer.name} was not asked for rules: {run.reason or run.state}")
+        (reply,) = replies[:1]
+        if reply.status != "ok":
+            why = reply.detail or "its reply is empty"
+            return WrittenRules((), f"{writer.name} wrote no rules: {reply.status}: {why}")
+        return read_rules(reply.reply)
+
+    def ask(self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan) -> Run:
+        """Record a look at the hold-out and start its calls."""
+        look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in candidates))
+        run = self.start(plan)
+        record_look(self.store, task.plan.study.name, look)
+        return run

@@ -1,0 +1,286 @@
+"""Candidates for a better prompt: today's prompt in the user's own words, plus one block.
+
+The block has corrected cases (`examples`), rules written from mistakes (`rules`), the user's own
+criteria (`criteria`), or rules and cases (`both`). It is made from learn items only.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from judges.judge_errors import PlanError, PromptError
+from judges.models.simulation.simulated import verdict_sentence
+from judges.operations.image_descriptions import without_thoughts
+from judges.rendering.messages import PromptInputs, render_prompt, slot_labels
+from judges.rendering.prompt import Prompt, parse_prompt
+from judges.rendering.prompt_library import dump_prompt, save_prompt
+from studies.domain import Item
+from studies.people.label_split import CandidateRecord, LabelledComparison, PairKey
+from studies.spec.field_reader import load_yaml
+
+KINDS: Final = ("examples", "rules", "criteria", "both")
+EXAMPLES: Final = 4
+MAX_RULES: Final = 5
+MAX_RULE_CHARACTERS: Final = 300
+RULES_HEAD: Final = "Rules for this task:"
+CRITERIA_HEAD: Final = "Criteria for this task:"
+_BULLET: Final = re.compile(r"\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+(?=\S)")
+_VERDICT: Final = re.compile(
+    r"\[\[.{1,8}\]\]|\b(?:response|answer|assistant|option) (?:[AB]|[12]) is (?:much )?better\b",
+    re.IGNORECASE,
+)
+_MARK: Final = re.compile(r"\$(?=[a-z_])|\{(?=\s*\{?\s*[a-z_0-9])")
+_JOINER: Final = "\u2060"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A new version of a prompt, and the record of its origin."""
+
+    prompt: Prompt
+    record: CandidateRecord
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRules:
+    """Rules read from a writer's reply, and a sentence on what could not be used; empty without a
+    problem."""
+
+    rules: tuple[str, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnCase:
+    """A labelled comparison of a learn item, with the number of its orders in which the judge
+    decided against the label."""
+
+    item: Item
+    label: LabelledComparison
+    wrong: int = 0
+
+
+# ------------------------------------------------------------------------------ blocks
+
+
+def as_literal(text: str) -> str:
+    """Return a text that a template sends as it is: an invisible word joiner keeps `$first` or
+    `{question}` from being read as a variable."""
+    return _MARK.sub(lambda match: match[0] + _JOINER, text)
+
+
+def read_rules(reply: str) -> WrittenRules:
+    """Read at most five rules from a writer's reply: its list items, or else its lines.
+
+    Repeated lines, lines that state a verdict, and lines that are too short or too long for a rule
+    are left out.
+    """
+    lines = [line for line in without_thoughts(reply).splitlines() if line.strip()]
+    listed = [line for line in lines if _BULLET.match(line)]
+    found: dict[str, None] = {}
+    for line in listed or lines:
+        rule = " ".join(_BULLET.sub("", line, count=1).split()).strip("*_ ")
+        words = re.findall(r"[^\W\d_]{2,}", rule)
+        if len(words) < 3 or len(rule) > MAX_RULE_CHARACTERS or rule.endswith(":"):
+            continue
+        if not _VERDICT.search(rule):
+            found.setdefault(rule, None)
+    rules = tuple(found)
+    if not rules:
+        start = " ".join(reply.split())[:120]
+        return WrittenRules(
+            (),
+            f"The writer's reply has no rule that can be used: {start!r}. Write the rules "
+            "yourself, or choose another writer.",
+        )
+    if len(rules) > MAX_RULES:
+        return WrittenRules(
+            rules[:MAX_RULES], f"The writer wrote {len(rules)} rules; the first {MAX_RULES} count."
+        )
+    return WrittenRules(rules)
+
+
+def rules_block(rules: Sequence[str]) -> str:
+    return "\n".join([RULES_HEAD, *(f"- {rule}" for rule in rules)])
+
+
+def criteria_block(criteria: str) -> str:
+    return f"{CRITERIA_HEAD}\n{criteria.strip()}"
+
+
+def choose_examples(cases: Sequence[LearnCase], count: int, seed: int) -> list[LearnCase]:
+    """Choose corrected cases, those with mistakes first, balanced over the two outcomes. Cases with
+    images are left out, because a block has text only."""
+    usable = [case for case in cases if not case.item.images]
+    random.Random(f"examples:{seed}").shuffle(usable)
+    usable.sort(key=lambda case: -case.wrong)
+    sides: list[list[LearnCase]] = [[], []]
+    seen: set[str] = set()
+    for case in usable:
+        if case.item.id not in seen:
+            seen.add(case.item.id)
+            sides[case.label.winner == case.label.second].append(case)
+    chosen: list[LearnCase] = []
+    while len(chosen) < count and any(sides):
+        side = sides[len(chosen) % 2] or sides[(len(chosen) + 1) % 2]
+        chosen.append(side.pop(0))
+    return chosen
+
+
+def example_messages(
+    prompt: Prompt, cases: Sequence[LearnCase], *, prefilled: bool = False
+) -> list[tuple[str, str]]:
+    """Render each case in both orders as the prompt's own question, followed by the right verdict.
+    The right label alternates: in the first round A, B, …, in the second the other order of each.
+    """
+    found = []
+    for round_ in (0, 1):
+        for place, case in enumerate(cases):
+            loser = (
+                case.label.first if case.label.winner == case.label.second else case.label.second
+            )
+            shown = (case.label.winner, loser)
+            if (place + round_) % 2:
+                shown = shown[::-1]
+            labels = slot_labels(prompt, 2, crossed=False)
+            answers = tuple(case.item.answer(name) for name in shown)
+            inputs = PromptInputs(case.item, shown, answers, labels)
+            messages = render_prompt(prompt, inputs, prefilled=prefilled)
+            question = [m["content"] for m in messages if m["role"] == "user"][-1]
+            right = labels[shown.index(case.label.winner)]
+            verdict = verdict_sentence(prompt.format.name, right, labels)
+            found += [("user", as_literal(question)), ("assistant", as_literal(verdict))]
+    return found
+
+
+def add_block(
+    prompt: Prompt, kind: str, text: str, examples: Sequence[tuple[str, str]], source: str
+) -> Prompt:
+    """Return a new prompt: today's messages with `text` at the end of its first message, and the
+    `examples` before its last question."""
+    values = load_yaml(prompt.yaml)
+    assert isinstance(values, dict)  # the prompt was parsed from it
+    messages = [{role: body} for role, body in prompt.messages]
+    if text:
+        ((role, body),) = messages[0].items()
+        parts = [body, text] if role == "system" else [text, body]
+        messages[0] = {role: "\n\n".join(part.rstrip("\n") for part in parts)}
+    last = max(k for k, message in enumerate(messages) if "user" in message)
+    messages[last:last] = [{role: body} for role, body in examples]
+    name = f"{parse_prompt(prompt.yaml).name}+{kind}"
+    return parse_prompt(
+        dump_prompt({**values, "name": name, "source": source, "messages": messages}), name
+    )
+
+
+def make_candidate(
+    prompt: Prompt,
+    kind: str,
+    *,
+    rules: Sequence[str] = (),
+    criteria: str = "",
+    examples: Sequence[LearnCase] = (),
+    learnt: Sequence[str] = (),
+    writer: str = "",
+    seed: int = 0,
+    prefilled: bool = False,
+    today: datetime.date | None = None,
+) -> Candidate:
+    """Build a candidate of one kind; raise PlanError if its block would be empty."""
+    text, turns = "", []
+    if kind in ("rules", "both"):
+        if not rules:
+            raise PlanError(f"{kind}: there are no rules; write some, or leave this candidate out")
+        text = as_literal(rules_block(rules))
+    if kind == "criteria":
+        if not criteria.strip():
+            raise PlanError(
+                "criteria: the study has none; set `criteria` in the study file, or leave this "
+                "candidate out"
+            )
+        text = as_literal(criteria_block(criteria))
+    if kind in ("examples", "both"):
+        if not examples:
+            raise PlanError(f"{kind}: no learn item can be shown as an example")
+        turns = example_messages(prompt, examples, prefilled=prefilled)
+    items = tuple(dict.fromkeys([case.item.id for case in examples if turns] + list(learnt)))
+    base = parse_prompt(prompt.yaml)
+    day = (today or datetime.date.today()).isoformat()
+    by = f", written by {writer}" if writer and rules and kind != "criteria" else ""
+    origin = f"learnt from {len(items)} items: {', '.join(items)}" if items else "the user's own"
+    source = f"{base.name} version {base.version} + {kind}{by}; {origin}; seed {seed}; {day}"
+    made = add_block(prompt, kind, text, turns, source)
+    return Candidate(made, CandidateRecord(made.name, kind, made.sha, items, writer if by else ""))
+
+
+# ------------------------------------------------------------------------------ files
+
+
+def write_candidate(candidate: Candidate, folder: Path) -> Path:
+    """Write a candidate as a prompt file that can be read and edited before it is asked."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{candidate.record.kind}.yaml"
+    record = candidate.record
+    head = json.dumps({"learnt": record.learnt, "writer": record.writer}, ensure_ascii=False)
+    path.write_text(f"# {head}\n{candidate.prompt.yaml}", encoding="utf-8")
+    return path
+
+
+def read_candidate(path: Path, prompt: Prompt) -> Candidate:
+    """Read a candidate from its file, which may have been edited."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"cannot read the candidate {path}: {error}") from None
+    made = parse_prompt(text, path.name)
+    kind, name = path.stem, f"{parse_prompt(prompt.yaml).name}+{path.stem}"
+    if made.name != name:
+        raise PromptError(f"{path}: expected name: {name}, found {made.name!r}; restore the name")
+    if made.verdict != prompt.verdict or made.protocol != prompt.protocol:
+        raise PromptError(f"{path}: verdict and protocol must be those of {prompt.name}")
+    head: dict[str, Any] = {}
+    first = text.partition("\n")[0]
+    if first.startswith("# {"):
+        try:
+            head = json.loads(first[2:])
+        except ValueError:
+            head = {}
+    record = CandidateRecord(
+        made.name, kind, made.sha, tuple(head.get("learnt", ())), str(head.get("writer", ""))
+    )
+    return Candidate(made, record)
+
+
+def block_text(candidate: Prompt, today: Prompt) -> str:
+    """Return the lines that a candidate adds to today's prompt."""
+    before = {line for _, text in today.messages for line in text.splitlines()}
+    lines = [line for _, text in candidate.messages for line in text.splitlines()]
+    return "\n".join(line.replace(_JOINER, "") for line in lines if line not in before)
+
+
+def adopt_candidate(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
+    """Save a candidate as the next version of today's prompt; its file names its origin."""
+    values = load_yaml(candidate.yaml)
+    assert isinstance(values, dict)
+    name = parse_prompt(today.yaml).name
+    return save_prompt(dump_prompt({**values, "name": name}), folder, today.version + 1)
+
+
+def learn_cases(
+    items: Mapping[str, Item],
+    labels: Sequence[LabelledComparison],
+    wrong: Mapping[PairKey, int],
+) -> list[LearnCase]:
+    """List the labelled comparisons of the learn items with the judge's mistakes on them."""
+    cases = [LearnCase(items[one.item], one) for one in labels if one.item in items]
+    return [
+        replace(case, wrong=wrong.get((case.label.item, case.label.first, case.label.second), 0))
+        for case in cases
+    ]

@@ -1,0 +1,143 @@
+"""The recommendation of a comparison of prompts: adopt, do not adopt, or not enough labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from metrics.alignment.candidate_table import CandidateLine, CandidateTable
+from metrics.estimation.intervals import student_t_quantile
+from metrics.remedies.recommendation import gain_text, points
+from studies.domain import Estimate
+from studies.people.label_split import LEAST_HOLD_OUT
+
+POWER_QUANTILE: Final = 0.8416
+"""Normal quantile of the probability, 80 %, with which a gain should be found."""
+SMALL_GAIN: Final = 0.05
+"""Smallest gain for which the number of labelled items needed is stated."""
+FEWER: Final = {
+    "flips": "fewer flips",
+    "first_share": "less weight on the first position",
+    "length_excess": "less weight on length",
+    "unusable": "fewer unusable replies",
+}
+"""Key of a side effect -> words for a better value."""
+
+Advice = Literal["adopt", "do not adopt", "not enough labels"]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptAdvice:
+    """The recommendation: its kind, the prompt it is about (None if none), one sentence, and a
+    second one on the other candidates. `needed` is the number of labelled items on the hold-out
+    that would be needed, None if not stated."""
+
+    advice: Advice
+    prompt: str | None
+    sentence: str
+    others: str = ""
+    needed: int | None = None
+
+
+def advise(table: CandidateTable) -> PromptAdvice:
+    """Recommend the candidate with the largest shown gain that adds no bias."""
+    if table.items < LEAST_HOLD_OUT:
+        return too_few_labels(table.items)
+    gaining = [one for one in table.candidates if one.status == "gains"]
+    if gaining:
+        best = max(gaining, key=_gain)
+        return PromptAdvice("adopt", best.prompt, _adopt(best), _others(table, best))
+    bad = [one for one in table.candidates if one.status in ("adds bias", "loses", "no replies")]
+    open_ones = [one for one in table.candidates if one.status == "not shown"]
+    if bad and not open_ones:
+        worst = max(bad, key=_gain)
+        sentence = f"Do not adopt {_against(worst, table.today)}."
+        return PromptAdvice("do not adopt", worst.prompt, sentence, _others(table, worst))
+    return _not_shown(table, open_ones)
+
+
+def too_few_labels(items: int) -> PromptAdvice:
+    """Advice for a hold-out with fewer than LEAST_HOLD_OUT items."""
+    missing = LEAST_HOLD_OUT - items
+    sentence = (
+        f"Not enough labels: the hold-out has {items} items with a usable label, {missing} fewer "
+        f"than the {LEAST_HOLD_OUT} that a recommendation needs."
+    )
+    return PromptAdvice("not enough labels", None, sentence, needed=LEAST_HOLD_OUT)
+
+
+def _gain(line: CandidateLine) -> float:
+    value = line.difference.value if line.difference else None
+    return -1.0 if value is None else value
+
+
+def _adopt(best: CandidateLine) -> str:
+    assert best.difference is not None
+    also = " and ".join(FEWER[name] for name in best.better)
+    more = f", with {also}" if also else ""
+    return f"Adopt {best.prompt}: {gain_text(best.difference)} on items it has not seen{more}."
+
+
+def _others(table: CandidateTable, chosen: CandidateLine) -> str:
+    """Sentence on the candidates besides the chosen one; empty if there are none."""
+    rest = [one for one in table.candidates if one is not chosen]
+    parts = [_against(one, table.today) for one in rest if one.status != "not shown"]
+    same = [one.prompt for one in rest if one.status == "not shown"]
+    parts += [f"{' and '.join(same)}: no gain shown"] if same else []
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _against(line: CandidateLine, today: CandidateLine) -> str:
+    """Name a candidate with its gain or loss and the bias that it adds."""
+    if line.status == "no replies" or line.difference is None:
+        return f"{line.prompt}: {line.agreement.note}"
+    named = [_worse(key, line, today) for key in line.worse]
+    gain = gain_text(line.difference)
+    if not named:
+        return f"{line.prompt}: {gain}"
+    if line.status == "loses":
+        return f"{line.prompt}: {gain}, and {' and '.join(named)}"
+    start = gain if (line.difference.low or 0.0) > 0 else "no gain shown"
+    return f"{line.prompt}: {start}, but {' and '.join(named)}"
+
+
+def _worse(key: str, line: CandidateLine, today: CandidateLine) -> str:
+    """Words for a side effect that became worse: "it flips 37 % instead of 22 %"."""
+    now, was = line.effects[key].value or 0.0, today.effects[key].value or 0.0
+    if key == "length_excess":
+        return f"length moves it by {points(now)} points instead of {points(was)}"
+    start = {
+        "flips": "it flips",
+        "first_share": "it chooses the first position in",
+        "unusable": "its unusable replies are",
+    }[key]
+    return f"{start} {100 * now:.0f} % instead of {100 * was:.0f} %"
+
+
+def _not_shown(table: CandidateTable, lines: list[CandidateLine]) -> PromptAdvice:
+    best = max(lines, key=_gain, default=None)
+    start = "Not enough labels: no candidate was shown to gain"
+    if best is None or best.difference is None:
+        return PromptAdvice("not enough labels", None, f"{start}.")
+    gain = max(_gain(best), SMALL_GAIN)
+    needed = items_needed(best.difference, gain)
+    if needed is None:
+        return PromptAdvice("not enough labels", None, f"{start}.", _others(table, best))
+    more = max(needed - table.items, 0)
+    sentence = (
+        f"{start}. To find a gain of {100 * gain:.0f} points, the hold-out needs about {needed:,} "
+        f"labelled items, {more:,} more than today."
+    )
+    return PromptAdvice("not enough labels", None, sentence, _others(table, best), needed)
+
+
+def items_needed(difference: Estimate, gain: float) -> int | None:
+    """Number of items with which a gain would be found with probability 80 %, if intervals shrink
+    with the root of the number of items; None without an interval."""
+    if difference.value is None or difference.low is None or difference.items < 2:
+        return None
+    reach = difference.value - difference.low
+    error = reach / float(student_t_quantile(difference.items))
+    needed = difference.items * ((reach + POWER_QUANTILE * error) / gain) ** 2
+    return max(math.ceil(needed), LEAST_HOLD_OUT)

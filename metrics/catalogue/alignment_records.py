@@ -1,0 +1,50 @@
+"""Records of the comparison of a prompt with new versions of it on held-out items."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metrics.catalogue.position_records import SHARE_INTERVAL
+from metrics.catalogue.record import KNOWN_ANSWERS, declare_each
+
+_JUDGE: Final = "alignment.judges.*.*"
+_LINE: Final = f"{_JUDGE}.candidates.*"
+_PAIRED: Final = (
+    "Paired by item; adjusted by max-t for all candidates, and by Bonferroni for the number of "
+    "looks at the hold-out."
+)
+
+declare_each(
+    "remedies",
+    "rater",
+    (
+        ("candidate_agreement", "Agreement on the hold-out", "verdicts of one call for the known "
+         "answer, undecided ones counted half, on items that no candidate was made from",
+         SHARE_INTERVAL, f"{_LINE}.agreement"),
+        ("candidate_flips", "Flips on the hold-out", "comparisons of the hold-out that flip",
+         SHARE_INTERVAL, f"{_LINE}.flips"),
+        ("candidate_first", "First-position share on the hold-out", "verdicts on the hold-out for "
+         "the answer shown first", SHARE_INTERVAL, f"{_LINE}.first_share"),
+        ("candidate_unusable", "Unusable replies on the hold-out", "calls on the hold-out without "
+         "a usable verdict", SHARE_INTERVAL, f"{_LINE}.unusable"),
+        ("learn_mistakes", "Mistakes", "verdicts on the learn items against the known answer, in "
+         "all, by category and by the position of the better answer", SHARE_INTERVAL,
+         f"{_JUDGE}.mistakes.all {_JUDGE}.mistakes.by_category.* {_JUDGE}.mistakes.by_position.*"),
+    ),
+    needs=(KNOWN_ANSWERS,),
+)  # fmt: skip
+declare_each(
+    "remedies",
+    "rater",
+    (
+        ("candidate_length", "Length effect on the hold-out", "verdicts for the longer answer "
+         "minus known answers that are the longer one, over decided verdicts",
+         "t interval clustered by item.", f"{_LINE}.length_excess"),
+        ("candidate_difference", "Difference to today's prompt", "agreement of a candidate on the "
+         "hold-out minus that of today's prompt", _PAIRED, f"{_LINE}.difference"),
+        ("candidate_changes", "Changes of side effects", "flips, first-position share, length "
+         "effect and unusable replies of a candidate minus those of today's prompt", _PAIRED,
+         f"{_LINE}.changes.*"),
+    ),
+    style="points", neutral=0.0, needs=(KNOWN_ANSWERS,),
+)  # fmt: skip

@@ -1,0 +1,30 @@
+"""The table `alignments`: the labelled items of a study in two parts, and the looks at one."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from studies.store.rows import STUDY_ID
+
+if TYPE_CHECKING:
+    from studies.store.store import Store
+
+
+def read_alignment(store: Store, name: str) -> str | None:
+    """Return the stored JSON of a study's alignment; None if its labelled items were not split."""
+    row = store.read(f"SELECT json FROM alignments WHERE study={STUDY_ID}", (name,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def write_alignment(store: Store, name: str, text: str) -> None:
+    """Store the JSON of a study's alignment in place of an earlier one."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute(
+            f"INSERT INTO alignments(study, json) SELECT {STUDY_ID}, ? "
+            "ON CONFLICT(study) DO UPDATE SET json=excluded.json",
+            (name, text),
+        )
+
+    store.writer.run(work)

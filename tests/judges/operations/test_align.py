@@ -1,0 +1,301 @@
+"""The command `align` from end to end, at a loopback judge with a known weakness."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import yaml
+
+from judges.__main__ import main
+from judges.judge_errors import PlanError, PromptError
+from judges.operations.align_prompt import build_candidates, candidate_plan, prepare_task
+from judges.operations.prompt_candidates import (
+    as_literal,
+    choose_examples,
+    example_messages,
+    read_candidate,
+    read_rules,
+)
+from judges.planning.plan import asks_of, load_stored_plan
+from judges.rendering.prompt import load_prompt, parse_prompt
+from studies.people.label_split import stored_split
+from studies.store.store import Store
+from tests.judge_server import Asked, JudgeServer, judge
+from tests.judge_server.behaviour import Reply
+from tests.judges.small_studies import PRICE
+from tests.page_words import pattern, says
+
+RULES = "- A higher number of q is better.\n- The place of an answer says nothing about it."
+
+
+@dataclass
+class WeakJudge:
+    """Chooses the first answer, unless its prompt has rules: then the better one. With examples but
+    no rules it chooses the second answer. Keeps every request."""
+
+    rules: str = RULES
+    seen: list[str] = field(default_factory=list)
+    """Texts sent to the writer of rules."""
+    asked: list[Asked] = field(default_factory=list)
+
+    def __call__(self, asked: Asked) -> str | Reply:
+        self.asked.append(asked)
+        if "The cases stand between" in asked.text:
+            self.seen.append(asked.text)
+            return self.rules
+        if "Rules for this task" in asked.text:
+            return judge("marked")(asked)
+        return judge("slot:2" if len(asked.turns) > 2 else "first")(asked)
+
+
+def write_study(folder: Path, url: str, items: int = 60, **more: object) -> Path:
+    """Items with a text of their own each, whose better answer is known."""
+    lines = []
+    for k in range(items):
+        good, bad = (f"{name} MARK{k}END costs $first q={q}" for name, q in (("yes", 9), ("no", 1)))
+        better = "x" if k % 2 else "y"
+        answers = {"x": good if better == "x" else bad, "y": good if better == "y" else bad}
+        human = [{"judge": "by-design", "shown": ["x", "y"], "picked": better}]
+        lines.append({"id": f"i{k}", "instruction": f"question MARK{k}END", "responses": answers,
+                      "human": human})  # fmt: skip
+    (folder / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    study = {
+        "name": "small", "data": {"source": "items.jsonl"}, "prompts": ["brief-letters"],
+        "judges": [{"name": "judge", "model": "judge", "base_url": url, "price": PRICE}], **more,
+    }  # fmt: skip
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump(study), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def weak() -> Iterator[tuple[WeakJudge, str]]:
+    behaviour = WeakJudge()
+    with JudgeServer(behaviour=behaviour) as server:
+        yield behaviour, server.base_url
+
+
+def align(study: Path, *more: str) -> int:
+    return main(["align", str(study), "--store", str(study.with_name("e.db")), *more])
+
+
+def run_first(study: Path) -> None:
+    assert main(["run", str(study), "--store", str(study.with_name("e.db"))]) == 0
+
+
+def test_from_corrections_to_an_adopted_version(
+    tmp_path: Path, weak: tuple[WeakJudge, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    behaviour, url = weak
+    study = write_study(tmp_path, url)
+    run_first(study)
+    capsys.readouterr()
+    before = len(behaviour.asked)
+    assert align(study, "--budget", "2") == 0
+    out = capsys.readouterr().out
+    assert says(out, "learn 30", "hold-out 30", "seed 7", "0 times")
+    assert says(out, "mistakes", "30 of 30") and says(out, "+ - A higher number")
+    assert "180 calls" in out and "Nothing was sent" in out
+    assert len(behaviour.asked) == before + 1  # the writer of rules
+
+    assert align(study, "--budget", "2", "--ask") == 0
+    out = capsys.readouterr().out
+    # today's 60 calls on the hold-out are stored already: 3 candidates × 30 items × 2 orders
+    assert len(behaviour.asked) == before + 1 + 180
+    assert says(out, "Adopt brief-letters+", "+50.0 points") and "looked at once" in out
+
+    assert align(study, "--adopt", "rules") == 0
+    saved = parse_prompt((tmp_path / "brief-letters-v2.yaml").read_text("utf-8"))
+    assert (saved.name, saved.version) == ("brief-letters", 2)
+    assert says(saved.source, "by judge", "12 items: ") and "seed 7" in saved.source
+    today = load_prompt("brief-letters")
+    assert saved.messages[1:] == today.messages[1:]
+    assert saved.messages[0][1].startswith(today.messages[0][1])
+
+
+def test_no_candidate_and_no_writer_sees_a_held_out_item(
+    tmp_path: Path, weak: tuple[WeakJudge, str]
+) -> None:
+    behaviour, url = weak
+    study = write_study(tmp_path, url, items=24)
+    run_first(study)
+    align(study)
+    store = Store(tmp_path / "e.db")
+    split = stored_split(store, "small")
+    store.close()
+    assert split is not None
+    held = [f"MARK{item[1:]}END" for item in split.hold_out]
+    learn = [f"MARK{item[1:]}END" for item in split.learn]
+    files = [path.read_text("utf-8") for path in (tmp_path / "study-candidates").iterdir()]
+    assert len(files) == 3 and len(behaviour.seen) == 1
+    for text in [*files, *behaviour.seen]:
+        assert not [mark for mark in held if mark in text]
+    assert any(mark in behaviour.seen[0] for mark in learn), "the check can see marks"
+    assert any(mark in text for text in files for mark in learn)
+    done = len(behaviour.asked)
+    align(study, "--ask")
+    for asked in behaviour.asked[done:]:
+        marks = {mark for mark in held if mark in asked.text}
+        assert len(marks) == 1  # its own item
+
+
+def test_below_thirty_the_result_says_how_many_labels_are_missing(
+    tmp_path: Path, weak: tuple[WeakJudge, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = write_study(tmp_path, weak[1], items=24)
+    run_first(study)
+    assert align(study, "--candidates", "rules") == 0
+    assert says(capsys.readouterr().out, "16 more", "needed")
+    assert align(study, "--candidates", "rules", "--ask") == 0
+    out = capsys.readouterr().out
+    assert says(out, "Not enough labels", "14 items")
+    assert "Adopt" not in out
+
+
+def test_edited_rules_are_asked_as_edited_and_count_as_a_second_look(
+    tmp_path: Path, weak: tuple[WeakJudge, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    behaviour, url = weak
+    study = write_study(tmp_path, url)
+    run_first(study)
+    align(study, "--candidates", "rules")
+    align(study, "--candidates", "rules", "--ask")
+    file = tmp_path / "study-candidates" / "rules.yaml"
+    file.write_text(file.read_text("utf-8").replace("A higher number", "MY OWN higher number"))
+    done = len(behaviour.asked)
+    capsys.readouterr()
+    assert align(study, "--candidates", "rules", "--ask") == 0
+    assert all("MY OWN higher" in asked.text for asked in behaviour.asked[done:])
+    assert "looked at twice" in capsys.readouterr().out
+    assert align(study, "--candidates", "rules", "--ask") == 0
+    assert "looked at twice" in capsys.readouterr().out  # the same candidates: no new look
+
+
+def test_nonsense_from_the_writer_is_shown_and_never_sent(
+    tmp_path: Path, weak: tuple[WeakJudge, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    behaviour, url = weak
+    behaviour.rules = "lorem %%% 123"
+    study = write_study(tmp_path, url)
+    run_first(study)
+    done = len(behaviour.asked)
+    assert align(study, "--candidates", "rules,examples") == 0
+    told = capsys.readouterr()
+    assert says(told.err, "no rule", "'lorem %%% 123'") and "left out: rules" in told.err
+    assert len(behaviour.asked) == done + 1
+    assert [path.name for path in (tmp_path / "study-candidates").iterdir()] == ["examples.yaml"]
+
+
+def test_a_budget_that_does_not_reach_is_told_before_anything_is_sent(
+    tmp_path: Path, weak: tuple[WeakJudge, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    behaviour, url = weak
+    study = write_study(tmp_path, url)
+    run_first(study)
+    align(study, "--candidates", "rules")
+    done = len(behaviour.asked)
+    assert align(study, "--candidates", "rules", "--ask", "--budget", "0.001") != 0
+    told = capsys.readouterr().err
+    assert says(told, "$0.001", "not reach") and "nothing was sent" in told
+    assert len(behaviour.asked) == done
+
+
+def test_bad_input_gets_a_clear_sentence(
+    tmp_path: Path, weak: tuple[WeakJudge, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = write_study(tmp_path, weak[1], items=4)
+    for more, message in (
+        ((), "run the study"),
+        (("--ask",), "run the study"),
+        (("--judge", "who"), "judge named 'who'"),
+        (("--candidates", "magic"), "examples, rules, criteria"),
+        (("--adopt", "rules"), "not asked"),
+    ):
+        if "candidates" in str(more) or "adopt" in str(more):
+            run_first(study)
+        assert align(study, *more) != 0
+        assert message in capsys.readouterr().err
+    items = tmp_path / "items.jsonl"
+    items.write_text("".join(
+        json.dumps({**json.loads(line), "human": []}) + "\n"
+        for line in items.read_text().splitlines()
+    ))  # fmt: skip
+    assert align(study) != 0
+    assert says(capsys.readouterr().err, "no comparison", "known better answer")
+
+
+# ---- blocks --------------------------------------------------------------------------------------
+
+
+def test_examples_show_both_orders_and_balance_the_right_label(
+    tmp_path: Path, weak: tuple[WeakJudge, str]
+) -> None:
+    study = write_study(tmp_path, weak[1], items=20)
+    run_first(study)
+    kept = Store(tmp_path / "e.db")
+    plan = load_stored_plan(kept, "small")
+    task = prepare_task(plan, kept)
+    chosen = choose_examples(task.cases, 4, seed=7)
+    winners = [case.label.winner for case in chosen]
+    assert sorted(winners) == ["x", "x", "y", "y"]
+    turns = example_messages(task.prompt, chosen)
+    verdicts = [text for role, text in turns if role == "assistant"]
+    assert len(turns) == 16
+    assert sum("Response A" in verdict for verdict in verdicts) == 4
+    assert verdicts[0] != verdicts[1], "the right label alternates"
+    (candidate,) = build_candidates(task, ["examples"])
+    planned = asks_of(candidate_plan(task, [candidate]))
+    call = next(one.call for one in planned if one.ask.prompt == candidate.prompt.name)
+    text = json.dumps(call.messages)
+    assert "costs $\\u2060first" in text, "no variable"
+    with pytest.raises(PlanError, match="study has none"):
+        build_candidates(task, ["criteria"])
+    (own,) = build_candidates(task, ["criteria"], criteria="Correct, then short.")
+    assert own.prompt.messages[0][1].endswith(":\nCorrect, then short.")
+    kept.close()
+
+
+@pytest.mark.parametrize(
+    ("reply", "rules"),
+    [
+        ("1. Check every number first.\n2) Ignore the openings of answers.",
+         ("Check every number first.", "Ignore the openings of answers.")),
+        ("<think>- not this rule at all</think>\nRules:\n- Prefer facts over style.",
+         ("Prefer facts over style.",)),
+        ("- Check each number.\n- Check each number.", ("Check each number.",)),
+        ("Prefer the correct one.\nIgnore the length.",
+         ("Prefer the correct one.", "Ignore the length.")),
+        ("- In case 3, Response A is better.\n- [[A]] is my verdict here", ()),
+        ("", ()),
+        ("42", ()),
+    ],
+)  # fmt: skip
+def test_rules_are_read_from_lists_and_lines(reply: str, rules: tuple[str, ...]) -> None:
+    got = read_rules(reply)
+    assert got.rules == rules
+    assert bool(got.problem) == (not rules)
+
+
+def test_at_most_five_rules_count() -> None:
+    words = ["one", "two", "six", "ten", "few", "all"]
+    got = read_rules("\n".join(f"- Rule number {word} counts" for word in words))
+    assert len(got.rules) == 5 and "6 rules" in got.problem
+
+
+def test_literals_are_no_variables() -> None:
+    prompt = parse_prompt(
+        "name: t\nprotocol: describe\nmessages:\n- user: "
+        + json.dumps(as_literal("$first {question} {{answer}} $unknown 5 $"))
+    )
+    assert prompt.variables == frozenset()
+
+
+def test_a_candidate_file_of_another_prompt_is_refused(tmp_path: Path) -> None:
+    today = load_prompt("brief-letters")
+    (tmp_path / "rules.yaml").write_text(today.yaml)
+    with pytest.raises(PromptError, match=pattern("expected", "brief-letters+rules")):
+        read_candidate(tmp_path / "rules.yaml", today)

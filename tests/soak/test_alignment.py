@@ -1,0 +1,54 @@
+"""Recommendations of prompts in simulated studies: right in 95 of 100, and null candidates adopted
+in at most 5 %.
+
+`python -m tests.soak.test_alignment` prints the counts.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.soak.alignment_studies import (
+    BLUNT,
+    CURED,
+    FAIR,
+    LEANING,
+    SHARP_BUT_LEANING,
+    WEAK,
+    count_advice,
+)
+
+STUDIES = 100
+CASES = (
+    ("a block removes the weakness", (WEAK, CURED), 60, ("adopt", "p1")),
+    ("beside a block without effect", (WEAK, WEAK, CURED), 60, ("adopt", "p2")),
+    ("a block only adds bias", (FAIR, LEANING), 60, ("do not adopt", "p1")),
+    ("a block adds agreement and bias", (BLUNT, SHARP_BUT_LEANING), 60, ("do not adopt", "p1")),
+)
+NULLS = ((FAIR, FAIR), (WEAK, WEAK), (FAIR,) * 5)
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize(("name", "judges", "items", "right"), CASES)
+def test_the_recommendation_is_right_in_95_of_100_studies(name, judges, items, right) -> None:
+    assert count_advice(judges, items, STUDIES)[right] >= 95, name
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("judges", NULLS)
+def test_null_candidates_are_adopted_in_at_most_5_percent(judges) -> None:
+    counts = count_advice(judges, 60, STUDIES)
+    assert sum(n for (advice, _), n in counts.items() if advice == "adopt") <= 5
+
+
+def test_quick_form_of_both() -> None:
+    assert count_advice((WEAK, CURED), 60, 3)["adopt", "p1"] == 3
+    assert count_advice((FAIR, LEANING), 60, 3)["do not adopt", "p1"] == 3
+    assert not any(advice == "adopt" for advice, _ in count_advice((FAIR, FAIR), 60, 3))
+
+
+if __name__ == "__main__":
+    for name, judges, items, _ in CASES:
+        print(name, dict(count_advice(judges, items, STUDIES)))
+    for judges in NULLS:
+        print(f"{len(judges) - 1} null candidates", dict(count_advice(judges, 60, STUDIES)))
