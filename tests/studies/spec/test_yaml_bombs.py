@@ -11,9 +11,9 @@ import pytest
 from judges.rendering.prompt import parse_prompt
 from studies.errors import SourceError
 from studies.sources.hub_files import card_data_files
+from studies.spec import yaml_text
 from studies.spec.field_reader import load_yaml
 from studies.spec.study import parse_study
-from studies.spec import yaml_text
 from studies.spec.yaml_text import MAX_PUBLIC_YAML_CHARS, MAX_YAML_CHARS, MAX_YAML_VALUES
 from tests.attacks.attack_list import PUBLIC
 from tests.attacks.attack_log import attempt
