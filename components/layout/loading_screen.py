@@ -71,8 +71,9 @@ class LoadingScreen:
             body = b"".join(parts)
             if start["status"] == 200:
                 head, found, rest = body.partition(b"</head>")
-                head = _CARD_TAGS.sub(b"", head) + str(LINK_CARD).encode()
-                body = head + found + rest.replace(_BODY, screen + _BODY, 1)
+                card = str(LINK_CARD).encode() if found else b""
+                body = _CARD_TAGS.sub(b"", head) + card + found + rest
+                body = body.replace(_BODY, screen + _BODY, 1)
             headers = [one for one in start["headers"] if one[0].lower() != b"content-length"]
             length = (b"content-length", str(len(body)).encode())
             await send({**start, "headers": [*headers, length]})

@@ -47,7 +47,7 @@ def ballot_html(ballot: BallotState) -> Markup:
             "stamp": ballot.ballot.done,
             "voter": ballot.name,
         },
-        units=ballots_text(standing, mode),
+        noun=ballots_text(standing, mode).split(" ", 1)[1],
         voter=voter_html(ballot.name, ballot.name_fixed),
         notice=notice if ballot.notice_text else None,
         question=MODES[mode].question,

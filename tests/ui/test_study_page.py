@@ -85,6 +85,8 @@ def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
         drawer.locator(".ft").get_by_text("Test: 1 call").click()
         shown = until(lambda: drawer.locator(".t").count() and drawer.locator(".t").inner_text())
         assert "Overall, Response A is better." in shown and "ok" in shown
+        box = drawer.locator(".ft .eh-tested").bounding_box()  # beside the button that was pressed
+        assert box["y"] >= 0 and box["y"] + box["height"] <= page.viewport_size["height"]
         assert CANARY not in page.content()
         kept = page.evaluate(
             "JSON.stringify([{...localStorage}, {...sessionStorage}, location.href])"
@@ -92,6 +94,28 @@ def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
         assert CANARY not in kept
     for path in Path(app.store).parent.rglob("*"):
         assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
+
+
+def test_a_key_typed_while_the_judge_is_renamed_is_kept(visit):
+    """The server learns the new name of the judge while its key is typed under the name before."""
+    page = visit("tab=study")
+    page.get_by_text("Add a second judge").click()
+    key = page.locator("#f-judge-1-key")
+    key.wait_for()
+    page.evaluate(
+        """key => {
+          const put = (node, value, ...events) => {
+            node.value = value;
+            events.forEach(name => node.dispatchEvent(new Event(name, {bubbles: true})));
+          };
+          put(document.querySelector('[data-field="judge.1.model"]'), "judge", "input", "change");
+          put(document.querySelector("#f-judge-1-key"), key, "input");
+        }""",
+        CANARY,
+    )
+    until(lambda: "Use judge" in page.locator(".eh-drawer.on").inner_text())
+    until(lambda: "key set" in page.locator('#eh-judges [data-key-of="judge"]').inner_text())
+    assert key.input_value() == CANARY
 
 
 def test_another_address_is_asked_for_before_its_key(visit):
