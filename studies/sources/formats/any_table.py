@@ -105,7 +105,7 @@ class MappedCells(RowCells):
         return {name: column for (start, dot, name), column in found if dot and start == group}
 
 
-@reads("table", "any table, with its columns mapped")
+@reads("table", "any table, with its columns mapped", "what the mapping says")
 def read_any_table(source: OpenSource) -> SourceBuilder:
     """Read any table, with `--mapping column=field`.
 

@@ -59,7 +59,13 @@ def _list_files(folder: Path) -> list[Path]:
     return sorted(path for path in inside if path.is_file() and is_table_file(path))
 
 
-@reads("mt-bench", "MT-Bench files", _matches_mt_bench, _matches_mt_bench_folder)
+@reads(
+    "mt-bench",
+    "MT-Bench files",
+    "pairs in both orders; single ratings; votes",
+    _matches_mt_bench,
+    _matches_mt_bench_folder,
+)
 def read_mt_bench(source: OpenSource) -> SourceBuilder:
     """Read MT-Bench's questions, answers, pair and single judgements; also FastChat's folder.
 
@@ -200,7 +206,9 @@ matches_arena_hard: Final = has_signs(
 )
 
 
-@reads("arena-hard", "Arena-Hard judgements", matches_arena_hard)
+@reads(
+    "arena-hard", "Arena-Hard judgements", "pairs in both orders, five levels", matches_arena_hard
+)
 def read_arena_hard(source: OpenSource) -> SourceBuilder:
     """Read Arena-Hard's `games` with five-level scores; also a folder.
 

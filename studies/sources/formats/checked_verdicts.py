@@ -54,6 +54,7 @@ def _matches_table(table: SourceTable) -> str:
 @reads(
     "verdict-label",
     "verdicts on single answers beside their labels: verdict, label",
+    "single verdicts with labels",
     _matches_table,
 )
 def read_checked_verdicts(source: OpenSource) -> SourceBuilder:

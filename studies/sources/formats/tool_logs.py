@@ -44,7 +44,7 @@ def _result_rows(table: SourceTable) -> Sequence[Row]:
     return [row for row in inner if isinstance(row, dict)] if isinstance(inner, list) else []
 
 
-@reads("promptfoo", "results of promptfoo", _matches_promptfoo)
+@reads("promptfoo", "results of promptfoo", "single ratings; choices among N", _matches_promptfoo)
 def read_promptfoo(source: OpenSource) -> SourceBuilder:
     """Read results of promptfoo as JSON or JSON lines.
 
@@ -143,7 +143,7 @@ def _matches_deepeval(table: SourceTable) -> str:
     return "testCases with metricsData are a test run of DeepEval" if found else ""
 
 
-@reads("deepeval", "test runs of DeepEval", _matches_deepeval)
+@reads("deepeval", "test runs of DeepEval", "single ratings", _matches_deepeval)
 def read_deepeval(source: OpenSource) -> SourceBuilder:
     """Read a test run of DeepEval (`.latest_test_run.json`).
 
@@ -186,7 +186,7 @@ def _matches_langfuse(table: SourceTable) -> str:
     return ""
 
 
-@reads("langfuse", "scores exported from Langfuse", _matches_langfuse)
+@reads("langfuse", "scores exported from Langfuse", "single ratings", _matches_langfuse)
 def read_langfuse(source: OpenSource) -> SourceBuilder:
     """Read scores of Langfuse's API, version 2 (`traceId`) or 3 (`subject`), with `name`, `value`,
     `source`.
@@ -243,7 +243,7 @@ def _matches_phoenix(table: SourceTable) -> str:
     return ""
 
 
-@reads("phoenix", "evaluations exported from Phoenix", _matches_phoenix)
+@reads("phoenix", "evaluations exported from Phoenix", "single ratings", _matches_phoenix)
 def read_phoenix(source: OpenSource) -> SourceBuilder:
     """Read an experiment of Phoenix as JSON or CSV, annotations of spans, or spans with
     `eval.<name>.score`.
@@ -335,7 +335,12 @@ def _matches_langsmith(table: SourceTable) -> str:
     return ""
 
 
-@reads("langsmith", "feedback exported from LangSmith", _matches_langsmith)
+@reads(
+    "langsmith",
+    "feedback exported from LangSmith",
+    "single ratings; pairs, order unknown",
+    _matches_langsmith,
+)
 def read_langsmith(source: OpenSource) -> SourceBuilder:
     """Read LangSmith's feedback (`run_id`, `key`, `score`) or rows with `feedback.<key>`.
 
