@@ -30,7 +30,7 @@ FORMAT_MODULES: Final = (
 """Modules that declare formats when they are imported."""
 DETECTION_ORDER: Final = (
     "evenhand", "evenhand-judgements", "evenhand-csv", "evenhand-votes", "evenhand-shards",
-    "visit-bench", "visit-battles", "auto-j", "oasst", "creation-mmbench", "arena", "mt-bench",
+    "visit-bench", "visit-battles", "auto-j", "oasst", "creation-mmbench", "arena", "mt-bench", "vicuna",
     "arena-hard", "alpaca-eval", "llmbar", "llm-comparator", "autoarena", "evalica", "judgebench",
     "preference", "pandalm", "verdict-label", "kaggle", "prd", "inspect", "promptfoo", "deepeval",
     "langfuse", "phoenix", "langsmith", "table",

@@ -26,6 +26,8 @@ MODEL_GRADED: Final = frozenset(
 )  # fmt: skip
 """Assertions whose score is given by a model; all other assertions are rules without a judge."""
 SELECT_BEST: Final = "select-best"
+RED_TEAM: Final = "promptfoo:redteam:"
+"""Start of the types of red-team assertions, which a model grades."""
 
 
 def _matches_promptfoo(table: SourceTable) -> str:
@@ -76,7 +78,7 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
             kind, reply = assertion.text("type").removeprefix("not-"), text_of(part.get("reason"))
             if kind == SELECT_BEST:
                 compared[item].append((name, part))
-            elif kind in MODEL_GRADED:
+            elif kind in MODEL_GRADED or kind.startswith(RED_TEAM):
                 by = _provider(assertion.row.get("provider")) or default
                 asked = assertion.text("metric", "type")
                 log.add_score(item, name, by, asked, part.get("score"), reply=reply)
