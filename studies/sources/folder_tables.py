@@ -50,7 +50,7 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
 def read_dataset_folder(folder: Path) -> SourceTable | None:
     """Return the joined rows of a folder that `datasets` wrote: by `save_to_disk` (one dataset, or
     one for each split), or Parquet files; None for any other folder."""
-    arrow = [path for path in _files_below(folder) if _is_saved_dataset(path)]
+    arrow = saved_files(folder)
     if arrow and not is_public():  # compressed Arrow files have no limit on their unpacked size
         limits = current_limits()
         tables = []
@@ -64,8 +64,10 @@ def read_dataset_folder(folder: Path) -> SourceTable | None:
     return _join_tables(folder, [read_table(p) for p in _limit_files(files, folder.name)], [])
 
 
-def _is_saved_dataset(path: Path) -> bool:
-    return path.suffix == ".arrow" and (path.parent / "state.json").is_file()
+def saved_files(folder: Path) -> list[Path]:
+    """List the Arrow files that `datasets.save_to_disk` wrote into a folder."""
+    found = (path for path in _files_below(folder) if path.suffix == ".arrow")
+    return [path for path in found if (path.parent / "state.json").is_file()]
 
 
 def find_files(source: str, folder: Path) -> list[Path]:

@@ -140,6 +140,8 @@ def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
         return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
     if path.is_dir():
         mapped = spec.mapping and spec.format in (detect.AUTO_FORMAT, TABLE_FORMAT)
+        if folder_tables.saved_files(path):
+            return []
         return folder_tables.list_tables(path) if mapped else []
     return [] if path.exists() else folder_tables.find_files(expand_source(spec.source), folder)
 
@@ -176,7 +178,8 @@ def read_source(
         table = rename_columns(table, spec.mapping)
     builder = _read_rows(OpenSource(spec, path, folder, table, paths), source_format)
     if spec.read or builder.needs_reading:
-        reply_reading.read_recorded_replies(builder, spec.read or reply_reading.AUTO_READ)
+        how = spec.read or builder.reply_format or reply_reading.AUTO_READ
+        reply_reading.read_recorded_replies(builder, how)
     items, judgements = mark_repeated_answers(builder.items()), builder.judgements()
     if not items:
         raise SourceError(

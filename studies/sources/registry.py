@@ -30,10 +30,10 @@ FORMAT_MODULES: Final = (
 """Modules that declare formats when they are imported."""
 DETECTION_ORDER: Final = (
     "evenhand", "evenhand-judgements", "evenhand-csv", "evenhand-votes", "evenhand-shards",
-    "visit-bench", "visit-battles", "auto-j", "oasst", "creation-mmbench", "arena", "mt-bench", "vicuna",
-    "arena-hard", "alpaca-eval", "llmbar", "llm-comparator", "autoarena", "evalica", "judgebench",
-    "preference", "pandalm", "verdict-label", "kaggle", "prd", "inspect", "promptfoo", "deepeval",
-    "langfuse", "phoenix", "langsmith", "table",
+    "visit-bench", "visit-battles", "auto-j", "oasst", "creation-mmbench", "arena", "mt-bench",
+    "vicuna", "arena-hard", "alpaca-eval", "llmbar", "llm-comparator", "autoarena", "evalica",
+    "judgebench", "preference", "pandalm", "verdict-label", "kaggle", "prd", "inspect",
+    "promptfoo", "deepeval", "langfuse", "phoenix", "langsmith", "table",
 )  # fmt: skip
 """Names of the formats in the order in which they are asked whether they match a source. Every
 format is asked, and a source that matches several is an error, so the order decides no match; it is

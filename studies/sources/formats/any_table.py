@@ -77,6 +77,8 @@ _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie",
 _SIDES: Final = (("first", "second"), ("a", "b"))
 """Fields that name the two models of a comparison, in the order shown or of unknown order."""
 Sides = tuple[str, str]
+UNNAMED: Final[Sides] = ("answer A", "answer B")
+"""Names of the two contestants in a file that does not name them."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -283,9 +285,11 @@ def _read_comparisons(
     judged = scored or bool({"winner", "winner_index", "reply"} & fields.keys())
     unnamed, order = not {*sides} <= fields.keys(), "swap" in fields
     if unnamed:
-        builder.notes.append("the file does not name the models; its answers are called A and B")
+        builder.notes.append(
+            f"the file does not name the models; they are called {' and '.join(UNNAMED)}"
+        )
     for line in rows:
-        names = ("A", "B") if unnamed else (line.plain(sides[0]), line.plain(sides[1]))
+        names = UNNAMED if unnamed else (line.plain(sides[0]), line.plain(sides[1]))
         if builder.skip_self_comparison(names, line.where):
             continue
         texts = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -307,14 +309,17 @@ _REVIEWS: Final = "review_id, answer1_id and answer2_id are Vicuna's reviews"
 
 
 def _matches_vicuna_folder(folder: Path) -> str:
-    roles = {_vicuna_role(read_table(path)) for path in _vicuna_files(folder)}
+    roles = set()
+    for path in _vicuna_files(folder):
+        with contextlib.suppress(SourceError):  # a damaged file is an error when it is read
+            roles.add(_vicuna_role(read_table(path)))
     found = {"review", "answer"} <= roles
     return "reviews with answer1_id beside files of answers with answer_id" if found else ""
 
 
 def _vicuna_files(folder: Path) -> list[Path]:
     """List the JSON-lines files of a folder that looks like Vicuna's, by the names of its files."""
-    found = [path for path in folder.glob("**/*.jsonl") if path.is_file()][:200]
+    found = list(islice((path for path in folder.glob("**/*.jsonl") if path.is_file()), 200))
     return sorted(found) if any("review" in str(path.relative_to(folder)) for path in found) else []
 
 
@@ -375,7 +380,7 @@ def read_vicuna(source: OpenSource) -> SourceBuilder:
             pick = "tie" if scores[0] == scores[1] else int(scores[1] > scores[0])
         by = (line.text("reviewer_id", "judge") or "recorded", "review")
         builder.add_verdict(item, *by, names, pick, scores=scores, reply=line.text("text"))
-    builder.needs_reading = not scored
+    builder.needs_reading, builder.reply_format = not scored, "rating-pair"
     return builder
 
 

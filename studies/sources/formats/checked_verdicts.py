@@ -62,9 +62,9 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
 
     Pass/fail, true/false, yes/no, 1/0, or numbers on one scale; any other word is an error that
     asks for its meaning. Empty label: an unlabelled verdict; empty verdict, or the name of a status
-    such as `refusal`: an unusable reply. Several raters of one answer have a row each and are named in
-    `labeller`: the verdict counts once, and their labels by majority or mean. Optional: `item`, `contestant`, `judge`, `prompt`,
-    `group`, `question`, `response`, `reply`, `labeller`, `policy`.
+    such as `refusal`: an unusable reply. Several raters of one answer have a row each and are named
+    in `labeller`: the verdict counts once, and their labels by majority or mean. Optional: `item`,
+    `contestant`, `judge`, `prompt`, `group`, `question`, `response`, `reply`, `labeller`, `policy`.
     """
     table, builder = source.rows, SourceBuilder()
     folded = _fold_columns(table)
