@@ -32,6 +32,8 @@ from studies.sources.load import LoadedSource, load_source, read_source
 from studies.spec.study import DataSpec
 
 TruthKind = Literal["design", "people", "none"]
+BATTLE_COLUMNS: Final = (("model_a", "model_b"), ("first", "second"))
+"""Names of the columns with the contestants in a CSV of battles, in the order shown."""
 _REQUIRED: Final = ("first", "second", "winner")
 
 
@@ -89,11 +91,8 @@ def read(
         return _from_store(path, study)
     plain = format == "auto" and not mapping
     header = _csv_header(path) if plain else ()
-    if {"model_a", "model_b", "winner"} <= {*header}:
+    if any({*pair, "winner"} <= {*header} for pair in BATTLE_COLUMNS):
         return _from_battles(path, words)
-    if {"first", "second", "winner"} <= {*header}:
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-        return _from_rows(rows, find_columns(rows), words, path.stem)
     if not mapping and header:
         mapping = score_mapping(find_columns(pd.DataFrame(columns=[*header])), header)
     spec = DataSpec(
@@ -267,7 +266,8 @@ def _from_battles(path: Path, words: Mapping[Any, str] | None) -> JudgedStudy:
     except ValueError as error:
         raise SourceError(str(error)) from None
     column = item_column(pd.read_csv(path, nrows=0))
-    return JudgedStudy(measured, path.stem, notes=_item_notes(measured.frame, column))
+    truth: TruthKind = "design" if measured.remedies.source else "none"
+    return JudgedStudy(measured, path.stem, truth, notes=_item_notes(measured.frame, column))
 
 
 def _from_source(loaded: LoadedSource, name: str) -> JudgedStudy:

@@ -14,7 +14,11 @@ from judges.verdicts.verdict import RecordedReplyReader
 from studies.errors import SourceError, StudyError
 from studies.exchange.export import EXPORT_FORMATS as OUT
 from studies.exchange.export import write_export, write_json_lines
-from studies.exchange.recorded_studies import name_from_source, save_recorded_study
+from studies.exchange.recorded_studies import (
+    check_has_verdicts,
+    name_from_source,
+    save_recorded_study,
+)
 from studies.sources.detection.detect import use_option_names
 from studies.sources.folder_tables import find_files
 from studies.sources.formats.any_table import MAPPING_FIELDS
@@ -22,6 +26,7 @@ from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import BUILT_IN_SOURCES, load_source
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.study import DataSpec, dump_study
+from studies.store.database import default_store_path
 from studies.store.recovery.recovery_commands import add_recovery_parsers, backup, repair
 from studies.store.store import Store, open_existing_store
 from studies.terminal import escape_control, run_command
@@ -33,11 +38,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _execute(options: argparse.Namespace) -> int:
-    if options.command in (backup, repair):
+    if options.command in (backup, repair, import_file):
         options.command(options)
         return 0
-    may_create = options.command is import_file
-    store = Store(options.store) if may_create else open_existing_store(options.store)
+    store = open_existing_store(options.store)
     options.command(store, options)
     store.close()
     return 0
@@ -105,28 +109,35 @@ def _import_parser(commands: Any) -> None:
     sub.set_defaults(command=import_file)
 
 
-def import_file(store: Store, options: argparse.Namespace) -> None:
+def import_file(options: argparse.Namespace) -> None:
+    """Import a source as a study; it is read before the store is opened, so that a file with an
+    error creates nothing."""
+    path = Path(options.store) if options.store is not None else default_store_path()
+    folder = path.parent
     files = _parse_assignments(options.files, "--files")
     mapping = _parse_assignments(options.mapping, "--mapping")
     first, *rest = _expand_patterns(options.file)
     spec = DataSpec(
-        _path_from_store(store, first),
+        _path_from_folder(folder, first),
         options.format,
-        {name: _path_from_store(store, path) for name, path in files.items()},
+        {name: _path_from_folder(folder, path) for name, path in files.items()},
         mapping=mapping,
         split=options.split,
         read=options.read,
-        parts=tuple(_path_from_store(store, path) for path in rest),
+        parts=tuple(_path_from_folder(folder, path) for path in rest),
     )
     name = options.name or name_from_source(first)
     try:
-        loaded = load_source(spec, store.path.parent)
+        loaded = load_source(spec, folder)
+        check_has_verdicts(name, spec, loaded)
         print(escape_control(use_option_names("\n".join(loaded.summary_lines()))))
+        store = Store(path)
         save_recorded_study(store, name, spec, loaded)
     except (SourceError, StudyError) as error:
         raise type(error)(use_option_names(str(error))) from None
     store.frame(name)  # builds the frame file, so that the page opens a large study at once
     counts = store.counts(name, recorded=True)
+    store.close()
     listed = ", ".join(f"{count:,} {key}" for key, count in counts.items() if key != "planned")
     print(f"study {name!r}: {listed}")
 
@@ -138,14 +149,14 @@ def _expand_patterns(names: list[str]) -> list[str]:
     return [str(path) for name in names for path in (find_files(name, Path()) or [Path(name)])]
 
 
-def _path_from_store(store: Store, path: str) -> str:
+def _path_from_folder(folder: Path, path: str) -> str:
     """Return a data file's path relative to the store's folder, as paths in saved studies are."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():
         known = " or ".join(BUILT_IN_SOURCES)
         raise SourceError(f"no such file: {path}; name a file, a folder, hub:owner/name or {known}")
-    return os.path.relpath(Path(path).expanduser().resolve(), store.path.parent.resolve())
+    return os.path.relpath(Path(path).expanduser().resolve(), folder.resolve())
 
 
 def _parse_assignments(pairs: list[str], option: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -157,18 +157,29 @@ def _read_rating(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 @reads("rating-pair")
 def _read_rating_pair(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read `[[x, y]]`, the ratings of two answers; the higher wins (see MAX_TIE_DIFFERENCE)."""
+    """Read `[[x, y]]`, the ratings of two answers; the higher wins (see MAX_TIE_DIFFERENCE).
+
+    Without brackets, a first line of two numbers alone ("9 8.5") has the ratings, as in Vicuna's
+    reviews.
+    """
     brackets = markers.last_brackets(text.lower)
     if brackets is None:
-        return MarkerMatch()
-    parts = (brackets.content or "").split(",")
+        line = _TWO_NUMBERS.match(text.lower)
+        return MarkerMatch() if line is None else _rated_pair([line[1], line[2]], line.span())
+    return _rated_pair((brackets.content or "").split(","), brackets.span)
+
+
+_TWO_NUMBERS: Final = re.compile(r"\s*(\d+(?:\.\d+)?)[ ,\t]+(\d+(?:\.\d+)?)[ \t]*(?:\r?\n|$)")
+
+
+def _rated_pair(parts: Sequence[str], span: tuple[int, int]) -> MarkerMatch:
     scores = [_parse_whole_score(part, "rating-pair") for part in parts]
     if len(scores) != 2 or scores[0] is None or scores[1] is None:
         return MarkerMatch(reason=UNREADABLE_MARKER)
     tied = abs(scores[0] - scores[1]) <= MAX_TIE_DIFFERENCE
     pick: int | Literal["tie"] = "tie" if tied else int(scores[1] > scores[0])
     verdict = Verdict(pick, 0 if tied else 1, (scores[0], scores[1]))
-    return MarkerMatch(verdict, "", brackets.span)
+    return MarkerMatch(verdict, "", span)
 
 
 _FACTUALITY: Final = re.compile(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import pandas as pd
 
+from metrics.remedies.known_winners import DESIGN
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame, to_plain_data
 from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, counting_rule
@@ -94,7 +95,9 @@ def read_results(
         return read_stored_study(path, study, juries)
     if _holds_labels(path):
         return _read_labels(path)
-    return MeasuredStudy(_read_battles(path, words), remedies=RemedyInputs(juries=tuple(juries)))
+    frame = _read_battles(path, words)
+    source = DESIGN if (frame["truth"] >= 0).any() else None
+    return MeasuredStudy(frame, remedies=RemedyInputs(juries=tuple(juries), source=source))
 
 
 def is_store(path: Path) -> bool:
@@ -179,6 +182,8 @@ def _read_battles(path: Path, words: Mapping[str, str] | None) -> pd.DataFrame:
             f"{path} is neither a store nor a CSV of battles: {error}; check the path, or see "
             "docs/formats.md"
         ) from error
+    if "model_a" not in table:  # the library's names, in the order shown
+        table = table.rename(columns={"first": "model_a", "second": "model_b"})
     try:
         return frame_from_battles(
             table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table, words

@@ -80,13 +80,24 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
     recorded = assign_recorded_keys(study.name, loaded.judgements)
     votes = votes_as_judgements(loaded.items, study.name, (j.ask for j in recorded), recorded)
     if not recorded and not votes:
-        raise SourceError(
-            f"{study.data.source}: {len(loaded.items):,} items (format {loaded.format}) without "
-            "verdicts; use this source as the data of a study and run a judge"
-        )
+        raise _no_verdicts(spec, loaded)
     sha = _hash_records([*loaded.items, *recorded, *votes])
     store.save_study(
         study, loaded.items, (), plan_sha=sha, recorded=[*recorded, *votes], only_recorded=True
+    )
+
+
+def check_has_verdicts(name: str, spec: DataSpec, loaded: LoadedSource) -> None:
+    """Raise SourceError for a source without verdicts and votes, before anything is created."""
+    asks = (judgement.ask for judgement in loaded.judgements)
+    if not loaded.verdicts and not votes_as_judgements(loaded.items, name, asks, ()):
+        raise _no_verdicts(spec, loaded)
+
+
+def _no_verdicts(spec: DataSpec, loaded: LoadedSource) -> SourceError:
+    return SourceError(
+        f"{spec.source}: {len(loaded.items):,} items (format {loaded.format}) without "
+        "verdicts; use this source as the data of a study and run a judge"
     )
 
 

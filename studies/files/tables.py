@@ -300,11 +300,22 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
 
 
 def _refuse_json_list(line: bytes, name: str) -> None:
-    """Raise SourceError if a file whose suffix means one object per line contains a JSON list."""
-    if line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
+    """Raise SourceError if a file whose suffix means one object per line contains lists."""
+    if not line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
+        return
+    try:
+        first = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        first = None  # a list over several lines
+    if isinstance(first, list) and not all(isinstance(row, dict) for row in first):
         raise SourceError(
-            f"{name}: contains a JSON list, not one object per line; rename it to end in .json"
+            f"{name}: each line is a list of values without names; write one object per line, "
+            'such as {"question": …, "answer": …}'
         )
+    raise SourceError(
+        f"{name}: contains a JSON list, not one object per line; if the list is the whole file, "
+        "rename it to end in .json, else write one object per line"
+    )
 
 
 def _read_json(path: Path, limits: ReadLimits) -> SourceTable:

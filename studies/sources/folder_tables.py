@@ -8,7 +8,9 @@ from typing import Final
 
 from studies.errors import SourceError
 from studies.files.read_limits import current_limits
+from studies.files.table_formats.parquet import read_arrow
 from studies.files.tables import SourceTable, is_table_file, read_table
+from studies.settings import is_public
 from studies.sources.formats.benchmarks import matches_arena_hard
 from studies.sources.formats.labelled_pairs import matches_judgebench
 from studies.sources.formats.pair_annotations import matches_annotations
@@ -43,6 +45,29 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
             f"{folder.name}: files of several formats ({kinds}). Set one of them in data.format"
         )
     return next(((one, _join_tables(folder, held, other)) for one, held in found.items()), None)
+
+
+def read_dataset_folder(folder: Path) -> SourceTable | None:
+    """Return the joined rows of a folder that `datasets` wrote: by `save_to_disk` (one dataset, or
+    one for each split), or Parquet files; None for any other folder."""
+    arrow = saved_files(folder)
+    if arrow and not is_public():  # compressed Arrow files have no limit on their unpacked size
+        limits = current_limits()
+        tables = []
+        for path in _limit_files(arrow, folder.name):
+            columns, rows = read_arrow(path, limits)
+            tables.append(SourceTable(path.name, "arrow", columns, rows))
+        return _join_tables(folder, tables, [])
+    files = [path for path in _files_below(folder) if path.suffix.casefold() == ".parquet"]
+    if not files:
+        return None
+    return _join_tables(folder, [read_table(p) for p in _limit_files(files, folder.name)], [])
+
+
+def saved_files(folder: Path) -> list[Path]:
+    """List the Arrow files that `datasets.save_to_disk` wrote into a folder."""
+    found = (path for path in _files_below(folder) if path.suffix == ".arrow")
+    return [path for path in found if (path.parent / "state.json").is_file()]
 
 
 def find_files(source: str, folder: Path) -> list[Path]:
@@ -87,9 +112,12 @@ def list_tables(folder: Path) -> list[Path]:
 
 def _table_files(folder: Path) -> list[Path]:
     """List the table files of a folder and of its subfolders, two levels deep."""
+    return _limit_files(list(filter(is_table_file, _files_below(folder))), folder.name)
+
+
+def _files_below(folder: Path) -> list[Path]:
     found = (path for pattern in _PATTERNS for path in folder.glob(pattern))
-    files = (path for path in found if path.is_file() and not path.is_symlink())
-    return _limit_files(sorted(filter(is_table_file, files)), folder.name)
+    return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
 
 def _limit_files(paths: list[Path], name: str) -> list[Path]:

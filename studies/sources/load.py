@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
+from studies.files.table_formats.nested_columns import is_path, rows_inside
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
 from studies.sources import folder_tables, hub, reply_reading
 from studies.sources.building.builder import SourceBuilder
@@ -139,6 +140,8 @@ def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
         return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
     if path.is_dir():
         mapped = spec.mapping and spec.format in (detect.AUTO_FORMAT, TABLE_FORMAT)
+        if folder_tables.saved_files(path):
+            return []
         return folder_tables.list_tables(path) if mapped else []
     return [] if path.exists() else folder_tables.find_files(expand_source(spec.source), folder)
 
@@ -167,6 +170,7 @@ def read_source(
     """Detect the format of a source and read its items and verdicts."""
     if table is None and path.is_dir():
         table = _join_folder(spec, path)
+    table = _rows_of_object(spec, table, path)
     source_format, why = _find_format(spec, table, path)
     name = source_format.name
     _check_data_keys(spec, name)
@@ -174,7 +178,8 @@ def read_source(
         table = rename_columns(table, spec.mapping)
     builder = _read_rows(OpenSource(spec, path, folder, table, paths), source_format)
     if spec.read or builder.needs_reading:
-        reply_reading.read_recorded_replies(builder, spec.read or reply_reading.AUTO_READ)
+        how = spec.read or builder.reply_format or reply_reading.AUTO_READ
+        reply_reading.read_recorded_replies(builder, how)
     items, judgements = mark_repeated_answers(builder.items()), builder.judgements()
     if not items:
         raise SourceError(
@@ -205,16 +210,33 @@ def read_source(
     )
 
 
+def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> SourceTable | None:
+    """The table; for a file that is one JSON object of no known format, the rows inside it, or the
+    object as its only row if the mapping names paths from its top (`key[].field`)."""
+    if table is None or table.json_object is None:
+        return table
+    if spec.format not in (detect.AUTO_FORMAT, TABLE_FORMAT):
+        return table
+    whole = replace(table, rows=[dict(table.json_object)], json_object=None)
+    inside = rows_inside(table)
+    if spec.mapping:
+        top = all(name in whole.columns or is_path(name, whole.columns) for name in spec.mapping)
+        return whole if top or inside is None else inside
+    known = bool(detect.matching_formats(table, path))
+    return table if known or inside is None else inside
+
+
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
     """Join the files of a folder into one table; None if the format reads whole folders itself, or
     if no file has a format whose files are joined."""
     named = "" if spec.format == detect.AUTO_FORMAT else spec.format
-    if named not in ("", *folder_tables.FOLDER_FORMATS):
-        return None
     if not named and detect.matching_formats(None, path):
         return None
-    found = folder_tables.read_folder_tables(path, named)
-    return found[1] if found else None
+    if named in ("", *folder_tables.FOLDER_FORMATS):
+        found = folder_tables.read_folder_tables(path, named)
+        if found:
+            return found[1]
+    return folder_tables.read_dataset_folder(path) if named != "evenhand-shards" else None
 
 
 def _read_rows(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:

@@ -1,9 +1,10 @@
 """Registry of the supported source formats, in the order of detection, and their table for
-docs/formats.md."""
+docs/formats.md (`python -m studies.sources.registry` writes it there)."""
 
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Final
 
 from studies.sources.formats import (
@@ -30,9 +31,9 @@ FORMAT_MODULES: Final = (
 DETECTION_ORDER: Final = (
     "evenhand", "evenhand-judgements", "evenhand-csv", "evenhand-votes", "evenhand-shards",
     "visit-bench", "visit-battles", "auto-j", "oasst", "creation-mmbench", "arena", "mt-bench",
-    "arena-hard", "alpaca-eval", "llmbar", "llm-comparator", "autoarena", "evalica", "judgebench",
-    "preference", "pandalm", "verdict-label", "kaggle", "prd", "inspect", "promptfoo", "deepeval",
-    "langfuse", "phoenix", "langsmith", "table",
+    "vicuna", "arena-hard", "alpaca-eval", "llmbar", "llm-comparator", "autoarena", "evalica",
+    "judgebench", "preference", "pandalm", "verdict-label", "kaggle", "prd", "inspect",
+    "promptfoo", "deepeval", "langfuse", "phoenix", "langsmith", "table",
 )  # fmt: skip
 """Names of the formats in the order in which they are asked whether they match a source. Every
 format is asked, and a source that matches several is an error, so the order decides no match; it is
@@ -45,12 +46,26 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
 
 
 def format_table() -> str:
-    """Return the table of formats in docs/formats.md, made from the docstrings of the readers."""
-    rows = ["| `--format` | what it reads | notes |", "|---|---|---|"]
+    """Return the table of formats in docs/formats.md, made from the declarations and docstrings of
+    the readers."""
+    rows = ["| `--format` | what it reads | gives | notes |", "|---|---|---|---|"]
     for name, source_format in SOURCE_FORMATS.items():
         what, _, notes = inspect.cleandoc(source_format.read.__doc__ or "").partition("\n\n")
-        texts = (" ".join(text.split()).rstrip(".") for text in (what.removeprefix("Read "), notes))
+        parts = (what.removeprefix("Read "), source_format.gives, notes)
+        texts = (" ".join(text.split()).rstrip(".") for text in parts)
         rows.append(
             " | ".join([f"| `{name}`", *(text.replace("|", r"\|") for text in texts)]) + " |"
         )
     return "\n".join(rows) + "\n"
+
+
+def write_table(docs: Path) -> None:
+    """Replace the table of formats in docs/formats.md by the current one."""
+    text = docs.read_text(encoding="utf-8")
+    start = text.index("| `--format` |")
+    end = text.index("\n\n", start) + 1
+    docs.write_text(text[:start] + format_table() + text[end:], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_table(Path(__file__).parents[2] / "docs" / "formats.md")

@@ -73,6 +73,7 @@ class SourceFormat:
 
     name: str
     description: str
+    gives: str
     matches_table: Callable[[SourceTable], str]
     read: Reader
     matches_folder: Callable[[Path], str] = matches_nothing
@@ -86,18 +87,20 @@ detection."""
 def reads(
     name: str,
     description: str,
+    gives: str,
     table: Signs | Callable[[SourceTable], str] = matches_nothing,
     folder: Callable[[Path], str] = matches_nothing,
 ) -> Callable[[Reader], Reader]:
     """Declare the decorated function as the reader of a format.
 
-    `table` and `folder` recognise the format. The reader's docstring is its line in
-    docs/formats.md: the first sentence states what it reads, the rest are notes.
+    `gives` states what a study of such a file has. `table` and `folder` recognise the format. The
+    reader's docstring is its line in docs/formats.md: the first sentence states what it reads,
+    the rest are notes.
     """
 
     def declare(read: Reader) -> Reader:
         matches = table if callable(table) else has_signs(table)
-        DECLARED[name] = SourceFormat(name, description, matches, read, folder)
+        DECLARED[name] = SourceFormat(name, description, gives, matches, read, folder)
         return read
 
     return declare

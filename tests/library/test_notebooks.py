@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+import shlex
 import socket
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
+from evenhand.__main__ import main as command
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "notebooks"
 
 
 def run_cells(path: Path) -> list[Any]:
@@ -61,3 +67,25 @@ def test_notebooks_are_stored_without_output() -> None:
         content = json.loads(path.read_text())
         assert content["nbformat"] == 4
         assert all(not cell.get("outputs") for cell in content["cells"])
+
+
+def test_the_recipe_for_agents_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The blocks of docs/SKILL.md in order, and the measures that its table names."""
+    text = (ROOT / "docs" / "SKILL.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 80, "one page"
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for kind, block in re.findall(r"```(python|sh)\n(.*?)```", text, re.S):
+        if kind == "python":
+            exec(compile(block, "docs/SKILL.md", "exec"), names)
+            continue
+        for line in block.splitlines():
+            first, *words = shlex.split(line)
+            assert first == "evenhand" and command(words) == 0, line
+    assert "consistency 0.75" in capsys.readouterr().out  # 30 of 40 items
+    rows = names["rows"]
+    assert isinstance(rows, pd.DataFrame)
+    for measure in re.findall(r"^\| `(\w+)` \|", text, re.M):
+        assert measure in set(rows["measure"])

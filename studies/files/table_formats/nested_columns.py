@@ -7,7 +7,7 @@ as JSON text. A path names a value inside a cell; `[]` makes one row for each el
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -37,6 +37,38 @@ def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
         {**row, **{name: part_of(row, path) for name, path in split.items()}} for row in table.rows
     ]
     return replace(table, columns=(*table.columns, *split), rows=rows)
+
+
+def rows_inside(table: SourceTable) -> SourceTable | None:
+    """Rows of a table whose file is one JSON object: its only list of objects, or its values if all
+    of them are objects (their keys become the column `key`), up to three levels deep. Texts and
+    numbers beside the list are repeated in every row. None if there is no such list, or several."""
+    return _rows_of(table, table.json_object or {}, {}, 3)
+
+
+def _rows_of(
+    table: SourceTable, content: Mapping[str, Any], around: Row, levels: int
+) -> SourceTable | None:
+    plain = (str, int, float, bool)
+    around = {**around, **{k: v for k, v in content.items() if isinstance(v, plain)}}
+    lists = [value for value in content.values() if _is_list_of_objects(value)]
+    objects = {k: v for k, v in content.items() if isinstance(v, dict) and v}
+    if len(lists) == 1:
+        rows = [{**around, **row} for row in lists[0]]
+    elif not lists and len(objects) == 1 and levels > 1:
+        return _rows_of(table, next(iter(objects.values())), around, levels - 1)
+    elif not lists and len(objects) > 1 and len(objects) == len(content):
+        rows = [{"key": key, **row} for key, row in objects.items()]
+    else:
+        return None
+    current_limits().check_rows(len(rows), table.name)
+    columns = tuple(dict.fromkeys(name for row in rows for name in row))
+    current_limits().check_columns(len(columns), table.name)
+    return replace(table, columns=columns, rows=rows, json_object=None)
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) for x in value)
 
 
 def is_path(name: str, columns: Sequence[str]) -> bool:

@@ -39,6 +39,34 @@ def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[
         raise unpacked_too_large(path.name) from None
 
 
+def read_arrow(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+    """Return the column names and all rows of an Arrow file (stream or file format), as
+    `datasets.save_to_disk` writes it."""
+    import pyarrow as arrow
+
+    rows: list[dict[str, Any]] = []
+    meter = _SizeMeter(path.name, limits.unpacked_bytes, 0)
+    try:
+        with arrow.memory_map(str(path)) as file:
+            try:
+                stream: Any = arrow.ipc.open_stream(file)
+                batches = iter(stream)
+            except arrow.ArrowInvalid:
+                stream = arrow.ipc.open_file(file)
+                batches = map(stream.get_batch, range(stream.num_record_batches))
+            names = tuple(stream.schema.names)
+            for batch in batches:
+                meter.add(batch)
+                limits.check_rows(len(rows) + batch.num_rows, path.name)
+                rows += batch.to_pylist()
+    except (arrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0][:200]
+        raise SourceError(
+            f"{path.name}: cannot be read as Arrow: {reason}; write the file again"
+        ) from None
+    return names, rows
+
+
 def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
     """Raise SourceError if the whole file exceeds the limits, by the counts in its footer."""
     limits.check_columns(metadata.num_columns, name)

@@ -89,6 +89,8 @@ class SourceBuilder:
         self.unknown_order = sum(judgement.ask.orders == ORDER_UNKNOWN for judgement in judgements)
         self.needs_reading = False
         """Whether the file has replies but no verdicts; verdicts are then read from replies."""
+        self.reply_format = ""
+        """Verdict format of the replies, if the format of the file determines it."""
         self.labels_recorded = True
         """Whether label A in the replies means the first contestant that the file lists."""
         self.shards: ShardContents | None = None

@@ -13,7 +13,7 @@ from typing import Final
 
 from studies.errors import SourceError, StudyError
 from studies.files.tables import SourceTable
-from studies.sources.detection.mapping_guess import guess_mapping
+from studies.sources.detection.mapping_guess import describe_guess, guess_mapping
 from studies.sources.registry import SOURCE_FORMATS
 from studies.sources.source_format import SourceFormat
 from studies.spec.field_reader import suggest_word
@@ -66,10 +66,13 @@ def _no_format_message(table: SourceTable | None, path: Path) -> str:
             f"or set data.format ({known})"
         )
     columns = ", ".join(table.columns)[:300] or "no columns"
+    if not table.rows and not table.json_object:
+        return f"no rows in it, only {columns}; add rows, or choose another file"
     guess = guess_mapping(table.columns, table.rows)
     return (
         f"matches no known format. Its columns: {columns}. Map them to fields in "
         f"{_example_mapping(guess)}; the fields are listed in docs/formats.md. "
+        f"{_example_rows(guess, table)}"
         f"Or set data.format ({known})"
     )
 
@@ -80,6 +83,13 @@ def _example_mapping(mapping: dict[str, str]) -> str:
         return "data.mapping"
     listed = ", ".join(f"{column}: {field}" for column, field in mapping.items())
     return f"data.mapping, for instance {{{listed}}}"
+
+
+def _example_rows(guess: dict[str, str], table: SourceTable) -> str:
+    """State what the example would read from the first rows; empty without an example."""
+    if not guess or not table.rows:
+        return ""
+    return f"This would read {describe_guess(guess, table.rows)}. "
 
 
 def use_option_names(message: str) -> str:

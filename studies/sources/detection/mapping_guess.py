@@ -60,7 +60,12 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
     guessed verdicts are never used without confirmation.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
-    guess = _correct_names_with_texts(_guess_by_name(columns), rows)
+    named = _correct_names_with_texts(_guess_by_name(columns), rows)
+    guess = _fitting(named, rows)
+    replies = [column for column in columns if _has_verdict_marks(column, rows)]
+    if replies and "reply" not in guess.values():
+        guess[replies[0]] = "reply"
+    columns = [c for c in columns if c not in replies and (c in guess or c not in named)]
     fields = set(guess.values())
     if not any(x in fields and y in fields for x, y in _SIDE_FIELDS):
         # without columns of model names, the name of a column of answers is the contestant's
@@ -137,6 +142,68 @@ def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, st
         elif field == "person" and "instruction" not in guess.values():
             corrected[column] = "instruction"  # long texts of "user" are the user's messages
     return corrected
+
+
+_NUMBER_FIELDS: Final = (
+    "score",
+    "rank",
+    *(f"score_{side}" for pair in _SIDE_FIELDS for side in pair),
+)
+_MODEL_FIELDS: Final = ("first", "second", "a", "b", "contestant", "judge")
+_MAX_WINNERS: Final = 12
+_VERDICT_MARK: Final = re.compile(
+    r"\[\[[ABC]?[\d.<>=]*\]\]|\b(?:final|overall) (?:verdict|decision|judge?ment)\b|"
+    r"\b(?:assistant|response|answer) [AB12] (?:is|wins|performs)\b",
+    re.IGNORECASE,
+)
+"""Marks of a judge's reply, which an answer to a question does not have."""
+
+
+def _fitting(guess: dict[str, str], rows: Rows) -> dict[str, str]:
+    """Keep the guesses that fit the values of their columns: numbers are scores and no names of
+    models, a winner is one of a few short words, and a judge's reply is no answer."""
+    kept = {}
+    for column, field in guess.items():
+        values = [text for row in rows[:50] if (text := text_of(row.get(column)).strip())]
+        numbers = bool(values) and all(_is_number(text) for text in values)
+        if (
+            (field in _NUMBER_FIELDS and values and not numbers)
+            or (field in _MODEL_FIELDS and numbers)
+            or (field == "winner" and len(set(values)) > _MAX_WINNERS)
+            or (field.startswith("response") and numbers)
+            or (field != "reply" and _has_verdict_marks(column, rows))
+        ):
+            continue
+        kept[column] = field
+    return kept
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _has_verdict_marks(column: str, rows: Rows) -> bool:
+    """Whether most of the texts in a column are replies of a judge."""
+    texts = [text for row in rows[:50] if len(text := text_of(row.get(column)).strip()) > 20]
+    return bool(texts) and 2 * sum(bool(_VERDICT_MARK.search(text)) for text in texts) > len(texts)
+
+
+def describe_guess(guess: Mapping[str, str], rows: Rows) -> str:
+    """What a guessed mapping would read from the first three rows, as one text."""
+    lines = []
+    for number, row in enumerate(rows[:3], 1):
+        cells = (f"{field}: {_short(row.get(column))}" for column, field in guess.items())
+        lines.append(f"row {number}: {'; '.join(cells)}")
+    return " | ".join(lines)
+
+
+def _short(value: Any) -> str:
+    text = " ".join(text_of(value).split())
+    return repr(text if len(text) <= 30 else f"{text[:29]}…")
 
 
 def _contestant_in_name(column: str) -> str:

@@ -19,7 +19,7 @@ from studies.files.tables import SourceTable, text_of
 from studies.frames.winner_words import WINNER_WORDS
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
-from studies.sources.cells import RowCells, cells_of, id_from_text
+from studies.sources.cells import FLAGS, RowCells, cells_of, id_from_text
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.join import join_answers, join_key
 from studies.sources.source_format import OpenSource, reads
@@ -46,6 +46,8 @@ MAPPING_FIELDS: Final = {
     "response_second": "the answer shown second",
     "response_a": "the answer of a",
     "response_b": "the answer of b",
+    "swap": "whether the answers were shown in the other order (true or false); a winner such as A "
+    "or first is then the answer shown first",
     "winner": "the winner: a model's name, A, B, 1, 2, first, second or tie",
     "winner_index": "the winner counted from 0: 0 for the first, 1 for the second, 2 for a tie",
     "gold": "the answer known to be better, not a person's vote; as winner",
@@ -66,10 +68,17 @@ PICK_BY_WINNER: Final[dict[str, Pick]] = {**WINNER_WORDS, "1": 0, "2": 1}
 MUCH_BETTER: Final = ("a>>b", "b>>a")
 """Winner words that mean "much better" (a margin of 2)."""
 _WINNER_HINT: Final = "correct the cell, or map another column"
+_ORDER_WORDS: Final = {
+    "ab": False, "original": False, "normal": False, "forward": False, "ba": True,
+    "swapped": True, "reversed": True, "reverse": True, "flipped": True,
+}  # fmt: skip
+"""Word for the order shown -> whether it is the other one."""
 _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie", "tie": "tie"}
 _SIDES: Final = (("first", "second"), ("a", "b"))
 """Fields that name the two models of a comparison, in the order shown or of unknown order."""
 Sides = tuple[str, str]
+UNNAMED: Final[Sides] = ("answer A", "answer B")
+"""Names of the two contestants in a file that does not name them."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -105,7 +114,7 @@ class MappedCells(RowCells):
         return {name: column for (start, dot, name), column in found if dot and start == group}
 
 
-@reads("table", "any table, with its columns mapped")
+@reads("table", "any table, with its columns mapped", "what the mapping says")
 def read_any_table(source: OpenSource) -> SourceBuilder:
     """Read any table, with `--mapping column=field`.
 
@@ -117,13 +126,27 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     fields = {field: column for column, field in source.spec.mapping.items()}
     rows = [MappedCells(line.row, line.where, line.index, fields) for line in cells_of(table)]
     sides = next((sides for sides in _SIDES if set(sides) <= fields.keys()), None)
-    if sides:
-        _read_comparisons(builder, rows, fields, sides)
+    _check_sides(fields)
+    if sides or {"winner", "winner_index"} & fields.keys():
+        _read_comparisons(builder, rows, fields, sides or _SIDES[1])
     elif "contestant" in fields and ("response" in fields or _has_rating(fields)):
         _read_long(builder, rows, fields)
     else:
         _read_wide(builder, source, table, rows, fields)
     return builder
+
+
+def _check_sides(fields: Mapping[str, str]) -> None:
+    """Raise StudyError if only one of the two models of a comparison is mapped."""
+    for pair in _SIDES:
+        mapped = [side for side in pair if side in fields]
+        if len(mapped) == 1:
+            (other,) = {*pair} - {*mapped}
+            raise StudyError(
+                f"data.mapping: {fields[mapped[0]]!r} is mapped to {mapped[0]!r}, and no column to "
+                f"{other!r}; map the column of the other model too. If the column says which "
+                "answer was shown first, map the models to 'a' and 'b' and this column to 'swap'"
+            )
 
 
 def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> None:
@@ -260,8 +283,13 @@ def _read_comparisons(
     builder.needs_reading = _needs_reading(fields, sides)
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     judged = scored or bool({"winner", "winner_index", "reply"} & fields.keys())
+    unnamed, order = not {*sides} <= fields.keys(), "swap" in fields
+    if unnamed:
+        builder.notes.append(
+            f"the file does not name the models; they are called {' and '.join(UNNAMED)}"
+        )
     for line in rows:
-        names = (line.plain(sides[0]), line.plain(sides[1]))
+        names = UNNAMED if unnamed else (line.plain(sides[0]), line.plain(sides[1]))
         if builder.skip_self_comparison(names, line.where):
             continue
         texts = {
@@ -273,7 +301,22 @@ def _read_comparisons(
         _add_labels(builder, line, item, names)
         scores = _pair_scores(line, sides)
         if judged:
-            _add_comparison(builder, line, item, names, scores, known=sides == _SIDES[0])
+            shown = names[::-1] if order and _is_swapped(line) else names
+            scores = scores[::-1] if shown != names else scores
+            known = order or sides == _SIDES[0]
+            _add_comparison(builder, line, item, shown, scores, known=known)
+
+
+def _is_swapped(line: MappedCells) -> bool:
+    """Whether the answers of a row were shown in the other order."""
+    text = line.plain("swap").strip().casefold()
+    if text in FLAGS:
+        return FLAGS[text]
+    if text in _ORDER_WORDS:
+        return _ORDER_WORDS[text]
+    raise line.error(
+        f"swap is {text[:60]!r}; known: {', '.join((*FLAGS, *_ORDER_WORDS))}; correct the cell"
+    )
 
 
 def _add_comparison(

@@ -43,7 +43,7 @@ def _matches_arena(table: SourceTable) -> str:
     return "model_a, model_b and winner are Arena battles"
 
 
-@reads("arena", "Arena battles", _matches_arena)
+@reads("arena", "Arena battles", "pairs, order known", _matches_arena)
 def read_arena(source: OpenSource) -> SourceBuilder:
     """Read Arena battles: `model_a`, `model_b`, `winner`.
 
@@ -55,6 +55,7 @@ def read_arena(source: OpenSource) -> SourceBuilder:
 @reads(
     "evalica",
     "Evalica's battles",
+    "pairs, order known",
     {"left, right, winner": "left, right and winner are Evalica's battles"},
 )
 def read_evalica(source: OpenSource) -> SourceBuilder:
@@ -145,7 +146,12 @@ def _matches_autoarena(table: SourceTable) -> str:
     return ""
 
 
-@reads("autoarena", "AutoArena answers or head-to-heads", _matches_autoarena)
+@reads(
+    "autoarena",
+    "AutoArena answers or head-to-heads",
+    "pairs, order unknown; items",
+    _matches_autoarena,
+)
 def read_autoarena(source: OpenSource) -> SourceBuilder:
     """Read AutoArena's head-to-heads, or its answers, one file per model.
 
@@ -191,6 +197,7 @@ _KAGGLE: Final[dict[str, Pick]] = {"winner_model_a": 0, "winner_model_b": 1, "wi
 @reads(
     "kaggle",
     "LMSYS's Kaggle set",
+    "votes, order known",
     {
         ", ".join(("model_a", "model_b", *_KAGGLE)): "winner_model_a, winner_model_b and "
         "winner_tie are LMSYS's Kaggle set"
@@ -234,6 +241,7 @@ _STATED: Final = re.compile(r"Response ([AB]) is better")
 @reads(
     "visit-battles",
     "VisIT-Bench's human preferences and battles",
+    "votes; pairs in both orders",
     {
         f"{_SIDES}, {', '.join(_SELECTED)}": "A_model, B_model and model_selection are "
         "VisIT-Bench's human preferences",

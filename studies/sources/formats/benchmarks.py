@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,7 +61,13 @@ def _list_files(folder: Path) -> list[Path]:
     return sorted(path for path in inside if path.is_file() and is_table_file(path))
 
 
-@reads("mt-bench", "MT-Bench files", _matches_mt_bench, _matches_mt_bench_folder)
+@reads(
+    "mt-bench",
+    "MT-Bench files",
+    "pairs in both orders; single ratings; votes",
+    _matches_mt_bench,
+    _matches_mt_bench_folder,
+)
 def read_mt_bench(source: OpenSource) -> SourceBuilder:
     """Read MT-Bench's questions, answers, pair and single judgements; also FastChat's folder.
 
@@ -200,7 +208,9 @@ matches_arena_hard: Final = has_signs(
 )
 
 
-@reads("arena-hard", "Arena-Hard judgements", matches_arena_hard)
+@reads(
+    "arena-hard", "Arena-Hard judgements", "pairs in both orders, five levels", matches_arena_hard
+)
 def read_arena_hard(source: OpenSource) -> SourceBuilder:
     """Read Arena-Hard's `games` with five-level scores; also a folder.
 
@@ -291,3 +301,95 @@ def _answer_text(line: RowCells) -> str:
     if isinstance(choices, list) and choices:
         return content_text(choices[0]["turns"][0])
     raise line.error("no answer: expected 'messages' or 'choices'; correct the row or remove it")
+
+
+# ---- Vicuna's reviews ------------------------------------------------------------------------
+
+_REVIEWS: Final = "review_id, answer1_id and answer2_id are Vicuna's reviews"
+
+
+def _matches_vicuna_folder(folder: Path) -> str:
+    roles = set()
+    for path in _vicuna_files(folder):
+        with contextlib.suppress(SourceError):  # a damaged file is an error when it is read
+            roles.add(_vicuna_role(read_table(path)))
+    found = {"review", "answer"} <= roles
+    return "reviews with answer1_id beside files of answers with answer_id" if found else ""
+
+
+def _vicuna_files(folder: Path) -> list[Path]:
+    """List the JSON-lines files of a folder that looks like Vicuna's, by the names of its files."""
+    found = list(islice((path for path in folder.glob("**/*.jsonl") if path.is_file()), 200))
+    return sorted(found) if any("review" in str(path.relative_to(folder)) for path in found) else []
+
+
+def _vicuna_role(table: SourceTable) -> str:
+    if table.has("review_id", "answer1_id", "answer2_id"):
+        return "review"
+    if table.has("answer_id", "model_id", "text"):
+        return "answer"
+    return "question" if table.has("question_id", "text") else ""
+
+
+@reads(
+    "vicuna",
+    "Vicuna's reviews of two answers",
+    "pairs, order known, with both scores",
+    {"review_id, answer1_id, answer2_id": _REVIEWS},
+    _matches_vicuna_folder,
+)
+def read_vicuna(source: OpenSource) -> SourceBuilder:
+    """Read Vicuna's reviews, joined with its files of answers and questions; also a folder.
+
+    A review names answers; `--files` adds the files of answers, which name their models. The scores
+    are `score`, or the first line of the review ("9 8.5").
+    """
+    files = (
+        [read_table(p) for p in _vicuna_files(source.path)]
+        if source.table is None
+        else [source.rows, *source.other_files().values()]
+    )
+    answers = {line.text("answer_id"): line for line in _vicuna_rows(files, "answer")}
+    if not answers:
+        raise SourceError(
+            f"{source.path.name}: its reviews name answers by id, and the files with the answers "
+            "are missing; name them in data.files, for example answers=answer.jsonl"
+        )
+    questions = {line.text("question_id"): line for line in _vicuna_rows(files, "question")}
+    builder = SourceBuilder()
+    scored = False
+    for line in _vicuna_rows(files, "review"):
+        ids = line.need_both("answer1_id", "answer2_id")
+        if unknown := [id for id in ids if id not in answers]:
+            raise line.error(
+                f"no file of answers has the answer {unknown[0]!r}; name it in data.files"
+            )
+        names = tuple(answers[id].need("model_id") for id in ids)
+        if builder.skip_self_comparison(names, line.where):
+            continue
+        asked = questions.get(line.text("question_id"), RowCells({}))
+        texts = {name: answers[id].text("text") for name, id in zip(names, ids, strict=True)}
+        item = builder.add_item(
+            line.need("question_id"), asked.text("text"), texts, where=line.where,
+            category=asked.text("category"),
+        )  # fmt: skip
+        scores = _review_scores(line.row.get("score"))
+        scored = scored or bool(scores)
+        pick: Pick = None
+        if scores:
+            pick = "tie" if scores[0] == scores[1] else int(scores[1] > scores[0])
+        by = (line.text("reviewer_id", "judge") or "recorded", "review")
+        builder.add_verdict(item, *by, names, pick, scores=scores, reply=line.text("text"))
+    builder.needs_reading, builder.reply_format = not scored, "rating-pair"
+    return builder
+
+
+def _vicuna_rows(files: list[SourceTable], role: str) -> list[RowCells]:
+    return [line for table in files if _vicuna_role(table) == role for line in cells_of(table)]
+
+
+def _review_scores(value: Any) -> tuple[float, ...]:
+    """Return both scores of a review; empty if one is missing or negative (a failure)."""
+    found = value if isinstance(value, list) and len(value) == 2 else ()
+    numbers = tuple(float(x) for x in found if isinstance(x, int | float) and x >= 0)
+    return numbers if len(numbers) == 2 else ()

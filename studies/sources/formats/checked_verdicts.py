@@ -63,6 +63,7 @@ def _matches_table(table: SourceTable) -> str:
 @reads(
     "verdict-label",
     "verdicts on single answers beside their labels: verdict, label",
+    "single verdicts with labels",
     _matches_table,
 )
 def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
@@ -70,8 +71,9 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
 
     Pass/fail, true/false, yes/no, 1/0, or numbers on one scale; any other word is an error that
     asks for its meaning. Empty label: an unlabelled verdict; empty verdict, or the name of a status
-    such as `refusal`: an unusable reply. Optional: `item`, `contestant`, `judge`, `prompt`,
-    `group`, `question`, `response`, `reply`, `labeller`, `policy`.
+    such as `refusal`: an unusable reply. Several raters of one answer have a row each and are named
+    in `labeller`: the verdict counts once, and their labels by majority or mean. Optional: `item`,
+    `contestant`, `judge`, `prompt`, `group`, `question`, `response`, `reply`, `labeller`, `policy`.
     """
     table, builder = source.rows, SourceBuilder()
     folded = _fold_columns(table)
@@ -85,7 +87,9 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
     verdicts, labels = folded[pair[0]], folded[pair[1]]
     by_question = {"instruction", "contestant"} <= fields.keys() and "item" not in fields
     pass_fail = _is_pass_fail(table, verdicts, labels)
-    known: dict[tuple[str, str], tuple[float, str]] = {}
+    known: dict[tuple[str, str, str], tuple[float, str]] = {}
+    judged: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    """Verdict on an answer -> raters whose labels stand beside it, one row for each."""
     options = domain.PASS_FAIL_OPTIONS if pass_fail else ()
     for line in source.cells():
         where, text = line.where, defaultdict[str, str](str)
@@ -102,17 +106,20 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
         status = _UNUSABLE_WORDS.get(word)
         facts: dict[str, Any] = {"labels": options, "status": status, "reply": text["reply"]}
         score = None if status else _value(word, pass_fail)
-        builder.add_rating(item, *by, contestant, score, **facts)
+        given_by, policy = text["source"] or domain.GOLD, text["policy"]
+        raters = judged[item, contestant, *by, word, text["reply"]]
+        if not raters or given_by in raters:  # else the same verdict beside another rater's label
+            builder.add_rating(item, *by, contestant, score, **facts)
+        raters.add(given_by)
         label = _value(_word_in(line, labels), pass_fail)
         if label is None:
             continue
-        earlier, place = known.setdefault((item, contestant), (label, where))
+        earlier, place = known.setdefault((item, contestant, given_by), (label, where))
         if earlier != label:
             raise SourceError(
                 f"{where}: the label of {contestant!r} on item {item!r} differs from that in "
                 f"{place}; keep one of the two labels"
             )
-        given_by, policy = text["source"] or domain.GOLD, text["policy"]
         right: Any = (domain.PASS if label else domain.FAIL) if pass_fail else label
         builder.add_label(item, domain.AnswerLabel(contestant, right, given_by, policy=policy))
     used = {verdicts, labels, *fields.values()}

@@ -67,6 +67,7 @@ _TASKS: Final = "criteria, task_name and a question are Creation-MMBench's colum
 @reads(
     "creation-mmbench",
     "Creation-MMBench questions with criteria",
+    "items with criteria",
     {
         "criteria, task_name, question": _TASKS,
         "criteria, task_name, instruction": _TASKS,

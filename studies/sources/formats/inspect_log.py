@@ -64,7 +64,7 @@ def _is_json_log(path: Path) -> bool:
     return all(key in start for key in (b'"version"', b'"status"', b'"eval"', b'"task"'))
 
 
-@reads("inspect", "logs of Inspect", _matches_log, _matches_folder)
+@reads("inspect", "logs of Inspect", "single ratings", _matches_log, _matches_folder)
 def read_inspect(source: OpenSource) -> SourceBuilder:
     """Read Inspect logs: `.eval` (also Zstandard) and `.json`; also a folder.
 

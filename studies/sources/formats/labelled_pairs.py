@@ -36,7 +36,7 @@ def _matches_pandalm(table: SourceTable) -> str:
     return f"response1, response2 and {', '.join(people + judges)} are PandaLM's"
 
 
-@reads("pandalm", "PandaLM's test set and results", _matches_pandalm)
+@reads("pandalm", "PandaLM's test set and results", "votes; pairs", _matches_pandalm)
 def read_pandalm(source: OpenSource) -> SourceBuilder:
     """Read PandaLM's `response1`, `response2`, `annotator1..3`, and judges' `…_result`.
 
@@ -115,7 +115,13 @@ def _matches_auto_j_folder(folder: Path) -> str:
     return f"{base.name} has Auto-J's columns, and the folder has {len(outputs)} files of outputs"
 
 
-@reads("auto-j", "Auto-J's test set and judges' outputs", _AUTO_J_SIGNS, _matches_auto_j_folder)
+@reads(
+    "auto-j",
+    "Auto-J's test set and judges' outputs",
+    "votes; pairs in both orders",
+    _AUTO_J_SIGNS,
+    _matches_auto_j_folder,
+)
 def read_auto_j(source: OpenSource) -> SourceBuilder:
     """Read Auto-J's pairs with `label` 0, 1, 2 and two files of outputs per judge; also a folder.
 
@@ -193,7 +199,13 @@ def _result_files(folder: Path) -> list[Path]:
     return sorted({path for above in patterns for path in folder.glob(above + _RESULT_FILE)})
 
 
-@reads("llmbar", "LLMBar items and results", _LLMBAR_SIGNS, _matches_llmbar_folder)
+@reads(
+    "llmbar",
+    "LLMBar items and results",
+    "pairs in both orders with gold labels",
+    _LLMBAR_SIGNS,
+    _matches_llmbar_folder,
+)
 def read_llmbar(source: OpenSource) -> SourceBuilder:
     """Read LLMBar's `dataset.json` and `result.json`; also a folder, such as
     `<set>/evaluators/<judge>/<prompt>/result.json`.
@@ -271,7 +283,12 @@ matches_judgebench: Final = has_signs(
 )
 
 
-@reads("judgebench", "JudgeBench pairs and judgments", matches_judgebench)
+@reads(
+    "judgebench",
+    "JudgeBench pairs and judgments",
+    "pairs in both orders with gold labels",
+    matches_judgebench,
+)
 def read_judgebench(source: OpenSource) -> SourceBuilder:
     """Read JudgeBench's pairs with a label and judgments; also a folder.
 

@@ -38,6 +38,7 @@ VOTE_COLUMNS: Final = (
 @reads(
     "evenhand",
     "Evenhand's items",
+    "items",
     {"id, instruction, responses": "id, instruction and responses are Evenhand's own items"},
 )
 def read_items(source: OpenSource) -> SourceBuilder:
@@ -52,6 +53,7 @@ def read_items(source: OpenSource) -> SourceBuilder:
 @reads(
     "evenhand-judgements",
     "Evenhand's judgements, as exported",
+    "every verdict, order and reply",
     {"ask, status, reply": "ask, status and reply are Evenhand's own judgements"},
 )
 def read_judgements(source: OpenSource) -> SourceBuilder:
@@ -183,7 +185,12 @@ def _matches_flat(table: SourceTable) -> str:
     return "these are the columns of Evenhand's flat table of judgements" if own else ""
 
 
-@reads("evenhand-csv", "Evenhand's flat table of judgements, as exported", _matches_flat)
+@reads(
+    "evenhand-csv",
+    "Evenhand's flat table of judgements, as exported",
+    "verdicts with orders",
+    _matches_flat,
+)
 def read_flat(source: OpenSource) -> SourceBuilder:
     """Read Evenhand's flat table of judgements.
 
@@ -273,6 +280,7 @@ def vote_row(judgement: Judgement) -> dict[str, object]:
 @reads(
     "evenhand-votes",
     "people's votes, exported from Evenhand",
+    "people's votes",
     {
         "item, judge, shown, picked, comment, time": "item, judge, shown, picked, comment and time "
         "are Evenhand's own votes"
@@ -339,6 +347,7 @@ def _matches_shards(folder: Path) -> str:
 @reads(
     "evenhand-shards",
     "a folder of Parquet files with judgements, exported from Evenhand",
+    "every verdict, order and reply",
     folder=_matches_shards,
 )
 def read_shards(source: OpenSource) -> SourceBuilder:

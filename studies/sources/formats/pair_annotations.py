@@ -28,6 +28,7 @@ _TIE_PREFERENCES: Final = (0.0, 1.5)
 @reads(
     "alpaca-eval",
     "AlpacaEval outputs or annotations",
+    "pairs, order unknown",
     {
         **_ANNOTATIONS,
         "instruction, output, generator": "instruction, output and generator are AlpacaEval's "
@@ -117,7 +118,9 @@ def _matches_comparator(table: SourceTable) -> str:
     return "models and examples are LLM Comparator's" if found else ""
 
 
-@reads("llm-comparator", "LLM Comparator's JSON", _matches_comparator)
+@reads(
+    "llm-comparator", "LLM Comparator's JSON", "pairs, order known if recorded", _matches_comparator
+)
 def read_comparator(source: OpenSource) -> SourceBuilder:
     """Read LLM Comparator's JSON, one file per pair of models.
 
@@ -209,7 +212,13 @@ def _matches_prd_folder(folder: Path) -> str:
     return ""
 
 
-@reads("prd", "PRD's prompts, judgements and votes", _PRD, _matches_prd_folder)
+@reads(
+    "prd",
+    "PRD's prompts, judgements and votes",
+    "pairs in both orders; votes",
+    _PRD,
+    _matches_prd_folder,
+)
 def read_prd(source: OpenSource) -> SourceBuilder:
     """Read PRD's prompts, judgements and votes; also a folder.
 

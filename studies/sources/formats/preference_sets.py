@@ -34,7 +34,7 @@ def _matches_oasst(table: SourceTable) -> str:
     return ""
 
 
-@reads("oasst", "OpenAssistant's ranked replies", _matches_oasst)
+@reads("oasst", "OpenAssistant's ranked replies", "N options with people's ranks", _matches_oasst)
 def read_oasst(source: OpenSource) -> SourceBuilder:
     """Read OpenAssistant's ranked replies, message trees, or the Hub's flat messages.
 
@@ -151,6 +151,7 @@ _CHOSEN: Final = "chosen and rejected are a preference set"
 @reads(
     "preference",
     "a preference set: prompt, chosen, rejected",
+    "items with known better answers",
     {"chosen, rejected": _CHOSEN, "prompt, chosen, rejected_1": _CHOSEN},
 )
 def read_preference(source: OpenSource) -> SourceBuilder:

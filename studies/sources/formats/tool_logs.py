@@ -26,6 +26,8 @@ MODEL_GRADED: Final = frozenset(
 )  # fmt: skip
 """Assertions whose score is given by a model; all other assertions are rules without a judge."""
 SELECT_BEST: Final = "select-best"
+RED_TEAM: Final = "promptfoo:redteam:"
+"""Start of the types of red-team assertions, which a model grades."""
 
 
 def _matches_promptfoo(table: SourceTable) -> str:
@@ -44,7 +46,7 @@ def _result_rows(table: SourceTable) -> Sequence[Row]:
     return [row for row in inner if isinstance(row, dict)] if isinstance(inner, list) else []
 
 
-@reads("promptfoo", "results of promptfoo", _matches_promptfoo)
+@reads("promptfoo", "results of promptfoo", "single ratings; choices among N", _matches_promptfoo)
 def read_promptfoo(source: OpenSource) -> SourceBuilder:
     """Read results of promptfoo as JSON or JSON lines.
 
@@ -76,7 +78,7 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
             kind, reply = assertion.text("type").removeprefix("not-"), text_of(part.get("reason"))
             if kind == SELECT_BEST:
                 compared[item].append((name, part))
-            elif kind in MODEL_GRADED:
+            elif kind in MODEL_GRADED or kind.startswith(RED_TEAM):
                 by = _provider(assertion.row.get("provider")) or default
                 asked = assertion.text("metric", "type")
                 log.add_score(item, name, by, asked, part.get("score"), reply=reply)
@@ -143,7 +145,7 @@ def _matches_deepeval(table: SourceTable) -> str:
     return "testCases with metricsData are a test run of DeepEval" if found else ""
 
 
-@reads("deepeval", "test runs of DeepEval", _matches_deepeval)
+@reads("deepeval", "test runs of DeepEval", "single ratings", _matches_deepeval)
 def read_deepeval(source: OpenSource) -> SourceBuilder:
     """Read a test run of DeepEval (`.latest_test_run.json`).
 
@@ -186,7 +188,7 @@ def _matches_langfuse(table: SourceTable) -> str:
     return ""
 
 
-@reads("langfuse", "scores exported from Langfuse", _matches_langfuse)
+@reads("langfuse", "scores exported from Langfuse", "single ratings", _matches_langfuse)
 def read_langfuse(source: OpenSource) -> SourceBuilder:
     """Read scores of Langfuse's API, version 2 (`traceId`) or 3 (`subject`), with `name`, `value`,
     `source`.
@@ -243,7 +245,7 @@ def _matches_phoenix(table: SourceTable) -> str:
     return ""
 
 
-@reads("phoenix", "evaluations exported from Phoenix", _matches_phoenix)
+@reads("phoenix", "evaluations exported from Phoenix", "single ratings", _matches_phoenix)
 def read_phoenix(source: OpenSource) -> SourceBuilder:
     """Read an experiment of Phoenix as JSON or CSV, annotations of spans, or spans with
     `eval.<name>.score`.
@@ -326,7 +328,12 @@ def _matches_langsmith(table: SourceTable) -> str:
     return ""
 
 
-@reads("langsmith", "feedback exported from LangSmith", _matches_langsmith)
+@reads(
+    "langsmith",
+    "feedback exported from LangSmith",
+    "single ratings; pairs, order unknown",
+    _matches_langsmith,
+)
 def read_langsmith(source: OpenSource) -> SourceBuilder:
     """Read LangSmith's feedback (`run_id`, `key`, `score`) or rows with `feedback.<key>`.
 

@@ -57,6 +57,7 @@ def _answer_files(folder: Path) -> dict[str, Path]:
 @reads(
     "visit-bench",
     "VisIT-Bench questions with one answer file per model",
+    "items",
     _matches_table,
     _matches_folder,
 )

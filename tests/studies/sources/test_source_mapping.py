@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from studies.files.tables import read_table
 from studies.sources.detection.detect import matching_formats
 from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.load import load_source
-from studies.sources.registry import DETECTION_ORDER, SOURCE_FORMATS, format_table
+from studies.sources.registry import DETECTION_ORDER, SOURCE_FORMATS, format_table, write_table
 from studies.spec.study import DataSpec
 from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, loaded, said, table, verdicts
@@ -194,7 +195,7 @@ def test_a_folder_of_nothing_known_lists_what_is_in_it(tmp_path: Path) -> None:
 def test_every_format_says_why_and_none_claims_an_empty_table(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "t.jsonl", [{"nothing": 1}])
     assert matching_formats(read_table(path), path) == []
-    assert len(SOURCE_FORMATS) == 31 and all(form.description for form in SOURCE_FORMATS.values())
+    assert len(SOURCE_FORMATS) == 32 and all(form.description for form in SOURCE_FORMATS.values())
 
 
 def test_a_split_is_for_the_hub(tmp_path: Path) -> None:
@@ -206,6 +207,22 @@ def test_a_split_is_for_the_hub(tmp_path: Path) -> None:
 def test_the_docs_list_every_format_with_what_it_reads() -> None:
     """The table is made from the registry: a format that is added needs its line in the docs."""
     docs = (Path(__file__).parents[3] / "docs" / "formats.md").read_text("utf-8")
-    assert format_table() in docs, "paste the text of studies.sources.registry.format_table()"
+    assert format_table() in docs, "run python -m studies.sources.registry"
     assert tuple(SOURCE_FORMATS) == DETECTION_ORDER
     assert all(f"| `{name}` | " in format_table() for name in SOURCE_FORMATS)
+
+
+def test_every_format_has_a_test_that_names_it() -> None:
+    """A reader without a test of a file of its shape is found here by its name."""
+    here = Path(__file__)
+    texts = [path.read_text("utf-8") for path in here.parent.parent.rglob("test_*.py")]
+    whole = "\n".join(texts)
+    words = set(re.findall(r"[a-z]+(?:-[a-z]+)*", whole))
+    assert sorted(set(SOURCE_FORMATS) - words) == []
+
+
+def test_the_table_in_the_docs_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    docs = tmp_path / "formats.md"
+    docs.write_text("# Files\n\n| `--format` | old |\n|---|---|\n| `x` | y |\n\nNext.\n")
+    write_table(docs)
+    assert docs.read_text() == f"# Files\n\n{format_table()}\nNext.\n"

@@ -69,7 +69,7 @@ def test_what_is_exported_is_imported_as_it_was(
     write_export(store, "out", "items", folder / "items.jsonl")
     assert read_exported_judgements(path, "out") == wanted
     spec = DataSpec(path.name, files={"items": "items.jsonl"})
-    import_verdicts(store, spec, "in", folder=folder)
+    assert import_verdicts(store, spec, "in", folder=folder).format == "evenhand-judgements"
     back = [replace(j, ask=replace(j.ask, key="")) for j in store.judgements("in")]
     assert back == [replace(j, ask=replace(j.ask, key="")) for j in wanted]
     assert store.items("in") == {

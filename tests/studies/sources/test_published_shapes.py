@@ -1,0 +1,315 @@
+"""Files of the shapes in which record sets are published: rows inside objects, order flags, joined
+reviews, folders of `datasets`, several raters, and files without any row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from metrics.labels.labelled_rows import score_cells
+from metrics.summary.summary import summarise_frame
+from studies.__main__ import main as command
+from studies.errors import SourceError, StudyError
+from studies.exchange.unsaved_study import frame_from_source
+from studies.files.tables import read_table
+from studies.sources.detection.detect import choose_format
+from studies.sources.detection.mapping_guess import guess_mapping
+from tests.page_words import pattern, says
+from tests.studies.sources.source_files import jsonl, loaded, parquet, table, verdicts
+
+BATTLES = [
+    {"question_id": "q1", "model_a": "x", "model_b": "y", "winner": "model_a"},
+    {"question_id": "q2", "model_a": "y", "model_b": "x", "winner": "tie"},
+]
+
+
+def as_json(path: Path, content: Any) -> Path:
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+# ---- rows inside objects ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"name": "a set", "data": BATTLES},
+        {"meta": {"version": 2}, "data": BATTLES},
+        {"benchmark": {"name": "a set", "examples": BATTLES}},
+        {"first": BATTLES[0], "second": BATTLES[1]},
+    ],
+)
+def test_rows_inside_an_object_are_found(tmp_path: Path, content: Any) -> None:
+    found = loaded(as_json(tmp_path / "set.json", content))
+    assert found.format == "arena"
+    assert verdicts(found) == [("all", "x > y", "x"), ("all", "y > x", "tie")]
+
+
+def test_a_mapping_reads_rows_inside_an_object_from_its_top_and_from_the_list(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {"q": "Why?", "good": "because", "bad": "why not"},
+        {"q": "How?", "good": "so", "bad": "like"},
+    ]
+    path = as_json(tmp_path / "set.json", {"name": "a set", "cases": rows})
+    inner = {"q": "instruction", "good": "responses.good", "bad": "responses.bad"}
+    outer = {f"cases[].{column}": field for column, field in inner.items()}
+    for mapping in (inner, outer):
+        items = loaded(path, mapping=mapping).items
+        assert [item.instruction for item in items] == ["Why?", "How?"]
+        assert [item.responses["bad"] for item in items] == ["why not", "like"]
+
+
+def test_an_object_with_two_lists_is_not_guessed(tmp_path: Path) -> None:
+    path = as_json(tmp_path / "set.json", {"train": BATTLES, "test": BATTLES})
+    with pytest.raises(SourceError, match="no known format"):
+        loaded(path)
+    mapping = {"test[].model_a": "first", "test[].model_b": "second", "test[].winner": "winner"}
+    assert len(loaded(path, mapping=mapping).judgements) == 2
+
+
+# ---- the proposed mapping --------------------------------------------------------------------
+
+
+def test_a_proposal_fits_the_values(tmp_path: Path) -> None:
+    rows = [
+        {"prompt": f"Question number {n}, what is it?", "model": n, "score": "good",
+         "output": f"Assistant A is better here, since it explains more. Final verdict: [[{w}]]",
+         "answer_x": f"A long enough answer about the number {n}, with words",
+         "answer_y": f"Another answer about the number {n}, also with words"}
+        for n, w in enumerate("ABABAB")
+    ]  # fmt: skip
+    guess = guess_mapping(list(rows[0]), rows)
+    assert guess == {"prompt": "instruction", "answer_x": "responses.x",
+                     "answer_y": "responses.y", "output": "reply"}  # fmt: skip
+    path = jsonl(tmp_path / "t.jsonl", [{**row, "odd": 1} for row in rows])
+    with pytest.raises(SourceError) as refused:
+        choose_format("auto", read_table(path), path)
+    assert all(f"row {n}: instruction: 'Question number {n - 1}" in str(refused.value)
+               for n in (1, 2, 3))  # fmt: skip
+    assert "row 4" not in str(refused.value)
+
+
+# ---- Vicuna's reviews ------------------------------------------------------------------------
+
+REVIEWS = [
+    {"review_id": "r1", "question_id": 1, "answer1_id": "a1", "answer2_id": "b1",
+     "text": "9 8.5\nThe first is better."},
+    {"review_id": "r2", "question_id": 2, "answer1_id": "a2", "answer2_id": "b2",
+     "text": "7 7\nBoth are alike."},
+    {"review_id": "r3", "question_id": 3, "answer1_id": "a3", "answer2_id": "b3",
+     "text": "I cannot rate them."},
+]  # fmt: skip
+
+
+def vicuna(folder: Path, scored: bool) -> Path:
+    for name, letter in (("alpaca", "a"), ("vicuna", "b")):
+        answers = [{"answer_id": f"{letter}{n}", "question_id": n, "model_id": f"{name}-13b",
+                    "text": f"{name} {n}"} for n in (1, 2, 3)]  # fmt: skip
+        jsonl(folder / "answer" / f"answer_{name}.jsonl", answers)
+    asked = [{"question_id": n, "text": f"Why {n}?", "category": "c"} for n in (1, 2, 3)]
+    jsonl(folder / "question.jsonl", asked)
+    scores = ([9.0, 8.5], [7.0, 7.0], [-1, -1])
+    more = [{"score": pair} for pair in scores] if scored else [{}] * 3
+    rows = [{**row, **extra} for row, extra in zip(REVIEWS, more, strict=True)]
+    return jsonl(folder / "review" / "review_alpaca_vicuna.jsonl", rows)
+
+
+@pytest.mark.parametrize("scored", [True, False])
+def test_reviews_have_the_models_of_the_answer_files(tmp_path: Path, scored: bool) -> None:
+    reviews = vicuna(tmp_path / "table", scored)
+    files = {"a": "../answer/answer_alpaca.jsonl", "b": "../answer/answer_vicuna.jsonl",
+             "q": "../question.jsonl"}  # fmt: skip
+    for found in (loaded(reviews, files=files), loaded(tmp_path / "table")):
+        assert found.format == "vicuna"
+        wanted = [("recorded", "alpaca-13b > vicuna-13b", word)
+                  for word in ("alpaca-13b", "tie", "unreadable")]  # fmt: skip
+        assert verdicts(found) == wanted
+        assert found.judgements[0].verdict is not None
+        assert found.judgements[0].verdict.scores == (9.0, 8.5)
+        assert (found.items[0].instruction, found.items[0].category) == ("Why 1?", "c")
+    with pytest.raises(SourceError, match=pattern("answers by id", "missing", "data.files")):
+        loaded(reviews)
+
+
+# ---- order in a flag, pairs without names ----------------------------------------------------
+
+
+def test_pairs_without_names_have_verdict_gold_and_order(tmp_path: Path) -> None:
+    """A judge that always says A: right when A is gold and shown first, or B is and A is not."""
+    rows = [
+        {"id": "q1", "judge": "j", "verdict": "A", "gold": "A", "swapped": "false"},
+        {"id": "q1", "judge": "j", "verdict": "A", "gold": "A", "swapped": "true"},
+        {"id": "q2", "judge": "j", "verdict": "B", "gold": "B", "swapped": "0"},
+    ]
+    mapping = {"id": "id", "judge": "judge", "verdict": "winner", "gold": "gold",
+               "swapped": "swap"}  # fmt: skip
+    found = loaded(table(tmp_path / "t.csv", rows), mapping=mapping)
+    said = [(shown.replace("answer ", ""), word[-1]) for _, shown, word in verdicts(found)]
+    assert said == [("A > B", "A"), ("B > A", "B"), ("A > B", "B")]
+    assert [j.ask.orders for j in found.judgements] == [2, 2, 1] and found.order_known
+    frame = frame_from_source(found, "s")
+    assert frame["truth"].tolist() == [0, 1, 1]
+    without = {k: v for k, v in mapping.items() if k != "swapped"}
+    assert not loaded(tmp_path / "t.csv", mapping=without).order_known
+
+
+@pytest.mark.parametrize("flag", ["swapped", "ba", "true", "reversed"])
+def test_named_pairs_take_their_order_from_a_flag(tmp_path: Path, flag: str) -> None:
+    rows = [{"q": "q1", "m1": "x", "m2": "y", "best": "x", "order": flag, "s1": 3, "s2": 1}]
+    mapping = {"q": "id", "m1": "a", "m2": "b", "best": "winner", "order": "swap"}
+    path = table(tmp_path / "t.csv", rows)
+    assert verdicts(loaded(path, mapping=mapping)) == [("recorded", "y > x", "x")]
+    scored = {**mapping, "s1": "score_a", "s2": "score_b"}
+    del scored["best"]
+    (judgement,) = loaded(path, mapping=scored).judgements
+    assert judgement.verdict is not None and judgement.verdict.scores == (1.0, 3.0)
+    rows[0]["order"] = "sideways"
+    with pytest.raises(SourceError, match=pattern("line 2: swap", "'sideways'", "known")):
+        loaded(table(path, rows), mapping=mapping)
+
+
+def test_one_side_without_the_other_is_said(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", [{"m": "x", "w": "x", "q": "why"}])
+    with pytest.raises(StudyError, match=pattern("'m'", "'first'", "no column to 'second'")):
+        loaded(path, mapping={"m": "first", "w": "winner", "q": "instruction"})
+
+
+def test_a_list_on_each_line_is_said_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('["q", "a"]\n["q2", "b"]\n')
+    with pytest.raises(SourceError) as refused:
+        read_table(path)
+    assert says(str(refused.value), "each line is a list", "one object per line")
+    assert "rename" not in str(refused.value)
+
+
+# ---- promptfoo -------------------------------------------------------------------------------
+
+
+def graded(type: str, passed: bool, **more: Any) -> dict[str, Any]:
+    part = {"pass": passed, "score": float(passed), "reason": "so", "assertion": {"type": type}}
+    return {
+        "provider": {"id": "openai:m"}, "prompt": {"raw": "p", "label": "p"}, "success": passed,
+        "response": {"output": "text"}, "vars": {"prompt": "Tell me"},
+        "gradingResult": {"pass": passed, "componentResults": [part]}, **more,
+    }  # fmt: skip
+
+
+def test_red_team_gradings_are_verdicts_of_a_model(tmp_path: Path) -> None:
+    kinds = ("promptfoo:redteam:harmful", "promptfoo:redteam:pii", "equals")
+    rows = [graded(kind, n == 0, testIdx=n) for n, kind in enumerate(kinds)]
+    found = loaded(as_json(tmp_path / "r.json", {"results": {"version": 3, "results": rows}}))
+    assert [j.verdict.scores for j in found.judgements if j.verdict] == [(1.0,), (0.0,)]
+    assert {j.ask.prompt for j in found.judgements} == set(kinds[:2])
+
+
+def test_promptfoo_s_first_version_opens(tmp_path: Path) -> None:
+    rows = [graded("llm-rubric", n == 0, vars={"prompt": f"Tell me {n}"}) for n in (0, 1)]
+    for row in rows:
+        row["provider"] = "openai:m"  # version 1 has names, and no index of the test
+        row["prompt"] = {"raw": "p", "display": "p"}
+    content = {"results": {"version": 1, "results": rows, "stats": {}, "table": {}}, "config": {}}
+    found = loaded(as_json(tmp_path / "v1.json", content))
+    assert found.format == "promptfoo" and len(found.items) == 2
+    assert [j.verdict.scores for j in found.judgements if j.verdict] == [(1.0,), (0.0,)]
+
+
+# ---- folders of datasets ---------------------------------------------------------------------
+
+
+def saved_to_disk(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """Write the files that `datasets.save_to_disk` writes: an Arrow stream and its state."""
+    folder.mkdir(parents=True)
+    made = pa.Table.from_pylist(rows)
+    path = str(folder / "data-00000-of-00001.arrow")
+    with pa.OSFile(path, "wb") as out, pa.ipc.new_stream(out, made.schema) as writer:
+        writer.write_table(made)
+    (folder / "state.json").write_text('{"_data_files": []}')
+    (folder / "dataset_info.json").write_text("{}")
+
+
+def test_a_folder_of_datasets_opens_as_one_study(tmp_path: Path) -> None:
+    saved_to_disk(tmp_path / "one", BATTLES)
+    saved_to_disk(tmp_path / "splits" / "train", BATTLES[:1])
+    saved_to_disk(tmp_path / "splits" / "test", BATTLES[1:])
+    (tmp_path / "splits" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    (tmp_path / "shards").mkdir()
+    for n, row in enumerate(BATTLES):
+        parquet(tmp_path / "shards" / f"train-0000{n}-of-00002.parquet", [row])
+    wanted = {("all", "x > y", "x"), ("all", "y > x", "tie")}
+    for name in ("one", "splits", "shards"):
+        found = loaded(tmp_path / name)
+        assert found.format == "arena" and set(verdicts(found)) == wanted, name
+    mapping = {"model_a": "first", "model_b": "second", "winner": "winner", "question_id": "id"}
+    assert len(loaded(tmp_path / "one", mapping=mapping).judgements) == 2
+
+
+def test_a_damaged_arrow_file_is_said(tmp_path: Path) -> None:
+    saved_to_disk(tmp_path / "one", BATTLES)
+    (tmp_path / "one" / "data-00000-of-00001.arrow").write_bytes(b"nothing of the kind")
+    with pytest.raises(SourceError, match=pattern("data-00000", "cannot be read as Arrow")):
+        loaded(tmp_path / "one")
+
+
+# ---- several raters --------------------------------------------------------------------------
+
+
+def test_several_raters_of_an_answer_are_people_and_their_mean_is_the_label(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {"item": f"q{n}", "verdict": 3 + n % 2, "label": 1 + n % 2 + rater, "labeller": f"r{rater}"}
+        for n in range(4) for rater in (0, 1, 2)
+    ]  # fmt: skip
+    found = loaded(table(tmp_path / "t.csv", rows))
+    assert len(found.judgements) == 4, "the verdict beside three labels counts once"
+    assert [len(item.labels) for item in found.items] == [3] * 4
+    (cell,) = score_cells(frame_from_source(found, "s")).values()
+    assert cell.label.tolist() == [2.0, 3.0, 2.0, 3.0]  # the means of 1, 2, 3 and 2, 3, 4
+    again = [*rows, {**rows[0], "label": 5}]
+    with pytest.raises(SourceError, match=pattern("label of", "differs", "keep one")):
+        loaded(table(tmp_path / "t.csv", again))
+
+
+def test_ratings_of_several_people_give_one_mean_for_an_answer(tmp_path: Path) -> None:
+    rows = [
+        {"doc": f"d{n}", "system": name, "rater": f"r{rater}", "mqm": n + bonus + rater}
+        for n in range(3) for name, bonus in (("x", 0), ("y", 2)) for rater in (1, 2, 3)
+    ]  # fmt: skip
+    mapping = {"doc": "id", "system": "contestant", "rater": "person", "mqm": "score"}
+    frame = frame_from_source(loaded(table(tmp_path / "t.csv", rows), mapping=mapping), "s")
+    assert set(frame["judge"].astype(str)) == {"human:r1", "human:r2", "human:r3"}
+    means = summarise_frame(frame, quick=True)["ratings"]
+    assert (means["x"]["value"], means["y"]["value"]) == (3.0, 5.0)  # means of 2, 3, 4 and 4, 5, 6
+    assert means["x"]["n"] == 3, "one for each answer, not for each rater"
+
+
+# ---- files without any row -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.csv", b""), ("header.csv", b"model_a,model_b,winner\n"),
+        ("header.jsonl", b""), ("list.json", b"[]"), ("object.json", b"{}"), ("broken.json", b"{"),
+        ("noise.csv", b"\x01\x02\xff\xfe"), ("prose.csv", b"hello world\nno table\n"),
+    ],
+)  # fmt: skip
+def test_a_file_without_rows_creates_nothing_and_is_said_once(
+    name: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    store = tmp_path / "stores" / "e.db"
+    store.parent.mkdir()
+    assert command(["import", str(tmp_path / name), "--store", str(store)]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count("error: ") == 1 and printed.out == ""
+    assert printed.err.count(name) == 1 and says(printed.err, name)
+    assert not any(store.parent.iterdir())
