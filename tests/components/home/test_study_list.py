@@ -116,7 +116,7 @@ def test_a_line_names_the_judge_or_counts_the_judges(store):
 def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(store):
     demo_studies.open_demo(store)
     html = examples_html(store)
-    assert html.count('<svg class="eh-thumb"') == html.count("eh-lead") == len(EXAMPLES) == 4
+    assert html.count('<svg class="eh-thumb"') == html.count("eh-lead") == len(EXAMPLES) == 5
     assert {name for name, *_ in EXAMPLES} == demo_studies.DEMO_STUDIES
     for name, _, text, _ in EXAMPLES:
         assert not store.counts(name).get("pending")
