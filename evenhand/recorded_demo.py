@@ -23,13 +23,14 @@ FILES: Final = {
     "second": "Probe set, Qwen 1.5B judge",
     "options": "Probe set, four options",
     "single": "Probe set, single answers",
+    "twins": "Probe set, twins",
 }
 """Name of a recorded file in assets/demo -> name of its study."""
 
 
 def demo_study(file: str = "pairs") -> JudgedStudy:
     """Return a recorded study: `pairs` (the embedded 135M judge) or, of a 1.5B judge, `second`
-    (pairs), `options` (four answers at once) or `single` (each answer alone)."""
+    (pairs), `options` (four answers at once), `single` (each answer alone) or `twins`."""
     path = ASSETS_FOLDER / "demo" / f"{file}.jsonl.gz"
     judgements = first_per_ask(parse_judgements(read_table(path)))
     used = {judgement.ask.item for judgement in judgements}

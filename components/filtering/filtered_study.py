@@ -70,10 +70,13 @@ class FilteredStudy:
 
     @cached_property
     def twin_effects(self) -> list[TwinEffect]:
-        """Effects of the study's twins, on all its items; empty without twins."""
+        """Effects of the study's twins on the items that pass the filters, adjusted for all judges
+        and prompts; empty without twins."""
+        chosen = Filter(category=self.filter.category)
+        twins = self.store.frame(self.name, "only")
         return self.memoised(
-            ("twin effects",),
-            lambda: twin_effects(self.store.frame(self.name, "only"), self.stored_frame),
+            ("twin effects", chosen),
+            lambda: twin_effects(chosen.apply(twins), chosen.apply(self.stored_frame)),
         )
 
     @cached_property

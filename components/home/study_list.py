@@ -33,6 +33,8 @@ EXAMPLES: Final = (
      "judge, both orders", ""),
     (demo_studies.SINGLE_STUDY, "A pass-fail judge", "2,048 real calls on single answers, with "
      "labels", ""),
+    (demo_studies.TWINS_STUDY, "What else moves a judge", "3,406 real calls: 16 changes that "
+     "should not matter", ""),
     (demo_studies.OPTIONS_STUDY, "Four answers at once", "2,048 real calls: all positions, four "
      "rotations", ""),
 )  # fmt: skip

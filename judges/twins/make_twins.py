@@ -159,6 +159,8 @@ def find_fault(family: str, original: str, twin: str) -> str:
 def _keeps_words(original: str, twin: str) -> bool:
     """Whether all words of the original stand in the twin in their order; signs of Markdown at
     their ends do not count."""
+    if original.rstrip() in twin:
+        return True
     words = iter(word.strip("*#-") for word in twin.replace("**", "").split())
     return all(
         word in words for word in (w.strip("*#-") for w in original.replace("**", "").split())

@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 from judges.twins import twin_texts
@@ -80,6 +80,7 @@ def _looks_like_code(text: str) -> bool:
     return len(lines) > 1 and like / len(lines) > 0.5
 
 
+@lru_cache(maxsize=64)  # asked for every family of an answer
 def is_latin(text: str) -> bool:
     """Whether most letters of a text are Latin; a text without letters counts as Latin."""
     letters = [character for character in text if character.isalpha()]

@@ -80,8 +80,7 @@ def _resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[s
     rows = twin_verdicts(twins, frame)
     moving = [one.name for one in FAMILIES.values() if one.group not in ("floor", "control")]
     rows = rows[(rows["design"] == DUEL) & rows["twin"].isin(moving) & rows["value"].notna()]
-    names = rows["unit"].str.split(SEP).str[0]
-    means = (1 - rows["value"]).groupby([rows["judge"], rows["prompt"], names]).mean()
+    means = (1 - rows["value"]).groupby([rows["judge"], rows["prompt"], rows["name"]]).mean()
     found: dict[Stream, dict[str, str]] = {}
     for (judge, prompt, item), mean in means.items():
         stream = Stream(str(judge), str(prompt), RESISTANCE)

@@ -165,14 +165,15 @@ class _Group:
         self.judge, self.prompt = judge, prompt
         self.design = str(rows["design"].iloc[0])
         columns = {name: rows[name].to_numpy() for name in ("unit", "item", *_NUMBERS)}
-        twin = rows["twin"].to_numpy()
+        twin, families = pd.factorize(rows["twin"])
         used = np.isfinite(columns["value"])
         if self.design != DUEL:
             used &= np.isfinite(columns["before"])
-        self.planned = {str(name): _distinct(columns["unit"][twin == name]) for name in set(twin)}
+        self.planned = {
+            str(name): _distinct(columns["unit"][twin == k]) for k, name in enumerate(families)
+        }
         self._usable = {
-            name: {column: values[used & (twin == name)] for column, values in columns.items()}
-            for name in self.planned
+            str(name): _select(columns, used & (twin == k)) for k, name in enumerate(families)
         }
         self._measure = self._own_measure(columns["value"], columns["before"])
 
@@ -262,7 +263,7 @@ def _select(rows: _Columns, mask: Any) -> _Columns:
     return {name: values[mask] for name, values in rows.items()}
 
 
-def _distinct(units: Any) -> set[str]:
+def _distinct(units: Any) -> set[int]:
     return set(units.tolist())
 
 

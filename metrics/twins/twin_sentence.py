@@ -47,7 +47,9 @@ def headline(effects: Sequence[TwinEffect]) -> str:
     shown = [one for one in moving_effects(effects) if one.finding == SHOWN]
     if shown:
         top = shown[0]
-        return f"{top.family} moves this judge most: {points(top.adjusted)} beyond its floor."
+        words = FAMILIES[top.family].words
+        effect = points(top.adjusted)
+        return f"{top.family} ({words}) moves this judge most: {effect} beyond its floor."
     known = [one.detectable for one in effects if one.detectable and one.family not in CONTROLS]
     if not known:
         return "No verdicts on twins and their floors yet."

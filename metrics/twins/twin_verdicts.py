@@ -22,10 +22,11 @@ _MATCHED: Final = ("item", "judge", "prompt", _BASE, "labels", "repeat")
 def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each call about a twin that counts.
 
-    Columns: judge, prompt, twin (family), design, unit (item and answers, without order), item
-    (code of the resampling unit), value (points for the changed side, or the level of the answer;
-    nan if the reply is unusable), before (the same of the original), flip, right and right_before
-    (nan where unknown). `frame` has the study's own comparisons, for the verdicts on the originals.
+    Columns: judge, prompt, twin (family), design, name (of the item), unit (code of item and
+    answers, without order), item (code of the resampling unit), value (points for the changed side,
+    or the level of the answer; nan if the reply is unusable), before (the same of the original),
+    flip, right and right_before (nan where unknown). `frame` has the study's own comparisons, for
+    the verdicts on the originals.
     """
     rows = add_twin_columns(twins)
     rows = rows.loc[~rows["noise"].to_numpy() & (rows["options"] <= 2).to_numpy()]
@@ -52,16 +53,16 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     known = np.isfinite(value) & np.isfinite(old)
     picked, truth = rows["pick"].to_numpy(), before["truth"].to_numpy()
     decided = known & ~single & (truth >= 0)
-    sides = [SEP.join(sorted(base.split(SEP))) for base in bases]
+    sides = pd.Categorical([SEP.join(sorted(base.split(SEP))) for base in bases])
+    sides = sides[codes] if len(names) else sides
     return pd.DataFrame(
         {
             "judge": rows["judge"].astype(str).to_numpy(),
             "prompt": rows["prompt"].astype(str).to_numpy(),
             "twin": rows[TWIN_COLUMN].astype(str).to_numpy(),
             "design": rows["design"].to_numpy(),
-            "unit": rows["item"].astype(str).to_numpy() + SEP + np.array(sides, object)[codes]
-            if len(names)
-            else np.zeros(0, object),
+            "name": rows["item"].astype(str).to_numpy(),
+            "unit": row_selection.group_codes(rows.assign(base=sides), ("item", "base"))[0],
             "item": row_selection.item_codes(rows),
             "value": value,
             "before": np.where(known, old, np.nan),

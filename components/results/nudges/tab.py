@@ -8,8 +8,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, interval, number, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import legend_key, wrap
-from components.results.nudges import injection_effect, length_panel
-from components.results.view.result_view import Body, Drawn, Panel, View, folded
+from components.results.nudges import injection_effect, length_panel, twin_panels
+from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
 from metrics.win_rates.length_effects import length_preference
 from studies.frames.frame import SUSPECT_COLUMN
 
@@ -29,8 +29,24 @@ HOW_CONTROLLED: Final = (
 )
 
 
+HOW_TWINS: Final = (
+    "A twin is the same answer with one change. In a duel, both orders: the share for the twin, a "
+    "tie counting half, minus ½, minus the same of the floor on the same answers (`sham`: one line "
+    "break more; for openings `prefix`). Intervals by item, widened by max-t for all families, "
+    "judges and prompts. If no control loses, nothing is claimed."
+)
+HOW_STYLE: Final = (
+    "`logit P(first wins) = β_first − β_second + Σ γ · (a − b)/(a + b)/sd` over words, headings, "
+    "list items and bold passages, without a ridge; sandwich by items. People: the same fit on the "
+    "same comparisons. γ alone is correlation: read it beside the twin of the same feature."
+)
+
+
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline: the share of verdicts for the longer answer, against an even share."""
+    """Headline: the twin with the largest effect; without twins, the share of verdicts for the
+    longer answer, against an even share."""
+    if (twins := twin_panels.twin_finding(filtered)) is not None:
+        return twins
     longer = length_preference(filtered.machines)
     if longer.value is None:
         return (
@@ -111,12 +127,61 @@ INJECTION: Final = Panel(
     needs="no answer or question contains text addressed to the judge",
     json_keys=("without_suspects.*",),
 )
-TWINS: Final[tuple[Panel, ...]] = ()
-"""Panels on twins (an answer and its changed copy), which stand first in the view."""
+FOREST: Final = Panel(
+    "twins",
+    twin_panels.draw_twins,
+    (Body("twins", "eh-twins-forest"),),
+    "What moves it, beyond its floor",
+    "effect of one change to an answer that should not matter, minus that of its floor; intervals "
+    "adjusted for all families",
+    how=HOW_TWINS,
+    visibility="hidden",
+    needs="twins of the answers: add twins: quick to the study file",
+    in_report=lambda _: True,
+    json_keys=("twins.*.*.*.adjusted", "twins.*.*.*.beyond_floor", "twins.*.*.*.floor"),
+)
+PAIRS: Final = Panel(
+    "twin_pairs",
+    twin_panels.draw_pairs,
+    (Body("twin_pairs", "eh-twin-pairs", clickable=True),),
+    "The pairs behind a row",
+    "click a row; added words are marked",
+    visibility="hidden",
+)
+STYLE: Final = Panel(
+    "style",
+    twin_panels.draw_style,
+    (Body("style", "eh-style"),),
+    "Style: judge against people",
+    "weight of a feature in the ranking, in log-odds for each standard deviation; correlation, not "
+    "an effect",
+    keys=(("dot", "judge"), ("diamond", "people")),
+    how=HOW_STYLE,
+    visibility="hidden",
+    needs="answers with stored texts whose models overlap in style",
+    in_report=lambda _: True,
+    json_keys=("style.*.coefficients.*", "style.*.minus_people.*"),
+)
+ALL_FAMILIES: Final = Panel(
+    "families",
+    twin_panels.draw_families,
+    (Body("families", "eh-twin-families"),),
+    "All families",
+    "points of the twin minus one half, of its floor, and beyond it; smallest detectable effect; "
+    "answers without this twin",
+    visibility="hidden",
+    json_keys=("twins.*.*.*.preference", "twins.*.*.*.detectable", "twins.*.*.*.skipped"),
+)
 VIEW: Final = View(
     NAME,
-    (*TWINS, LENGTH, folded(CONTROLLED.title, CONTROLLED), INJECTION),
+    (
+        PanelGroup((FOREST, PanelGroup((STYLE, PAIRS), row=False, css="eh-block"))),
+        folded(ALL_FAMILIES.title, ALL_FAMILIES),
+        LENGTH,
+        folded(CONTROLLED.title, CONTROLLED),
+        INJECTION,
+    ),
     finding,
     kpis=lambda _: EMPTY,
-    json_keys=("length.longer", "length.judges.odds_ratio"),
+    json_keys=("twins.*.*.*.adjusted", "length.longer", "length.judges.odds_ratio"),
 )

@@ -8,6 +8,7 @@ from typing import Final
 
 from judges.planning.plan import Plan, make_plan
 from judges.rendering.prompt import load_prompt
+from judges.twins.make_twins import add_twins
 from studies.exchange.recorded_studies import save_recorded_once
 from studies.sources.load import ASSETS_FOLDER, load_items
 from studies.spec.study import DataSpec, Study, load_study
@@ -19,7 +20,10 @@ PAIRS_STUDY: Final = "Probe set, embedded judge"
 OPTIONS_STUDY: Final = "Probe set, four options"
 LARGER_STUDY: Final = "Probe set, Qwen 1.5B judge"
 SINGLE_STUDY: Final = "Probe set, single answers"
-DEMO_STUDIES: Final = frozenset({PAIRS_STUDY, OPTIONS_STUDY, LARGER_STUDY, SINGLE_STUDY})
+TWINS_STUDY: Final = "Probe set, twins"
+DEMO_STUDIES: Final = frozenset(
+    {PAIRS_STUDY, OPTIONS_STUDY, LARGER_STUDY, SINGLE_STUDY, TWINS_STUDY}
+)
 """Recorded studies that come with every store: PAIRS_STUDY of the embedded 135M judge, the others
 of a 1.5B judge."""
 LIVE_STUDY: Final = "Twenty items, live"
@@ -31,7 +35,8 @@ def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
         study = load_study(log.with_name(log.name.replace(".jsonl.gz", ".yaml")))
         prompts = tuple(load_prompt(name) for name in study.prompts)
         texts = tuple(PromptText(p.sha, p.name, p.version, p.yaml) for p in prompts)
-        save_recorded_once(store, study, load_items(study.data, study.folder), log, texts)
+        items = add_twins(study, load_items(study.data, study.folder)).items
+        save_recorded_once(store, study, list(items), log, texts)
 
 
 def live_plan(store: Store) -> Plan:

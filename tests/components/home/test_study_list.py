@@ -116,11 +116,11 @@ def test_a_line_names_the_judge_or_counts_the_judges(store):
 def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(store):
     demo_studies.open_demo(store)
     html = examples_html(store)
-    assert html.count('<svg class="eh-thumb"') == html.count("eh-lead") == len(EXAMPLES) == 4
+    assert html.count('<svg class="eh-thumb"') == html.count("eh-lead") == len(EXAMPLES) == 5
     assert {name for name, *_ in EXAMPLES} == demo_studies.DEMO_STUDIES
     for name, _, text, _ in EXAMPLES:
         assert not store.counts(name).get("pending")
-        assert text.startswith(f"{len(store.frame(name)):,} real calls")
+        assert text.startswith(f"{len(store.frame(name, "with")):,} real calls")
 
 
 def test_a_renamed_study_keeps_replies_runs_and_makes_no_call_again(store):

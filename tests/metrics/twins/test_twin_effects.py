@@ -140,7 +140,7 @@ def test_known_preferences_are_recovered():
     found = {one.family: one.finding for one in effects}
     assert found["longer-3"] == found["markdown"] == found["confident"] == SHOWN
     assert found["crowd"] == found["attack-order"] == NOT_SHOWN
-    assert headline(effects).startswith("longer-3 moves this judge most: +")
+    assert headline(effects).startswith("longer-3 (three times as much padding) moves this judge")
     assert control_sentence(effects) == "The controls lose, so it does see faults."
 
 

@@ -1,0 +1,133 @@
+"""Pairs behind the effect of a twin: examples with the changed words marked."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from metrics.twins.twin_effects import TwinEffect
+from studies.domain import Item
+from studies.frames.frame import NO_PICK, SEP, TIE
+from studies.frames.twin_rows import CHANGED_COLUMN, TWIN_COLUMN, add_twin_columns
+from studies.texts.twin_families import is_twin, split_twin
+
+SHOWN_PAIRS: Final = 2
+SHOWN_WORDS: Final = 70
+"""Words of a text that are shown; longer ones are cut around the first change."""
+
+Change = Literal["", "added", "removed"]
+
+
+@dataclass(frozen=True)
+class TwinPair:
+    """One answer and its twin, with the verdicts of the judge."""
+
+    item: str
+    words: tuple[tuple[str, Change], ...]
+    """Runs of words, and whether the twin added or removed them."""
+    verdict: str
+
+
+@dataclass(frozen=True)
+class TwinPairs:
+    """Examples of one family for one judge and prompt, and the filters that list all of them."""
+
+    family: str
+    pairs: tuple[TwinPair, ...]
+    total: int
+    select: dict[str, Any]
+
+
+def family_pairs(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs:
+    """Load examples of a family: first those on which the judge shows the effect's direction."""
+    rows = _rows_of(filtered, effect)
+    toward = (effect.beyond_floor.value or 0) >= 0
+    by_item: dict[str, list[pd.Series]] = {}
+    for _, row in rows.iterrows():
+        by_item.setdefault(str(row["item"]), []).append(row)
+    ranked = sorted(by_item, key=lambda item: (-_toward(by_item[item], toward), item))
+    found = []
+    for name in ranked[:SHOWN_PAIRS]:
+        item = filtered.store.item(filtered.name, name)
+        twin = _twin_name(str(by_item[name][0]["shown"]))
+        if item is not None and twin in item.twins:
+            found.append(TwinPair(name, _words(item, twin), _verdict(by_item[name])))
+    select = {"judge": effect.judge, "prompt": effect.prompt}
+    names = rows["shown"].astype(str).map(_twin_name)
+    if len(names):
+        select["contestant"] = str(names.mode().iloc[0])
+    chosen = {key: value for key, value in select.items() if value}
+    return TwinPairs(effect.family, tuple(found), len(by_item), chosen)
+
+
+def _rows_of(filtered: FilteredStudy, effect: TwinEffect) -> pd.DataFrame:
+    """Usable verdicts of the effect's judge and prompt on its family."""
+    rows = filtered.memoised(
+        ("twin rows",), lambda: add_twin_columns(filtered.store.frame(filtered.name, "only"))
+    )
+    mask = (rows[TWIN_COLUMN] == effect.family) & (rows["judge"] == effect.judge)
+    if effect.prompt:
+        mask &= rows["prompt"] == effect.prompt
+    return rows.loc[mask & (rows["pick"] != NO_PICK)]
+
+
+def _twin_name(shown: str) -> str:
+    return next(name for name in shown.split(SEP) if is_twin(name))
+
+
+def _toward(rows: list[pd.Series], twin: bool) -> int:
+    """Number of verdicts for the twin, or for the original."""
+    return sum((row["pick"] == row[CHANGED_COLUMN]) == twin for row in rows if row["pick"] != TIE)
+
+
+def _verdict(rows: list[pd.Series]) -> str:
+    """The verdicts on one pair in words."""
+    words = [
+        "a tie" if row["pick"] == TIE else "the twin" if row["pick"] == row[CHANGED_COLUMN]
+        else "the original"
+        for row in rows
+    ]  # fmt: skip
+    if len(set(words)) == 1:
+        return f"Chosen: {words[0]}, in {'both orders' if len(words) == 2 else 'all calls'}."
+    return f"Chosen: {', then '.join(words)}, by the order shown."
+
+
+def _words(item: Item, twin: str) -> tuple[tuple[str, Change], ...]:
+    """Runs of words of original and twin, marked by what the twin changed."""
+    original, changed = (
+        re.findall(r"\S+", item.answer(name)) for name in (split_twin(twin)[0], twin)
+    )
+    matcher = difflib.SequenceMatcher(None, original, changed, autojunk=False)
+    runs = list(_runs(matcher, original, changed))
+    return tuple(_shorten(runs))
+
+
+def _runs(
+    matcher: difflib.SequenceMatcher[str], original: list[str], changed: list[str]
+) -> Iterator[tuple[list[str], Change]]:
+    for kind, a, b, c, d in matcher.get_opcodes():
+        if kind == "equal":
+            yield changed[c:d], ""
+            continue
+        if b > a:
+            yield original[a:b], "removed"
+        if d > c:
+            yield changed[c:d], "added"
+
+
+def _shorten(runs: list[tuple[list[str], Change]]) -> Iterator[tuple[str, Change]]:
+    """Join the words of each run; long runs keep the words next to a change."""
+    each = max(SHOWN_WORDS // max(len(runs), 1), 12)
+    for place, (words, change) in enumerate(runs):
+        if len(words) <= each:
+            yield " ".join(words), change
+        elif place == 0 and not change:
+            yield "… " + " ".join(words[-each:]), change
+        else:
+            yield " ".join(words[:each]) + " …", change

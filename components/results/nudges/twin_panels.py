@@ -1,0 +1,229 @@
+"""Panels on twins and style: forest of the effects, examples, all families, style of the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE
+from components.html.format import DASH, count, interval, number
+from components.html.markup import Markup
+from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
+from components.html.tables.value_table import value_table
+from components.html.templates import macros
+from components.results.nudges.twin_pairs import family_pairs
+from metrics.summary.study_inputs import stored_styles
+from metrics.twins.style_control import style_section
+from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
+from metrics.twins.twin_sentence import control_sentence, headline, moving_effects
+from studies.domain import Estimate
+from studies.texts.style_features import STYLE_FEATURES
+from studies.texts.twin_families import CONTROLS, FAMILIES
+
+html: Final = macros("results/nudges/twins.html")
+MAX_CELLS: Final = 4
+"""Combinations of judge and prompt that are drawn; the others are in the table of all families."""
+Cell = tuple[str, str]
+
+
+def effects_in_view(filtered: FilteredStudy) -> dict[Cell, list[TwinEffect]]:
+    """(judge, prompt) -> effects of its families and of the judge's controls, by the filters of
+    judge and prompt."""
+    chosen = filtered.filter
+    found: dict[Cell, list[TwinEffect]] = {}
+    effects = filtered.twin_effects
+    for one in effects:
+        fits = chosen.judge in (ALL_CHOICE, one.judge) and chosen.prompt in (ALL_CHOICE, one.prompt)
+        if one.prompt and fits:
+            found.setdefault((one.judge, one.prompt), []).append(one)
+    for (judge, _), own in found.items():
+        own += [
+            one
+            for one in effects
+            if one.family in CONTROLS and one.judge == judge and one.design == own[0].design
+        ]
+    return found
+
+
+def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
+    """Headline and sentence on the largest effect; None without twins. With several judges or
+    prompts, the one with the largest effect is named."""
+    cells = effects_in_view(filtered)
+    if not cells:
+        return None
+
+    def size(cell: Cell) -> float:
+        shown = [one for one in moving_effects(cells[cell]) if one.finding == SHOWN]
+        return abs(shown[0].adjusted.value or 0) if shown else 0.0
+
+    judge, prompt = max(cells, key=size)
+    own = cells[judge, prompt]
+    title = headline(own)
+    where = f"{judge}, {prompt}: " if len(cells) > 1 else ""
+    lead = "" if any(one.finding == INDIFFERENT for one in own) else control_sentence(own)
+    return where + title, lead
+
+
+def draw_twins(filtered: FilteredStudy) -> Markup | None:
+    """Draw a forest of the effects for each judge and prompt; None without twins."""
+    cells = effects_in_view(filtered)
+    if not cells:
+        return None
+    drawn = []
+    for number_, (cell, own) in enumerate(list(cells.items())[:MAX_CELLS]):
+        name = " · ".join(cell) if len(cells) > 1 else ""
+        drawn.append((name, _forest(own, number_)))
+    made: Markup = html.forests(drawn, len(cells) - len(drawn))
+    return made
+
+
+def _forest(effects: Sequence[TwinEffect], cell: int) -> Markup:
+    axis = _axis(effects)
+    moving = [one for one in effects if one.family not in CONTROLS]
+    moving.sort(key=lambda one: -(one.adjusted.value or 0))
+    controls = [one for one in effects if one.family in CONTROLS]
+    rows = [_row(one, axis, cell) for one in moving]
+    made: Markup = html.forest(axis, rows, [_row(one, axis, cell) for one in controls])
+    return made
+
+
+def _axis(effects: Sequence[TwinEffect]) -> Axis:
+    estimates = [one.adjusted for one in effects]
+    if any(one.adjusted.unit == "score" for one in effects):
+        return fit_axis(estimates, steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
+    return fit_share_axis(estimates, signed=True, holds=(0.0,))
+
+
+def _row(effect: TwinEffect, axis: Axis, cell: int) -> dict[str, object]:
+    """Facts of one row of the forest, for the template."""
+    one, floor = effect.adjusted, effect.floor
+    scale = 1 if one.unit == "score" else 100
+    band = None
+    if floor.value is not None and floor.low is not None and floor.high is not None:
+        low, high = floor.low - floor.value, floor.high - floor.value
+        band = (axis.place(low), axis.span(low, high))
+    known = one.value is not None
+    return {
+        "family": effect.family,
+        "words": FAMILIES[effect.family].words,
+        "box": _box_id(effect, cell),
+        "kind": "moved" if effect.finding == SHOWN else "hollow",
+        "control": effect.family in CONTROLS,
+        "estimate": one,
+        "band": band,
+        "value": number(scale * one.value, 0 if scale == 100 else 2, signed=True)
+        if known
+        else DASH,
+        "bounds": interval(one, 0 if scale == 100 else 2, scale=scale),
+        "tip": f"floor: {effect.floor_family}; n {count(one.n)}, {count(one.items, 'item')}",
+    }
+
+
+def _box_id(effect: TwinEffect, cell: int) -> str:
+    return f"eh-twin-{cell}-{effect.design}-{effect.family}"
+
+
+def draw_pairs(filtered: FilteredStudy) -> Markup | None:
+    """Draw examples of every family, of which a click on a row shows its own; None without twins or
+    their texts."""
+    cells = effects_in_view(filtered)
+    boxes = []
+    for cell, own in enumerate(list(cells.values())[:MAX_CELLS]):
+        first = next((one for one in moving_effects(own)), None)
+        for one in own:
+            pairs = family_pairs(filtered, one)
+            opened = cell == 0 and one is first
+            boxes.append((_box_id(one, cell), opened, pairs))
+    if not any(pairs.pairs for _, _, pairs in boxes):
+        return None
+    made: Markup = html.pairs(boxes)
+    return made
+
+
+def draw_families(filtered: FilteredStudy) -> Markup | None:
+    """Draw the table of all effects, with the smallest detectable one and the skipped answers."""
+    cells = effects_in_view(filtered)
+    if not cells:
+        return None
+    heads = ("Family", "Judge, prompt", "Effect", "Floor", "Adjusted", "Detectable", "Skipped")
+    rows = [
+        [
+            one.family,
+            " · ".join(part for part in (one.judge, one.prompt) if part),
+            _cell(one.change),
+            f"{_cell(one.floor)} ({one.floor_family})",
+            f"{_cell(one.adjusted)} {interval(one.adjusted, 0, scale=_scale(one.adjusted))}",
+            DASH if one.detectable is None else number(_scale(one.adjusted) * one.detectable, 0),
+            count(one.skipped),
+        ]
+        for one in _by_identity(cells)
+    ]
+    return value_table(heads, rows, label="All families of twins")
+
+
+def _by_identity(cells: dict[Cell, list[TwinEffect]]) -> list[TwinEffect]:
+    """All effects once: the controls of a judge belong to all its prompts."""
+    seen: dict[int, TwinEffect] = {}
+    for own in cells.values():
+        for one in own:
+            seen.setdefault(id(one), one)
+    return list(seen.values())
+
+
+def _scale(estimate: Estimate) -> int:
+    return 1 if estimate.unit == "score" else 100
+
+
+def _cell(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return DASH
+    return number(_scale(estimate) * estimate.value, 0, signed=True)
+
+
+def draw_style(filtered: FilteredStudy) -> Markup | None:
+    """Draw the weights of style of the judges; None if none can be fitted."""
+    styles = stored_styles(filtered.store, filtered.name)
+    found = filtered.memoised(
+        ("style", filtered.filter), lambda: style_section(filtered.frame, styles)
+    )
+    rows = []
+    for judge, part in found.items():
+        known = {name: one for name, one in part["coefficients"].items() if one.value is not None}
+        rows += [(judge, name, known[name], part) for name in STYLE_FEATURES if name in known]
+    if not rows:
+        return None
+    axis = fit_axis(
+        [one for _, _, one, _ in rows], steps_from(0.1), lambda t: number(t, 1), holds=(0.0,)
+    )
+    lines = [
+        (judge if len(found) > 1 else "", name, one, _people(part, name))
+        for judge, name, one, part in rows
+    ]
+    sentences = [_style_sentence(judge, part, len(found) > 1) for judge, part in found.items()]
+    made: Markup = html.style(axis, lines, [text for text in sentences if text])
+    return made
+
+
+def _people(part: dict[str, dict[str, Estimate]], name: str) -> float | None:
+    """Weight of people for a feature: that of the judge minus the difference."""
+    minus = part.get("minus_people", {}).get(name)
+    own = part["coefficients"][name].value
+    return None if minus is None or minus.value is None or own is None else own - minus.value
+
+
+def _style_sentence(judge: str, part: dict[str, dict[str, Estimate]], named: bool) -> str:
+    """Sentence on the weight of length, against people if they voted."""
+    who = judge if named else "It"
+    minus, own = part.get("minus_people", {}).get("length"), part["coefficients"]["length"]
+    if minus is not None and minus.value is not None and minus.low is not None:
+        if minus.low > 0 or (minus.high or 0) < 0:
+            more = "more" if minus.value > 0 else "less"
+            size = number(abs(minus.value), 2)
+            return f"{who} weighs length {size} {more} than people do {interval(minus, 2)}."
+        return f"No difference to people in the weight of length is shown {interval(minus, 2)}."
+    if own.value is None or own.low is None or own.high is None:
+        return ""
+    if own.low <= 0 <= own.high:
+        return f"No weight of length is shown {interval(own, 2)}."
+    return f"{who} weighs length {number(own.value, 2, signed=True)} {interval(own, 2)}."
