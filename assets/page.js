@@ -122,7 +122,9 @@
       const target = event.target.closest("[data-select]");
       if (!target || !element.contains(target) || target.disabled) return;
       event.preventDefault();
-      trigger("select", JSON.parse(target.dataset.select));
+      const texts = [...(target.closest("[data-fields]")?.querySelectorAll("textarea") ?? [])];
+      const fields = texts.length ? {fields: Object.fromEntries(texts.map(({name, value}) => [name, value]))} : {};
+      trigger("select", {...JSON.parse(target.dataset.select), ...fields});
     });
     // Gradio writes the new HTML over the old attribute by attribute: what the reader unfolded would close.
     const open = new Set(), name = (details) => details.dataset.keep || details.querySelector("summary")?.textContent;

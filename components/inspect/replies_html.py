@@ -19,6 +19,7 @@ from components.inspect.load_comparison import ComparisonDetail, InspectedReply,
 from judges.verdicts.reply_cleaning import split_reasoning
 from studies.domain import Judgement
 from studies.frames.arrangement import parse_arrangement
+from studies.texts.self_contradiction import self_contradiction
 
 
 def replies_html(opened: ComparisonDetail) -> Markup:
@@ -41,7 +42,7 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
         '<span class="eh-small">{}</span><span class="eh-grow"></span>'
         '<span class="eh-nw">{}</span></header>'
         "{}{}{}"
-        "{}{}{}</article>",
+        "{}{}{}{}</article>",
         place,
         _shown_order(judgement),
         mark,
@@ -49,6 +50,7 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
         _probabilities(judgement),
         _reply_html(order.reply),
         _call_note(judgement),
+        _contradiction_note(judgement),
         _reasoning(order.reply),
         _repeat_replies(order.again),
     )
@@ -169,6 +171,16 @@ def _call_note(judgement: Judgement) -> Markup:
     if not (judgement.readable and judgement.detail):
         return EMPTY
     return fill('<p class="eh-small eh-mute">{}</p>', judgement.detail)
+
+
+def _contradiction_note(judgement: Judgement) -> Markup:
+    """HTML note on a readable reply whose reasons favour another answer than its verdict."""
+    if not judgement.readable or self_contradiction(judgement.reply) != 1:
+        return EMPTY
+    return Markup(
+        '<p class="eh-small"><b>Contradicts itself:</b> the reasons favour another answer than the '
+        "verdict. The verdict counts as it was given.</p>"
+    )
 
 
 def _split_reply(reply: InspectedReply) -> tuple[str, str]:

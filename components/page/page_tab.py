@@ -30,6 +30,7 @@ from components.results.controls.results_parts_tab import (
 )
 from components.results.overview.run_outcome import run_outcome_html
 from components.results.remedies import tab as remedies_tab
+from components.results.remedies.improve_panel import act_on_prompt
 from components.results.remedies.pilots import pilot_file
 from components.results.view_drawing import study_finding
 from components.run import tab as run_tab
@@ -40,6 +41,7 @@ from components.share import link_tab as share_link_tab
 from components.share import tab as share_tab
 from components.study import tab as study_tab
 from components.study.file.lenient_study import FormState
+from components.study.files_tab import study_menu
 from components.study.form_updates_tab import form_outputs
 from components.study.plan import demo_studies
 from components.study.plan.cost_preview import stored_plan_quote
@@ -331,6 +333,18 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
     form = form_outputs(interactive.study) if interactive else []
     outputs = [page.tabs, judge, *form, *([study] if interactive else [])]
 
+    def improve(filtered: FilteredStudy, send: dict[str, Any]) -> list[Any]:
+        skipped = [gr.skip()] * len(outputs)
+        try:
+            opened, told = act_on_prompt(filtered, send)
+        except EvenhandError as error:
+            raise gr.Error(escape(str(error)), duration=None) from None
+        if told:
+            gr.Info(escape(told))
+        if not opened or not interactive:
+            return skipped
+        return [gr.Tabs(selected="run"), *skipped[1:-1], study_menu(store, opened)]
+
     def act(event: gr.EventData, name: str, request: str, *form_state: Any) -> list[Any]:
         send, skipped = click_data(event), [gr.skip()] * len(outputs)
         _, chosen, _ = split_values(results, parse_request(results, request))
@@ -339,6 +353,8 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
                 store.set_combine(name, str(send["use"]))
             except EvenhandError as error:
                 raise gr.Error(escape(str(error)), duration=None) from None
+        if "improve" in send:
+            return improve(FilteredStudy(store, name, chosen), send)
         if "show" in send:
             return [gr.skip(), gr.Dropdown(value=str(send["show"])), *skipped[2:]]
         text = pilot_file(FilteredStudy(store, name, chosen), str(send.get("pilot", "")))
@@ -349,7 +365,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
 
     state = [interactive.study.view, interactive.study.tested] if interactive else []
     redraw: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
-    for name in ("recommendation", "lower"):
+    for name in ("recommendation", "lower", "improve"):
         done = shown[name].select(act, [study, results.request_text, *state], outputs, **QUIET)
         done.then(**redraw, js=draw_script(results))
 

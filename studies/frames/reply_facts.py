@@ -16,18 +16,27 @@ import pandas as pd
 ReplyFact = Callable[[str], float]
 REPLY_FACTS: Final[dict[str, ReplyFact]] = {}
 """Column of the frame -> function that computes its value from the text of a reply."""
+LEAST: Final = "least_characters"
+"""Attribute of a registered function: the length of the shortest reply that it needs."""
 
 
-def reply_fact(column: str) -> Callable[[ReplyFact], ReplyFact]:
-    """Decorator: register a function of a reply's text as a column of the frame."""
+def reply_fact(column: str, least: int = 1) -> Callable[[ReplyFact], ReplyFact]:
+    """Decorator: register a function of a reply's text as a column of the frame. Replies with fewer
+    than `least` characters have no value, so that millions of short replies need not be read."""
 
     def register(fact: ReplyFact) -> ReplyFact:
         if column in REPLY_FACTS:
             raise ValueError(f"the fact {column} about replies is registered twice")
         REPLY_FACTS[column] = fact
+        setattr(fact, LEAST, least)
         return fact
 
     return register
+
+
+def shortest_text() -> int:
+    """Number of characters from which at least one registered fact needs a reply."""
+    return min((getattr(fact, LEAST, 1) for fact in REPLY_FACTS.values()), default=1)
 
 
 def add_reply_facts(frame: pd.DataFrame, replies: Iterable[tuple[int, str]]) -> pd.DataFrame:

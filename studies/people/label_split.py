@@ -230,15 +230,19 @@ def split_labels(store: Store, name: str, seed: int = SEED) -> tuple[StudyLabels
     return labels, split
 
 
-def record_look(store: Store, name: str, look: Look) -> LabelSplit:
+def record_look(
+    store: Store, name: str, look: Look, *, replaces_unseen: bool = False
+) -> LabelSplit:
     """Store a look at the hold-out before its candidates are asked. The same candidates as in the
-    latest look for this judge and prompt are no new look."""
+    latest look for this judge and prompt are no new look; with `replaces_unseen`, the latest look
+    got no reply and is replaced."""
     split = stored_split(store, name)
     assert split is not None  # the candidates were made from its part learn
     last = split.last_look(look.judge, look.prompt)
     if last is not None and {c.sha for c in last.candidates} == {c.sha for c in look.candidates}:
         return split
-    split = replace(split, looks=(*split.looks, replace(look, time=look.time or time.time())))
+    looks = tuple(one for one in split.looks if not (replaces_unseen and one is last))
+    split = replace(split, looks=(*looks, replace(look, time=look.time or time.time())))
     write_alignment(store, name, json.dumps(asdict(split), ensure_ascii=False))
     return split
 

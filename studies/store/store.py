@@ -228,11 +228,15 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         if frame is None:
             frame = self._build_frame(name, spec)
             cache_frame(self.path, name, version, frame)
-        from studies.frames.reply_facts import REPLY_FACTS, add_reply_facts  # import pandas
+        from studies.frames.reply_facts import (  # import pandas
+            REPLY_FACTS,
+            add_reply_facts,
+            shortest_text,
+        )
         from studies.store.queries.vote_columns import add_vote_columns
 
         if REPLY_FACTS:
-            frame = add_reply_facts(frame, self._reply_texts(name))
+            frame = add_reply_facts(frame, self._reply_texts(name, shortest_text()))
         return add_vote_columns(frame, self.read_connection, name)
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:

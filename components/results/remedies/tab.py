@@ -9,7 +9,12 @@ from components.html import panel as pieces
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.results.pass_fail.scores.computed import has_comparisons
-from components.results.remedies import charts_svg, panels, point_remedies_panel
+from components.results.remedies import (
+    charts_svg,
+    improve_panel,
+    panels,
+    point_remedies_panel,
+)
 from components.results.remedies.computed import RemedyResults, load_remedies
 from components.results.view import paper_table
 from components.results.view.address_choices import pick_choice
@@ -314,6 +319,18 @@ LOWER: Final = Panel(
         "remedies.identity.*.*.gain",
     ),
 )
+IMPROVE: Final = Panel(
+    "improve",
+    improve_panel.draw_improve,
+    (Body("improve", "eh-improve"),),
+    css="",
+    how=improve_panel.HOW,
+    json_keys=(
+        "alignment.judges.*.*.candidates.*.difference",
+        "alignment.judges.*.*.candidates.*.agreement",
+        "alignment.judges.*.*.mistakes.all",
+    ),
+)
 POINTS: Final = Panel(
     "point_remedies",
     point_remedies_panel.point_remedies_html,
@@ -329,6 +346,7 @@ PAIRS: Final = PanelGroup(
     (
         PanelGroup((FRONTIER, RECOMMENDATION), css="eh-pair eh-remedy-charts"),
         RULES,
+        IMPROVE,
         folded("Budget", BUDGET),
         folded("Decide fewer, be right more often", RISK),
         folded("Verdict patterns and pilots", LOWER),

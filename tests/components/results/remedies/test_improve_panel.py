@@ -1,0 +1,64 @@
+"""The card "Improve the prompt": from the split to an adopted version, without the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.results.remedies.improve_panel import act_on_prompt, draw_improve
+from judges.judge_errors import PlanError
+from judges.planning.plan import load_stored_plan
+from studies.people.label_split import stored_split
+from studies.store.store import Store
+from tests.judge_server import JudgeServer
+from tests.judges.operations.test_align import WeakJudge, run_first, write_study
+from tests.judges.small_studies import run_through
+from tests.page_words import says
+
+
+@pytest.fixture
+def weak_store(tmp_path: Path) -> Iterator[Store]:
+    """A run study of 60 labelled items whose judge chooses the first answer unless it has rules."""
+    with JudgeServer(behaviour=WeakJudge()) as server:
+        run_first(write_study(tmp_path, server.base_url))
+        store = Store(tmp_path / "e.db")
+        yield store
+        store.close()
+
+
+def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) -> None:
+    shown = FilteredStudy(weak_store, "small")
+    card = draw_improve(shown)
+    assert says(card, "learn</b> 30 items", "hold-out</b> 30 items")
+    assert says(card, "better answer shown second", "100.0")  # mistakes before anything is tried
+    assert stored_split(weak_store, "small") is None, "drawing stores nothing"
+
+    writer, _ = act_on_prompt(shown, {"improve": "write"})
+    run_through(load_stored_plan(weak_store, writer), weak_store)
+    assert "A higher number of q" in draw_improve(shown)
+
+    fields = {"rules": "- A higher number of q is better.", "criteria": ""}
+    act_on_prompt(shown, {"improve": "try", "fields": {**fields, "criteria": "Short."}})
+    name, _ = act_on_prompt(shown, {"improve": "try", "fields": fields})
+    split = stored_split(weak_store, "small")
+    assert split is not None and len(split.looks) == 1, "a look without replies is replaced"
+    run_through(load_stored_plan(weak_store, name), weak_store)
+    drawn = draw_improve(shown)
+    assert says(drawn, "Adopt brief-letters+", "+50.0 points")
+    assert "Adopt as brief-letters@2" in drawn and "looked at <b>once" in drawn
+    kind = "rules" if '"kind": "rules"' in drawn.replace("&#34;", '"') else "both"
+    _, told = act_on_prompt(shown, {"improve": "adopt", "kind": kind})
+    assert "brief-letters@2" in told
+    assert (tmp_path / "prompts" / "brief-letters-v2.yaml").exists()
+
+
+def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
+    shown = FilteredStudy(weak_store, "small")
+    rules = "<script>alert(1)</script> is never better."
+    act_on_prompt(shown, {"improve": "try", "fields": {"rules": rules}})
+    assert "<script>" not in draw_improve(shown)
+    with pytest.raises(PlanError, match="not asked"):
+        act_on_prompt(shown, {"improve": "adopt", "kind": "magic"})
