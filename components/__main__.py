@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from components.board.board_files import add_study, make_board, verify_board
-from components.board.record_tree import (
+from components.server import access
+from components.share.board.board_files import add_study, make_board, verify_board
+from components.share.board.record_tree import (
     BoardError,
     StudyRecords,
     records_of_file,
     records_of_store,
 )
-from components.server import access
 from components.share.publish import freeze, publish, push_space
 from components.share.report import write_report
 from studies import settings
@@ -123,7 +123,7 @@ _STUDY_HELP = "a study's name, or a study file with its exported judgements besi
 
 def build_board(options: argparse.Namespace) -> None:
     """Write a new board of one or more studies."""
-    found = [_records(options, name) for name in options.study]
+    found = (_records(options, name) for name in options.study)
     board = make_board(found, options.out, options.title)
     print(
         f"wrote {options.out}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts; open "

@@ -79,7 +79,7 @@ ORDER = {
         "filtering html",
         "charts server",
         "layout inspect",
-        "board results run vote",
+        "results run vote",
         "share study",
         "home",
         "api_tab __main__",

@@ -9,12 +9,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
-from components.board.record_tree import StudyRecords, read_records, study_folders
+from components.share.board.record_tree import StudyRecords
 from judges.rendering.prompt import hash_json
 from metrics.catalogue.records import RECORDS
 from metrics.estimation import row_selection
@@ -41,29 +40,30 @@ DECIMALS: Final = 6
 FORMAT: Final = 1
 
 
-def build_board(board: Path, title: str) -> tuple[Json, dict[str, Json]]:
-    """Compute a board from its record tree: all its numbers, and row -> verdicts behind it."""
-    rows: list[Json] = []
-    verdicts: dict[str, Json] = {}
+def build_board(found: Iterable[StudyRecords], title: str) -> tuple[Json, dict[str, str]]:
+    """Compute a board from the records of its studies, one study at a time: all its numbers, and
+    row -> the verdicts behind it, as JSON."""
+    rows: list[tuple[Json, str]] = []
     sets: dict[str, Json] = {}
-    for name in study_folders(board):
-        for row, found, judged in study_rows(read_records(board, name)):
-            row["id"] = f"{len(rows) + 1}"
+    for records in found:
+        for row, verdicts, judged in study_rows(records):
             sets.setdefault(row["set"], judged)
-            rows.append(row)
-            verdicts[row["id"]] = found
+            text = json.dumps(verdicts, ensure_ascii=False, separators=(",", ":"))
+            rows.append((row, text))
+    rows.sort(key=lambda one: (one[0]["study"], one[0]["judge"], one[0]["prompt"]))
     sets = dict(sorted(sets.items(), key=lambda one: (-one[1]["items"], one[0])))
     for key in sets:
-        add_places([row for row in rows if row["set"] == key])
+        add_places([row for row, _ in rows if row["set"] == key])
+    named = [{"id": str(place), **row} for place, (row, _) in enumerate(rows, 1)]
     return {
         "format": FORMAT,
         "title": title,
-        "columns": [column_facts(key) for key in COLUMNS if _has_values(rows, key)],
+        "columns": [column_facts(key) for key in COLUMNS if _has_values(named, key)],
         "sets": sets,
-        "rows": rows,
-        "verdicts": sum(row["asked"] for row in rows),
-        "date": max((row["date"] for row in rows), default=""),
-    }, verdicts
+        "rows": named,
+        "verdicts": sum(row["asked"] for row in named),
+        "date": max((row["date"] for row in named), default=""),
+    }, {str(place): text for place, (_, text) in enumerate(rows, 1)}
 
 
 def _has_values(rows: Iterable[Json], key: str) -> bool:

@@ -10,7 +10,7 @@ from components.html.markup import ASSETS, Markup, json_script, program_file
 from components.html.pieces import logo_html
 from components.html.templates import macros
 
-TEMPLATE: Final = "board/board.html"
+TEMPLATE: Final = "share/board/board.html"
 VERIFY_COMMAND: Final = "python -m components board verify board/"
 MAX_NAMED: Final = 2
 """Number of rows that a headline names."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from components.board.board_rows import reported_models
-from components.board.record_tree import (
+from components.share.board.board_rows import reported_models
+from components.share.board.record_tree import (
     ITEMS_FILE,
     JUDGEMENTS_FILE,
     RECORDED_KEY,

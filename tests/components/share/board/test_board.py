@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from components.__main__ import main
-from components.board import board_files, record_tree
-from components.board.board_rows import add_places, study_rows
-from components.board.check_records import check_arrangement, check_study
-from components.board.record_tree import BoardError, StudyRecords
+from components.share.board import board_files, record_tree
+from components.share.board.board_rows import add_places, study_rows
+from components.share.board.check_records import check_arrangement, check_study
+from components.share.board.record_tree import BoardError, StudyRecords
 from metrics.catalogue.records import RECORDS, rater_profile
 from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.exchange.export import write_export

@@ -1,19 +1,20 @@
-"""Build a board, add a study to it, and verify it: all three compute from the record tree alone."""
+"""Build a board, add a study to it, and verify it; all three compute from the same records."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from components.board.board_page import board_page
-from components.board.board_rows import Json, build_board
-from components.board.check_records import check_arrangement, check_study
-from components.board.record_tree import (
+from components.html.markup import ASSETS
+from components.share.board.board_page import board_page
+from components.share.board.board_rows import Json, build_board
+from components.share.board.check_records import CheckedCounts, check_arrangement, check_study
+from components.share.board.record_tree import (
     MANIFEST_FILE,
     PAGE_FILE,
     RECORDS,
@@ -28,7 +29,6 @@ from components.board.record_tree import (
     write_manifest,
     write_records,
 )
-from components.html.markup import ASSETS
 
 BOARD_FILE: Final = "board.json"
 VERDICTS_FOLDER: Final = "verdicts"
@@ -37,19 +37,15 @@ WORKFLOW_FILE: Final = ".github/workflows/check-board.yaml"
 DEFAULT_TITLE: Final = "Judges compared"
 
 
-def make_board(found: Sequence[StudyRecords], board: Path, title: str = "") -> Json:
-    """Write a new board of these studies; the folder must be new or empty."""
+def make_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> Json:
+    """Write a new board of these studies, read one at a time; the folder must be new or empty."""
     if board.exists() and (not board.is_dir() or any(board.iterdir())):
         raise BoardError(f"{board} is not empty and was not changed; name a new folder")
-    for records in found:
-        check_arrangement(records)
     part = board.with_name(board.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        for records in found:
-            write_records(records, part)
-        made = write_derived(part, title or DEFAULT_TITLE)
+        made = write_derived(part, title or DEFAULT_TITLE, _written(found, part))
         if board.exists():
             board.rmdir()
         part.replace(board)
@@ -61,15 +57,22 @@ def make_board(found: Sequence[StudyRecords], board: Path, title: str = "") -> J
 def add_study(board: Path, records: StudyRecords) -> Json:
     """Add the rows of one study to a board."""
     title = read_json(board / BOARD_FILE)["title"]
-    check_arrangement(records)
-    write_records(records, board)
-    return write_derived(board, title)
+    present = [read_records(board, name) for name in study_folders(board)]
+    return write_derived(board, title, [*present, *_written([records], board)])
 
 
-def write_derived(board: Path, title: str) -> Json:
-    """Write what follows from the record tree: numbers, verdicts by row, README, workflow,
-    manifest and page."""
-    found, verdicts = build_board(board, title)
+def _written(found: Iterable[StudyRecords], board: Path) -> Iterator[StudyRecords]:
+    """Check the records of each study, write them to the board's tree, and yield them."""
+    for records in found:
+        check_arrangement(records)
+        write_records(records, board)
+        yield records
+
+
+def write_derived(board: Path, title: str, records: Iterable[StudyRecords]) -> Json:
+    """Write what follows from the records: numbers, verdicts by row, README, workflow, manifest
+    and page."""
+    found, verdicts = build_board(records, title)
     shutil.rmtree(board / VERDICTS_FOLDER, ignore_errors=True)
     (board / VERDICTS_FOLDER).mkdir()
     write_json(board / BOARD_FILE, found)
@@ -86,10 +89,10 @@ def write_derived(board: Path, title: str) -> Json:
     return found
 
 
-def verdicts_script(row: str, verdicts: Json) -> str:
-    """The verdicts of a row as a script: a page opened from a file may load nothing else."""
-    text = json.dumps(verdicts, ensure_ascii=False, separators=(",", ":"))
-    return f"boardVerdicts({json.dumps(row)}, {text});\n"
+def verdicts_script(row: str, verdicts: str) -> str:
+    """The verdicts of a row, given as JSON, as a script: a page opened from a file may load nothing
+    else."""
+    return f"boardVerdicts({json.dumps(row)}, {verdicts});\n"
 
 
 def readme_text(board: Json) -> str:
@@ -113,17 +116,24 @@ def verify_board(board: Path) -> str:
     """Compute everything again from the records; raise BoardError at the first difference. Return
     a line that says what is equal."""
     _check_manifest(board)
-    verdicts = again = 0
-    for name in study_folders(board):
-        counts = check_study(read_records(board, name))
-        verdicts, again = verdicts + counts.verdicts, again + counts.read_again
     stored = read_json(board / BOARD_FILE)
-    found, rows = build_board(board, str(stored.get("title", "")))
+    counts: list[CheckedCounts] = []
+
+    def checked() -> Iterator[StudyRecords]:
+        for name in study_folders(board):
+            records = read_records(board, name)
+            counts.append(check_study(records))
+            yield records
+
+    found, rows = build_board(checked(), str(stored.get("title", "")))
     compare_boards(stored, json.loads(json.dumps(found)))
     for row, one in rows.items():
         _compare_text(board / VERDICTS_FOLDER / f"{row}.js", verdicts_script(row, one), board)
     _compare_text(board / README_FILE, readme_text(found), board)
     _compare_text(board / PAGE_FILE, board_page(stored, manifest_hash(board)), board)
+    verdicts, again = (
+        sum(getattr(one, part) for one in counts) for part in ("verdicts", "read_again")
+    )
     numbers = sum(one["value"] is not None for row in found["rows"] for one in _numbers(row))
     return (
         f"{verdicts:,} verdicts, {len(found['rows'])} rows, {numbers:,} numbers: all equal; "
