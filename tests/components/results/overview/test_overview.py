@@ -132,7 +132,7 @@ def test_protocol_needs_a_preset_or_an_address_that_names_it(judged, tab):
 
 def test_while_a_run_is_active_advice_is_hidden_and_the_exports_are_not(judged, store):
     """The style sheet hides sentences of the class `eh-claim` during a run."""
-    advice = overview_tab.draw_advice(FilteredStudy(store, six_items(store)))
+    advice = overview_tab.draw_advice(FilteredStudy(store, six_items("Voted").save(store)))
     assert '<p class="eh-claim">' in advice
     exports = overview_tab.draw_exports(FilteredStudy(judged, NAME))
     assert exports is not None and "eh-claim" not in exports
