@@ -32,10 +32,10 @@ def test_each_fault_changes_one_place_inside_a_function() -> None:
 
 
 def test_the_sample_is_seeded() -> None:
-    module = ["metrics/estimation/power.py"]
+    module = ["metrics/estimation/intervals.py"]
     assert choose_faults(module, 5, 1) == choose_faults(module, 5, 1) != choose_faults(module, 5, 2)
 
 
 def test_the_tests_of_a_module_are_its_mirror_and_those_that_import_it() -> None:
-    found = TestFinder(ROOT).tests_of("metrics/estimation/power.py")
-    assert found[0] == "tests/metrics/estimation/test_power.py"
+    found = TestFinder(ROOT).tests_of("metrics/estimation/intervals.py")
+    assert found[0] == "tests/metrics/estimation/test_intervals.py"
