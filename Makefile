@@ -1,4 +1,4 @@
-# make app | test | test-all | attacks | bench | soak | audit | lock | sbom | wheel | test-wheel : each
+# make app | test | test-all | attacks | mutants | bench | soak | audit | lock | sbom | wheel | test-wheel : each
 # sets up what it needs and does nothing twice.
 PYTHON ?= python3
 VENV   := .venv
@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 HASHED  := install --quiet --require-hashes --only-binary :all:
 INSTALL := $(BIN)/pip $(HASHED)
 
-.PHONY: app attacks board wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
+.PHONY: app attacks board mutants wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
@@ -61,6 +61,10 @@ test-all: $(VENV)/.dev $(VENV)/.weights lint browser
 # The attack list in both modes, with its counts: inputs tried, repelled, found (docs/security.md).
 attacks: $(VENV)/.dev $(VENV)/.weights browser
 	@$(BIN)/python -m tests.attacks $(ARGS)
+
+# Faults planted in a copy of the code, one at a time, and those that no test finds; an hour at most.
+mutants: $(VENV)/.dev $(VENV)/.weights
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 # Ray lives apart: `make test` runs without it, and says what it skips.
 $(VENV)/cluster/.run: requirements/cluster.lock requirements/dev.lock

@@ -73,15 +73,17 @@ def port_is_free(host: str, port: int) -> bool:
     return True
 
 
-def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
+def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--host", default="0.0.0.0" if is_space() else "127.0.0.1")
-    parser.add_argument("--port", type=int, default=PORT.read())
+    parser.add_argument(
+        "--host", default="0.0.0.0" if is_space() else "127.0.0.1", help="the address to listen at"
+    )
+    parser.add_argument("--port", type=int, default=PORT.read(), help="the port of the page")
     parser.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
     parser.add_argument(
         "--mcp", action="store_true", help="also serve the API as MCP tools (requirements/mcp.txt)"
     )
-    return parser.parse_args(arguments)
+    return parser
 
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
@@ -177,7 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
     except EvenhandError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    chosen, access = parse_options(arguments), current_access()
+    chosen, access = build_parser().parse_args(arguments), current_access()
     limit_heap_retention()
     key_store.install_redaction()
     if not port_is_free(chosen.host, chosen.port):

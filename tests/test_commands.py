@@ -24,6 +24,7 @@ from studies.files.shards import AskOutcome, write_shard
 from studies.spec.study import Study
 from studies.store.store import Store
 from studies.terminal import INTERRUPTED_CODE, run_command
+from tests.command_tables import PAGE, with_tables
 from tests.other_user import let_others_enter, without_rights
 from tests.page_words import says
 from tests.studies.small_items import ask, item, judged
@@ -227,3 +228,10 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
         cwd=ROOT, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "{")
+
+
+def test_the_tables_of_keys_and_options_are_those_of_the_code() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_tables(page) == page, "run `python -m tests.command_tables --write`"
+    for word in ("`judges`", "models", "download", "--by", "--quick", "`reference_games`"):
+        assert word in page

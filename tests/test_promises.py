@@ -45,6 +45,33 @@ def test_each_promise_names_tests_that_exist() -> None:
     assert [test for _, _, tests in rows for test in tests if missing(test)] == []
 
 
+LATER = {"long": " (`make soak`)", "extra": " (`make test-all`)"}
+"""Marks of tests that `make test` leaves out, and the note that the page has behind them."""
+
+
+def marks_of(test: str) -> set[str]:
+    """Marks of a test and of its file, but not of single parameters."""
+    name, _, function = test.partition("::")
+    found = []
+    for node in ast.parse((ROOT / name).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
+            found.append(ast.unparse(node.value))
+        elif isinstance(node, ast.FunctionDef) and node.name == function:
+            found += [ast.unparse(one) for one in node.decorator_list]
+    plain = [text for text in found if "parametrize" not in text]
+    return set(re.findall(r"mark\.(\w+)", " ".join(plain)))
+
+
+def test_each_promise_has_a_test_in_make_test_and_others_name_their_command() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for promise, _, tests in promises():
+        later = {test: marks_of(test) & set(LATER) for test in tests}
+        assert not all(later.values()), f"{promise}: no test of it is in make test"
+        for test, marks in later.items():
+            note = next((text for mark, text in LATER.items() if mark in marks), "")
+            assert (f"`{test}`{note}" in page) and (note or f"`{test}` (" not in page), test
+
+
 def test_the_check_finds_a_test_that_is_gone() -> None:
     here = "tests/test_promises.py"
     assert not missing(here) and not missing(f"{here}::test_each_promise_names_tests_that_exist")

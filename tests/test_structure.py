@@ -393,13 +393,52 @@ def test_no_file_names_the_host_of_a_package_registry() -> None:
     assert {name: hosts for name, hosts in found.items() if hosts} == {}
 
 
-def test_every_test_file_asserts_something() -> None:
+CHECKS = {"raises", "fail", "warns", "assert_allclose", "assert_array_equal", "assert_frame_equal"}
+"""Functions of libraries that fail where something does not hold."""
+
+
+def calls_in(node: ast.AST) -> set[str]:
+    """Names of the functions that a piece of code calls or hands on."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+
+
+def test_every_test_asserts_something() -> None:
+    """By itself, or by a function of the tests that it calls, at whatever depth."""
+    functions = [
+        (path, node)
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    asserting = CHECKS | {
+        node.name
+        for _, node in functions
+        if any(isinstance(one, ast.Assert) for one in ast.walk(node))
+    }
+    others = {node.name: calls_in(node) for _, node in functions if node.name not in asserting}
+    while found := {name for name, calls in others.items() if calls & asserting} - asserting:
+        asserting |= found
     silent = [
-        name_of(path)
-        for path in (ROOT / "tests").rglob("test_*.py")
-        if not re.search(r"^ +assert\b", path.read_text("utf-8"), re.MULTILINE)
+        f"{name_of(path)}::{node.name}"
+        for path, node in functions
+        if node.name.startswith("test_")
+        and path.name.startswith("test_")
+        and node.name not in asserting
     ]
     assert silent == []
+
+
+def test_oracles_cite_documents_that_exist() -> None:
+    known = {path.name for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]}
+    found = {
+        (name, word)
+        for name, text in tracked_texts().items()
+        if name.startswith("tests/") and name != "tests/test_structure.py"
+        for word in re.findall(r"\b(?:STATISTICS|PROTOCOLS|DESIGN|docs/[a-zA-Z-]+)\.md", text)
+        if word.removeprefix("docs/") not in known
+    }
+    assert found == set()
 
 
 MAX_PROSE = 150

@@ -1,6 +1,6 @@
 """Rating engine against its peers: python -m tests.bench.bench_ratings
 
-Each line is a ratio of two times of this one run, beside the bar of STATISTICS.md 14. The peers are
+Each line is a ratio of two times of this one run, beside its bar. The peers are
 the two forms of FastChat's arena code, written afresh here from what they do, and evalica. Peers
 too slow to run in full run few rounds and are scaled; the line says so. Times are of the processor,
 one process, BLAS on one thread for everybody: whoever else uses the machine moves them little.

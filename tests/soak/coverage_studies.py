@@ -1,6 +1,6 @@
 """Simulated studies whose limits are known: what the coverage of intervals is measured on.
 
-Judges are simulated as DESIGN.md 4.3 describes: with probability `first_bias` the first slot; else
+Judges are simulated as in docs/coverage.md: with probability `first_bias` the first slot; else
 with probability `tie_rate` a tie; else the truly better answer with probability `accuracy`. Items
 differ in three ways: which answer is truly better (quality is strength plus item noise of sd
 `item_sd`), how hard that is to see (`difficulty_sd`, on the logit of accuracy) and how tempting the

@@ -1,6 +1,6 @@
 """Do nominal 95 % intervals of ratings and position terms cover, with 8, 20 and 64 items?
 
-Judges are simulated as DESIGN.md 4.3 describes: with probability `first_bias` the first slot; else
+Judges are simulated as in docs/coverage.md: with probability `first_bias` the first slot; else
 with probability `tie_rate` a tie; else the truly better answer with probability `accuracy`. Which
 answer is truly better varies by item: quality is strength plus item noise of sd `item_sd`, and
 repeats share their item's truth. Truth here is the estimator's limit over infinitely many items,

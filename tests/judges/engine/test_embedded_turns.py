@@ -25,6 +25,8 @@ from tests.attacks.attack_log import attempt
 from tests.judges.small_studies import QUICK, engine, study_plan
 
 DENIAL = "denial of service"
+TEST = "test"
+"""Name of the study with which the judge is tested."""
 
 
 class Calls:
@@ -43,14 +45,21 @@ class Calls:
         asking = {run for one in self.made._limiters.values() for run in one._waiters._by_run}
         runs = self.made._runs.values()
         names = {run.plan.study.name for run in runs if id(run._run_state) in asking}
-        return names | ({"test"} if engine_module.OUTSIDE_RUNS in asking else set())
+        return names | ({TEST} if self.waiting_tests() == self.left.get(TEST) else set())
+
+    def waiting_tests(self) -> int:
+        """Number of tests of the judge that wait for a turn."""
+        assert self.made is not None
+        queues = [one._waiters._by_run for one in self.made._limiters.values()]
+        return sum(len(queue.get(engine_module.OUTSIDE_RUNS, ())) for queue in queues)
 
     async def answer(self, study: str, weights: str) -> JudgeReply:
         self.at_once += 1
         assert self.at_once == 1, "one call at a time"
         self.order.append((study, weights))
         self.left[study] -= 1
-        while not {name for name, left in self.left.items() if left} <= self.waiting() | {study}:
+        own = {study} - {TEST}  # of the tests, all that are left wait
+        while not {name for name, left in self.left.items() if left} <= self.waiting() | own:
             await asyncio.sleep(0.001)
         self.at_once -= 1
         return JudgeReply("[[A]]", model="embedded")

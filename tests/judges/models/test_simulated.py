@@ -1,4 +1,4 @@
-"""Simulated judges (DESIGN.md 4.3) and the metrics that recover their parameters."""
+"""Simulated judges (docs/coverage.md, "The grid") and the metrics that recover their parameters."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[3] / "judges" / "prompts"
 PROMPTS: dict[str, dict[str, Any]] = {
     path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.yaml")
 }
-# PROTOCOLS.md, "Names": study files and other people's scripts use them.
+# Names of published prompts: study files and other people's scripts use them.
 NAMES = (
     "visit-reference-free",
     "visit-reference-backed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import socket
 import zlib
@@ -120,14 +121,20 @@ def test_a_hostile_url_is_refused_before_anything_is_looked_up(url):
             assert "\n" not in str(refused.value) and "is refused" in str(refused.value)
 
 
+def is_accepted(url: str, rules: EndpointRules) -> bool:
+    with contextlib.suppress(EndpointRefused):
+        check_url(url, rules)
+        return True
+    return False
+
+
 @pytest.mark.parametrize(
     "url",
     ["https://api.openai.com/v1", "https://API.OpenAI.com/v1", "https://openrouter.ai/api/v1",
      "https://mine.openai.azure.com/openai/v1", "https://api.openai.com:443/v1"],
 )  # fmt: skip
 def test_the_listed_providers_may_be_asked(url):
-    check_url(url, LISTED)
-    check_url(url, ANYWHERE)
+    assert is_accepted(url, LISTED) and is_accepted(url, ANYWHERE)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +172,7 @@ def test_what_holds_is_read_from_the_environment(monkeypatch):
             "http://10.0.0.7/v1", "https://api.openai.com/v1"],
 )  # fmt: skip
 def test_on_one_s_own_machine_loopback_and_private_addresses_are_fine(url):
-    check_url(url, LOCAL_RULES)
+    assert is_accepted(url, LOCAL_RULES)
 
 
 @pytest.mark.parametrize(

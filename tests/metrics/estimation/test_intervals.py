@@ -139,7 +139,7 @@ def test_the_jackknife_of_a_mean_is_its_t_interval():
 
 
 def test_simulated_clusters_show_the_design_effect_of_the_reference():
-    # STATISTICS.md 8: 200 prompts × 10 verdicts, prompt sd 1: naive SE .01114, cluster .01704.
+    # Simulated: 200 prompts × 10 verdicts, prompt sd 1: naive SE .01114, cluster .01704.
     rng = np.random.default_rng(3)
     ratios = []
     for _ in range(40):

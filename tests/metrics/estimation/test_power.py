@@ -27,7 +27,7 @@ def test_clusters_and_ties_cost_more():
 
 
 def test_the_design_effect_of_ten_verdicts_per_item():
-    # STATISTICS.md 8: m = 10, ρ = .2: 1 + 9·.2 = 2.8. Planning multiplies by it: 783 → 2192.
+    # Kish 1965: m = 10, ρ = .2: 1 + 9·.2 = 2.8. Planning multiplies by it: 783 → 2192.
     assert w.design_effect(10, 0.2) == pytest.approx(2.8)
     assert w.design_effect(1, 0.9) == 1
     assert w.design_effect(2, -1) == 0  # two orders that cancel exactly
@@ -45,7 +45,7 @@ def test_the_correlation_within_items_is_read_off_the_verdicts_so_far():
 
 
 def test_two_hundred_items_of_ten_have_the_design_effect_of_the_reference():
-    # STATISTICS.md 8: item sd 1: design effect 2.34, so ρ = 1.34/9 = .149.
+    # Kish 1965: item sd 1: design effect 2.34, so ρ = 1.34/9 = .149.
     rng = np.random.default_rng(5)
     got = []
     for _ in range(30):
@@ -76,7 +76,7 @@ def test_looking_after_every_battle_seldom_alarms_on_a_fair_coin():
 
 
 def test_looking_at_a_fixed_n_test_after_every_battle_alarms_in_a_quarter_of_runs():
-    # STATISTICS.md 12: the binomial test at each n = 10…200 raises a false alarm in 26.8 %.
+    # By simulation: the binomial test at each n = 10…200 raises a false alarm in 26.8 %.
     wins = np.cumsum(np.random.default_rng(0).random((4000, 200)) < 0.5, axis=1)[:, 9:]
     n = np.arange(10, 201)
     fewer = np.minimum(wins, n - wins)

@@ -115,7 +115,7 @@ def test_a_vote_cast_twice_moves_no_corrected_win_rate():
 
 
 def simulated(people: dict[str, tuple[float, float]], items: int, seed: int, share: float = 1.0):
-    """People as DESIGN.md 4.3 simulates judges: with probability b the first, else the better
+    """People as docs/coverage.md simulates judges: with probability b the first, else the better
     answer with probability p. Sides are drawn for each person and pair; x is better on half."""
     rng = np.random.default_rng(seed)
     better = rng.integers(0, 2, items)

@@ -21,7 +21,7 @@ ORACLE = {"AA": 12, "AB": 40, "BA": 30, "BB": 5, "CC": 6, "AC": 4, "BC": 3}
 
 
 def test_the_published_table_of_a_hundred_pairs():
-    # STATISTICS.md 5: primacy AA 12 + AC 4 = 16, recency BB 5 + BC 3 = 8, 76 of 100 kept.
+    # By hand: primacy AA 12 + AC 4 = 16, recency BB 5 + BC 3 = 8, 76 of 100 kept.
     (table,) = build_order_tables(patterns(ORACLE), []).values()
     assert (table.pairs, table.flips) == (100, 24)
     assert (table.toward_first, table.toward_second) == (16, 8)

@@ -73,7 +73,7 @@ def test_no_flips_is_perfectly_fair_not_nan():
 
 
 def test_repetition_stability_is_the_mean_share_of_the_mode():
-    # AAA 1, AAB 2/3, ABC 1/3, BBB 1: mean .75 (STATISTICS.md 5).
+    # AAA 1, AAB 2/3, ABC 1/3, BBB 1: mean .75, by hand.
     rows = [
         {"item": word, "shown": "xy", "orders": 1, "repeat": k, "pick": PICKS[letter]}
         for word in ("AAA", "AAB", "ABC", "BBB")
@@ -222,7 +222,7 @@ def test_unreadable_rows_change_no_value(picks, more):
 
 
 PUBLISHED = {
-    # judge: PC, chance, kappa, hard (STATISTICS.md 0), flips first/second, slots, ties, entropy
+    # judge: PC, chance, kappa, hard, flips first/second, slots, ties, entropy
     "gpt-4": (0.68875, 0.3617, 0.512, 0.14375, 237, 12, [848, 512], 240, 0.9555),
     "gpt-3.5-turbo": (0.69125, 0.3635, 0.515, 0.08375, 121, 126, [634, 660], 306, 0.9997),
     "claude-v1": (0.54875, 0.3961, 0.253, 0.31, 74, 287, [532, 937], 131, 0.9445),

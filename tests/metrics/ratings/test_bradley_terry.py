@@ -178,7 +178,7 @@ def records_of_prd() -> pd.DataFrame:
     ("judge", "item"), [("gpt-4", 25.5), ("gpt-3.5-turbo", 30.9), ("bard", 16.0)]
 )
 def test_the_error_of_one_gap_in_prd_is_by_items(judge, item):
-    # SE of claude − vicuna in Elo (STATISTICS.md 0); by battle it would be 18.7, 18.0 and 18.1. The
+    # SE of claude − vicuna in Elo; by battle it would be 18.7, 18.0 and 18.1. The
     # source rounds, and bard's 16.0 is 15.94 here: a tenth is as far as the figures go.
     frame = records_of_prd()
     only = board(frame[frame["judge"] == judge])

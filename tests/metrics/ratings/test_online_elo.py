@@ -39,7 +39,7 @@ def ratings(frame: pd.DataFrame, k: float = 4.0) -> dict[str, float]:
     ],
 )
 def test_five_battles_give_the_ratings_worked_out_elsewhere(k, expected):
-    # A>B, B>C, A=C, C>A, then A first and B wins (STATISTICS.md 1). The first step at K=4:
+    # A>B, B>C, A=C, C>A, then A first and B wins, by hand. The first step at K=4:
     # equal ratings, so A 1000 + 4(1 − ½) = 1002 and B 998.
     assert ratings(fought(FIVE), k) == pytest.approx(expected, abs=1e-6)
     assert ratings(fought(FIVE[:1])) == {"A": 1002.0, "B": 998.0}

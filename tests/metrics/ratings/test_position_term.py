@@ -62,7 +62,7 @@ def test_the_model_error_of_the_oracle():
 
 
 def test_ignoring_the_place_shrinks_strengths_even_in_a_balanced_design():
-    # STATISTICS.md 4: without γ θ = (0.567541, −0.142161, −0.425380).
+    # The maximum of the likelihood: without γ θ = (0.567541, −0.142161, −0.425380).
     from metrics.ratings.bradley_terry import fit_leaderboards
 
     (board,) = fit_leaderboards(duels(ORDERED))

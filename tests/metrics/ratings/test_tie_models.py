@@ -9,7 +9,7 @@ from metrics.ratings.bradley_terry import fit_leaderboards
 from metrics.ratings.tie_models import TieModel, davidson, rao_kupper
 from tests.metrics.battle_frames import all_finite, duels, fought, some_battles
 
-# The wins of STATISTICS.md 2 with ties A–B 4, A–C 3, B–C 5.
+# Wins of three models with ties A–B 4, A–C 3, B–C 5.
 TIED = [("A", "B", 7, 3, 4), ("A", "C", 8, 2, 3), ("B", "C", 6, 4, 5)]
 
 

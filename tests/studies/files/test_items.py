@@ -16,7 +16,7 @@ from studies.files.items import dump_item, parse_item, read_items
 from tests.page_words import pattern, says
 from tests.studies.small_items import line, write_lines
 
-# DESIGN.md 4.2
+# docs/formats.md
 WHOLE: dict[str, Any] = {
     "id": "q1", "instruction": "…", "responses": {"model-x": "…", "model-y": "…"},
     "category": "writing", "context": "", "images": [], "reference": "", "ground_truth": "",

@@ -44,7 +44,7 @@ def rotated(n: int, orders: str = "rotations") -> list[tuple[str, ...]]:
 
 
 def test_rotations_are_those_of_the_paper() -> None:
-    # PROTOCOLS.md 2: [0,1,2] -> [2,0,1], [1,2,0], [0,1,2]
+    # Rotations of Iourovitski 2024: [0,1,2] -> [2,0,1], [1,2,0], [0,1,2]
     assert rotated(3) == [("2", "0", "1"), ("1", "2", "0"), ("0", "1", "2")]
 
 

@@ -23,7 +23,7 @@ from tests.page_words import pattern, says
 
 ASSETS = Path(__file__).parents[3] / "assets"
 
-# DESIGN.md 4.3, every key but the preset, which test_presets.py has.
+# Every key but the preset, which test_presets.py has.
 WHOLE = """
 name: demo
 data:

@@ -82,7 +82,7 @@ def cell(cells, judge, prompt="grade-simple"):
 def test_steady_judges_have_a_grade_of_one_right_or_wrong(scene):
     cells = protocol_grade.study_grade_cells(scene)
     assert len(cells) == 9
-    # worked values of PROTOCOLS.md 2: consistent (1, 1, 1), always first (0, 0, 1/N).
+    # worked by hand from Iourovitski 2024: consistent (1, 1, 1), always first (0, 0, 1/N).
     steady, first, worst = (cell(cells, judge) for judge in JUDGES)
     assert [steady.grade.value, steady.accuracy.value] == pytest.approx([1, 1])
     assert [worst.grade.value, worst.accuracy.value] == pytest.approx([1, 0])

@@ -15,14 +15,15 @@ from tests.page_words import says
 
 
 def test_the_tables_of_grade_score_contradict_themselves_as_often_as_counted_by_hand():
-    # STATISTICS.md 13: 15 of 80 above the harmonic mean of their parts, 7 above both; the worst is
+    # Iourovitski 2024, tables, counted by hand: 15 of 80 above the harmonic mean of their parts, 7
+    # above both; the worst is
     # GPT-4 with prompt 3, .9169 from .6984 and .7220: 2·.6984·.7220/(.6984 + .7220) = .7100.
     found = paper_tables.grade_caveat()
     assert (found.cells, found.above_parts, found.above_both) == (80, 15, 7)
     (model, prompt, added), worst = found.worst
     assert (paper_tables.short_model(model), prompt, added) == ("gpt-4", "grade-debias", 0)
     assert worst.max_grade == pytest.approx(0.7100, abs=5e-5)
-    # PROTOCOLS.md 2: the option raises the grade in 31 of 40 cells and lowers the choice in 23.
+    # The same tables: the option raises the grade in 31 of 40 cells and lowers the choice in 23.
     assert (found.pairs, found.grade_rises, found.choice_falls) == (40, 31, 23)
     assert found.leaders > 1  # no model is the highest on all prompts
 

@@ -40,7 +40,8 @@ def graded(store: Store, tmp_path: Path) -> Store:
 
 
 def test_the_authors_number_stands_beside_ours_where_a_trial_was_not_read(graded: Store) -> None:
-    # PROTOCOLS.md 2: consistent with one of four trials unread is (.8842282, .7924813, 1) by their
+    # Worked by hand from Iourovitski 2024: consistent with one of four trials unread is
+    # (.8842282, .7924813, 1) by their
     # rule. q2 is whole (1, 1, 1). So ours is 1 over q2 alone, theirs the mean of the two.
     scene = FilteredStudy(graded, "four")
     html = show_unread_trials(scene, study_grade_cells(scene))

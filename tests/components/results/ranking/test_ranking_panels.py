@@ -198,7 +198,8 @@ def plain(html: str) -> str:
 
 
 def test_the_evidence_of_neighbours_is_one_vote_an_item():
-    # 8 of 10 items for a: e-value 1.6758 (STATISTICS.md 12). 70 of 100: 298.
+    # 8 of 10 items for a: e-value B(8.5, 2.5)/B(.5, .5)·2^10 = 1.6758, the mixture of Krichevsky
+    # and Trofimov 1981. 70 of 100: 298.
     for won, n, text in ((8, 10, "1.7"), (70, 100, "298.0")):
         frame = build(battles({("a", "b"): (won, n - won)}))
         html = plain(panels.evidence_html(frame, compute_ranking(frame)))

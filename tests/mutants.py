@@ -1,0 +1,261 @@
+"""Plant faults one at a time in a copy of the code, run the tests of the changed module, and list
+the faults that no test finds.
+
+    python -m tests.mutants [--faults 80] [--seed 1] [--minutes 60] [--jobs 2] [MODULE ...]
+
+A fault is one changed expression: a comparison, a negation, a number, an operator, a value that is
+not returned, or a call that is left out. The tests of a module are the file that mirrors its path
+and the files that import it; if there are none, the files that import a module that imports it. A
+test that fails or hangs finds the fault. Some survivors change nothing that can be seen: read them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PACKAGES: Final = ("components", "evenhand", "judges", "metrics", "studies")
+TEST_SECONDS: Final = 300
+"""Seconds after which the tests of one fault count as hanging."""
+MAX_TEST_FILES: Final = 12
+OPPOSITES: Final[dict[type[ast.AST], type[ast.AST]]] = {
+    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.And: ast.Or,
+    ast.Or: ast.And,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One changed piece of a file: its bytes from `start` to `end` become `text`."""
+
+    path: str
+    line: int
+    start: int
+    end: int
+    before: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.before!r} -> {self.text!r}"
+
+
+# ---------------------------------------------------------------------------------- faults
+
+
+def changed_node(node: ast.AST) -> ast.AST | None:
+    """The node with its fault; None if it has none."""
+    made = copy.deepcopy(node)
+    if isinstance(made, ast.Compare) and type(made.ops[0]) in OPPOSITES:
+        made.ops[0] = OPPOSITES[type(made.ops[0])]()  # type: ignore[assignment]
+        return made
+    if isinstance(made, (ast.BinOp, ast.BoolOp)) and type(made.op) in OPPOSITES:
+        made.op = OPPOSITES[type(made.op)]()  # type: ignore[assignment]
+        return made
+    if isinstance(made, ast.UnaryOp) and isinstance(made.op, ast.Not):
+        return made.operand
+    if isinstance(made, ast.Constant) and isinstance(made.value, (bool, int, float)):
+        value = made.value
+        return ast.Constant(not value if isinstance(value, bool) else value + 1)
+    if isinstance(made, ast.Return) and made.value is not None:
+        return ast.Return(ast.Constant(None))
+    if isinstance(made, ast.Expr) and isinstance(made.value, ast.Call):
+        return ast.Pass()
+    return None
+
+
+def faults_in(path: str, source: str) -> Iterator[Fault]:
+    """All faults inside the functions of a file; none in annotations and f-strings."""
+    starts = [0]
+    for line in source.encode().split(b"\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    content = source.encode()
+    for node in _nodes_that_run(ast.parse(source)):
+        made = changed_node(node)
+        if made is None or not isinstance(node, (ast.expr, ast.stmt)):
+            continue
+        start = starts[node.lineno - 1] + node.col_offset
+        end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+        text = ast.unparse(made)
+        if isinstance(made, ast.expr):
+            text = f"({text})"
+        yield Fault(path, node.lineno, start, end, content[start:end].decode(), text)
+
+
+def _nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
+    """Nodes inside functions, without annotations and the parts of f-strings."""
+    inside = [
+        part
+        for function in ast.walk(node)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for part in function.body
+    ]
+    waiting: list[ast.AST] = list(dict.fromkeys(inside))
+    seen: set[int] = set()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen or isinstance(part, ast.JoinedStr):
+            continue
+        seen.add(id(part))
+        yield part
+        skipped = {id(one) for one in (getattr(part, "annotation", None), _returns(part)) if one}
+        waiting += [one for one in ast.iter_child_nodes(part) if id(one) not in skipped]
+
+
+def _returns(node: ast.AST) -> ast.AST | None:
+    return getattr(node, "returns", None)
+
+
+# ------------------------------------------------------------------------- tests of a module
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Names of the modules that a file imports; of `from a import b`, both a and a.b."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
+    return found
+
+
+class TestFinder:
+    """Finds the tests of a module by the imports of all files."""
+
+    __test__ = False
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._users: dict[str, set[str]] = defaultdict(set)
+        for path in sorted(root.rglob("*.py")):
+            name = path.relative_to(root).as_posix()
+            if name.split("/")[0] in (*PACKAGES, "tests"):
+                for module in imported_modules(path):
+                    self._users[module].add(name)
+
+    def tests_of(self, path: str) -> list[str]:
+        """Test files of a module: its mirror first, then those that import it."""
+        module = path.removesuffix(".py").replace("/", ".")
+        mirror = f"tests/{Path(path).parent.as_posix()}/test_{Path(path).stem}.py"
+        found = [mirror] if (self._root / mirror).is_file() else []
+        found += sorted(filter(_is_test, self._users[module] - {mirror}))
+        if not found:
+            users = {one.removesuffix(".py").replace("/", ".") for one in self._users[module]}
+            found = sorted({one for user in users for one in self._users[user] if _is_test(one)})
+        return found[:MAX_TEST_FILES]
+
+
+def _is_test(name: str) -> bool:
+    parts = name.split("/")
+    return parts[0] == "tests" and parts[-1].startswith("test_") and parts[1] != "soak"
+
+
+# ---------------------------------------------------------------------------------- running
+
+
+def copy_tree(target: Path) -> None:
+    """Copy the files of the checkout that git knows or does not ignore."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
+    for name in filter(None, map(os.fsdecode, names)):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, target / name)
+
+
+def find_fault(fault: Fault, tests: list[str], folder: Path) -> str:
+    """How the tests react to a fault in a copy of the checkout: "found", "hangs", "survived"; or
+    "no tests"."""
+    if not tests:
+        return "no tests"
+    path = folder / fault.path
+    content = path.read_bytes()
+    path.write_bytes(content[: fault.start] + fault.text.encode() + content[fault.end :])
+    records = os.environ.get("EVENHAND_RECORDS", str(ROOT.parent / "shared" / "data"))
+    command = [
+        sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
+        "-m", "not long and not extra and not browser", *tests,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env={**os.environ, "EVENHAND_RECORDS": records},
+            capture_output=True, timeout=TEST_SECONDS, check=False,
+        )  # fmt: skip
+        return "survived" if done.returncode in (0, 5) else "found"
+    except subprocess.TimeoutExpired:
+        return "hangs"
+    finally:
+        path.write_bytes(content)
+
+
+def choose_faults(modules: list[str], number: int, seed: int) -> list[Fault]:
+    """A seeded sample of all faults of the packages, or of the modules named."""
+    paths = modules or sorted(
+        path.relative_to(ROOT).as_posix()
+        for name in PACKAGES
+        for path in (ROOT / name).rglob("*.py")
+    )
+    every = [f for path in paths for f in faults_in(path, (ROOT / path).read_text("utf-8"))]
+    return random.Random(seed).sample(every, min(number, len(every)))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="files to change (all)")
+    parser.add_argument("--faults", type=int, default=80, help="number of faults (80)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (1)")
+    parser.add_argument("--minutes", type=float, default=60.0, help="then no new fault is begun")
+    parser.add_argument("--jobs", type=int, default=2, help="faults at a time (2)")
+    options = parser.parse_args(arguments)
+    faults = choose_faults(options.modules, options.faults, options.seed)
+    finder, until = TestFinder(ROOT), time.monotonic() + 60 * options.minutes
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants-") as place,
+        ThreadPoolExecutor(options.jobs) as pool,
+    ):
+        folders: SimpleQueue[Path] = SimpleQueue()
+        for number in range(options.jobs):
+            copy_tree(Path(place) / str(number))
+            folders.put(Path(place) / str(number))
+
+        def try_fault(fault: Fault) -> str:
+            if time.monotonic() > until:
+                return "not tried"
+            folder = folders.get()
+            try:
+                outcome = find_fault(fault, finder.tests_of(fault.path), folder)
+            finally:
+                folders.put(folder)
+            print(f"{outcome:<10} {fault}", flush=True)
+            return outcome
+
+        outcomes = list(pool.map(try_fault, faults))
+    found = sum(one in ("found", "hangs") for one in outcomes)
+    tried = len(outcomes) - outcomes.count("not tried")
+    print(f"\n{found} of {tried} faults were found ({len(faults)} chosen, seed {options.seed}).")
+    for fault, outcome in zip(faults, outcomes, strict=True):
+        if outcome in ("survived", "no tests"):
+            print(f"{outcome}: {fault}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
