@@ -767,7 +767,7 @@
   }, true);
   evenhand.filesRead = () => {
     reading("");
-    const next = document.querySelector("#eh-seen .eh-go button");
+    const next = document.querySelector("#eh-seen .eh-then button");
     next?.focus({preventScroll: true});
     (next ?? document.querySelector("#eh-home-notice .eh > *"))?.scrollIntoView({block: "nearest"});
   };

@@ -71,8 +71,8 @@ def study_state(
     if line.judged < line.planned:
         left = count(line.planned - line.judged + failed, "call")
         return StudyState(f"{left} left", "run", "unfinished")
-    failed = f", {count(unusable)} unusable" if unusable else ""
-    return StudyState(f"Done{failed}", "results", "done")
+    told = f", {count(unusable)} unusable" if unusable else ""
+    return StudyState(f"Done{told}", "results", "done")
 
 
 def _count_unusable(store: Store, line: StudySummary) -> tuple[int, int]:
