@@ -79,7 +79,7 @@ def _with_index(table: pd.DataFrame) -> pd.DataFrame:
     names = COLUMN_NAMES["item"]
     if any(name in table.columns for name in names) or isinstance(table.index, pd.MultiIndex):
         return table
-    if table.index.name in names or pd.api.types.is_string_dtype(table.index.dtype):
+    if table.index.name in names or pd.api.types.is_string_dtype(table.index):
         return table.assign(item=table.index)
     return table
 
