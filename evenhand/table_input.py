@@ -112,8 +112,9 @@ def score_mapping(columns: Mapping[str, str], names: Sequence[str]) -> dict[str,
 def source_table(rows: pd.DataFrame, name: str) -> SourceTable:
     """Convert a DataFrame to the rows that a file with the same columns would have."""
     plain = rows.astype(object).where(rows.notna(), None)
-    plain.columns = [str(column) for column in plain.columns]
-    return SourceTable(name, "table", tuple(plain.columns), plain.to_dict("records"))
+    columns = tuple(str(column) for column in plain.columns)
+    made = [dict(zip(columns, row, strict=True)) for row in plain.itertuples(index=False)]
+    return SourceTable(name, "table", columns, made)
 
 
 @contextmanager
