@@ -9,8 +9,8 @@ from typing import Any, Final
 import pandas as pd
 
 from evenhand.audit_cards import JudgeCard, judge_cards
-from evenhand.audit_html import audit_html, card_html
-from evenhand.audit_table import summary_table
+from evenhand.auditing.audit_html import audit_html, card_html
+from evenhand.auditing.audit_table import summary_table
 from evenhand.extras import names_missing_extra
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.__main__ import format_estimate

@@ -183,7 +183,7 @@ def battle_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) ->
 def _item_notes(frame: pd.DataFrame, column: str) -> tuple[str, ...]:
     """State how the items were found, if they were not named, and if each row is an item."""
     if len(frame) < 2 or frame["item"].nunique() < len(frame):
-        return () if column == "item" else (f"items: the column {column!r}",)
+        return () if column in ("", "item") else (f"items: the column {column!r}",)
     why = f"{column!r} differs in every row" if column else "no column says which item it is about"
     names = ", ".join(COLUMN_NAMES["item"])
     return (

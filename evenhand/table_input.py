@@ -79,7 +79,7 @@ def _with_index(table: pd.DataFrame) -> pd.DataFrame:
     names = COLUMN_NAMES["item"]
     if any(name in table.columns for name in names) or isinstance(table.index, pd.MultiIndex):
         return table
-    if table.index.name in names or pd.api.types.is_string_dtype(table.index.dtype):
+    if table.index.name in names or pd.api.types.is_string_dtype(table.index):
         return table.assign(item=table.index)
     return table
 
@@ -112,8 +112,9 @@ def score_mapping(columns: Mapping[str, str], names: Sequence[str]) -> dict[str,
 def source_table(rows: pd.DataFrame, name: str) -> SourceTable:
     """Convert a DataFrame to the rows that a file with the same columns would have."""
     plain = rows.astype(object).where(rows.notna(), None)
-    plain.columns = [str(column) for column in plain.columns]
-    return SourceTable(name, "table", tuple(plain.columns), plain.to_dict("records"))
+    columns = tuple(str(column) for column in plain.columns)
+    made = [dict(zip(columns, row, strict=True)) for row in plain.itertuples(index=False)]
+    return SourceTable(name, "table", columns, made)
 
 
 @contextmanager

@@ -129,8 +129,8 @@ def import_file(options: argparse.Namespace) -> None:
     name = options.name or name_from_source(first)
     try:
         loaded = load_source(spec, folder)
-        check_has_verdicts(name, spec, loaded)
         print(escape_control(use_option_names("\n".join(loaded.summary_lines()))))
+        check_has_verdicts(name, spec, loaded)
         store = Store(path)
         save_recorded_study(store, name, spec, loaded)
     except (SourceError, StudyError) as error:

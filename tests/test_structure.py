@@ -68,8 +68,10 @@ ORDER = {
     ),
     "evenhand": (
         "extras",
-        "study_table audit_table",
+        "table_input",
+        "study_table",
         "audit_cards rating_frames remedy_rates running twin_table",
+        "auditing",
         "judge_audit inspect_scorers",
         "recorded_demo",
         "page_views nightly",

@@ -39,7 +39,7 @@ from studies import settings
 from studies.domain import Ask, JudgeSpec
 from studies.exchange.export import write_export
 from studies.exchange.shard_import import ShardImport, import_shards
-from studies.files.shards import ITEMS_FILE, find_shards
+from studies.files.shards import ITEMS_FILE, find_shards, recover_journals
 from studies.store.queries import run_costs, run_queries
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
@@ -118,6 +118,7 @@ installation from the wheel the package `evenhand`, which contains both."""
 OBJECT_STORE_BYTES: Final = 200 * 2**20
 """Size of a local Ray's object store in bytes. It is small, because only names of shards pass
 through the object store."""
+LOCAL_ADDRESS: Final = "127.0.0.1"
 IMPORTED_MARK_FILE: Final = "imported"
 CALLS_PER_WORKER: Final = 64
 """The number of workers is the concurrency (calls in flight) divided by this, at least 2, unless
@@ -192,8 +193,12 @@ def _import_ray() -> Any:
     try:
         import ray
         import ray.data
-    except ImportError:
-        raise PlanError("--engine ray needs Ray: pip install -r requirements/cluster.txt") from None
+    except ImportError as error:
+        if error.name == "ray":
+            raise PlanError(
+                "--engine ray needs Ray: pip install -r requirements/cluster.txt"
+            ) from None
+        raise PlanError(f"Ray is installed and cannot be imported: {error}") from error
     return ray
 
 
@@ -227,7 +232,8 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
     else:
         env = {"PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), settings.PYTHON_PATH.read()])}
         quiet |= {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
-        ray.init(address="local", runtime_env={"env_vars": env}, **quiet)
+        own = {"_node_ip_address": LOCAL_ADDRESS}  # Ray then listens on the loopback alone
+        ray.init(address="local", runtime_env={"env_vars": env}, **own, **quiet)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
@@ -265,7 +271,8 @@ class _RoundRunner:
                 files = write_asks(group, folder / f"asks-{kind}", size)
                 data = self.ray.data.read_parquet([str(path) for path in files])
                 self._collect(self._build_stage(kind, data, job, workers), folder)
-            self._import_shards(find_shards(folder))  # includes those of workers that died
+            recover_journals(folder)  # of workers that died
+            self._import_shards(find_shards(folder))
             _mark_imported(folder, self.store, self.plan)
             self.rounds.release()
             number += 1
@@ -343,6 +350,7 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> 
         with contextlib.suppress(OSError):
             if stamp in (folder / IMPORTED_MARK_FILE).read_text(encoding="utf-8").split():
                 continue
+        recover_journals(folder)
         totals.add(import_shards(store, find_shards(folder)))
         _mark_imported(folder, store, plan)
     return totals

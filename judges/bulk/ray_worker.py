@@ -24,7 +24,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import pyarrow as pa
 
@@ -42,7 +42,16 @@ from judges.rendering.prompt import Prompt
 from judges.security.key_consents import Consents, Pair
 from studies.domain import Ask, Item, Judgement, JudgeSpec, Usage
 from studies.errors import EvenhandError
-from studies.files.shards import AskOutcome, CallAttempt, settled_keys, write_shard, write_table
+from studies.files.shards import (
+    JOURNAL_SUFFIX,
+    AskOutcome,
+    CallAttempt,
+    recover_journals,
+    settled_keys,
+    write_journal_line,
+    write_shard,
+    write_table,
+)
 
 ASK_SCHEMA: Final = pa.schema(
     [
@@ -131,8 +140,8 @@ def make_shard_folder(folder: Path) -> None:
 
 FLUSH_ROWS: Final = 500
 FLUSH_SECONDS: Final = 2.0
-"""Seconds after which results are written, if there are fewer than FLUSH_ROWS rows. A worker that
-dies loses its unwritten results and its calls in flight."""
+"""Seconds after which results are written, if there are fewer than FLUSH_ROWS rows. Until then they
+are in a journal: a worker that dies loses only its calls in flight."""
 REPORT_SCHEMA: Final = pa.schema(
     [
         ("shard", pa.string()), ("judge", pa.string()), ("asks", pa.int64()),
@@ -186,27 +195,36 @@ class AttemptLog:
 
 class ShardWriter:
     """Writer of the outcomes of one batch. It starts a new file every FLUSH_ROWS rows or
-    FLUSH_SECONDS."""
+    FLUSH_SECONDS; each outcome is appended to a journal at once."""
 
     def __init__(self, folder: Path, batch: str) -> None:
         self._folder, self._batch = folder, batch
         self._rows: list[AskOutcome] = []
         self._since = time.monotonic()
+        self._journal: TextIO | None = None
         self.written: list[tuple[str, Counter[str]]] = []
 
     def put(self, outcome: AskOutcome) -> None:
+        if self._journal is None:
+            name = f"{self._batch}-{secrets.token_hex(4)}{JOURNAL_SUFFIX}"
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._journal = (self._folder / name).open("w", encoding="utf-8")
+        write_journal_line(self._journal, outcome)
         self._rows.append(outcome)
         late = time.monotonic() - self._since > FLUSH_SECONDS
         if late or len(self._rows) >= FLUSH_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        if self._rows:
-            path = self._folder / f"{self._batch}-{secrets.token_hex(4)}.parquet"
+        if self._journal is not None:
+            journal = Path(self._journal.name)
+            path = journal.with_suffix(".parquet")
             write_shard(path, self._rows)
+            self._journal.close()
+            journal.unlink(missing_ok=True)
             asks = Counter(outcome.judgement.ask.judge for outcome in self._rows)
             self.written.append((path.name, asks))
-        self._rows, self._since = [], time.monotonic()
+        self._journal, self._rows, self._since = None, [], time.monotonic()
 
     def report(self, stopped: dict[str, str]) -> pa.Table:
         """Return a table with the columns shard, judge, asks and stopped: for each written shard
@@ -227,6 +245,8 @@ def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
     """Return the keys of asks that need not be made again: an earlier worker wrote their outcomes
     to shards of the same batches as `rows`, and then died."""
     batches = sorted({row.batch for row in rows})
+    for name in batches:
+        recover_journals(folder, f"{name}-")
     return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 
 

@@ -9,10 +9,11 @@ further effect.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +25,8 @@ from studies.files.judgement_schema import JUDGEMENT_SCHEMA, parquet_row
 
 ITEMS_FILE: Final = "items.jsonl"
 """Name of the file with the items of the shards in the same folder; the file may be missing."""
+JOURNAL_SUFFIX: Final = ".journal"
+"""Suffix of the file to which a worker appends each outcome until it writes the shard."""
 ROWS_PER_BATCH: Final = 20_000
 _REQUIRED_COLUMNS: Final = frozenset({"ask", "status", "reply", "verdict", "usage"})
 _ATTEMPT_TYPE: Final = pa.struct(
@@ -72,6 +75,34 @@ def write_shard(path: Path, outcomes: Sequence[AskOutcome]) -> None:
     """Write a shard atomically, so that no incomplete file is ever read."""
     table = pa.Table.from_pylist([_shard_row(outcome) for outcome in outcomes], schema=SHARD_SCHEMA)
     write_table(path, table)
+
+
+def write_journal_line(out: TextIO, outcome: AskOutcome) -> None:
+    """Append an outcome to a journal, so that it is not lost if the process dies before it writes
+    the shard."""
+    out.write(json.dumps(_shard_row(outcome)) + "\n")
+    out.flush()
+
+
+def recover_journals(folder: Path, batch: str = "") -> int:
+    """Write the outcomes in the journals of dead workers as shards; return their number.
+
+    A line that was cut off is left out. A journal whose shard exists is deleted: it was written
+    before the process died.
+    """
+    found = 0
+    for path in sorted(folder.rglob(f"{batch}*{JOURNAL_SUFFIX}")):
+        shard = path.with_suffix(".parquet")
+        if not shard.exists():
+            rows = []
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                with contextlib.suppress(ValueError):
+                    rows.append(json.loads(line))
+            if rows:
+                write_table(shard, pa.Table.from_pylist(rows, schema=SHARD_SCHEMA))
+            found += len(rows)
+        path.unlink(missing_ok=True)
+    return found
 
 
 def write_table(path: Path, table: pa.Table) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +15,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from judges.__main__ import main
-from judges.bulk.ray_run import AskRounds, RayCluster, _check_cluster_plan, default_shard_folder
+from judges.bulk.ray_run import (
+    AskRounds,
+    RayCluster,
+    _check_cluster_plan,
+    _import_leftover_shards,
+    _import_ray,
+    _ray_session,
+    default_shard_folder,
+)
 from judges.bulk.ray_vllm import (
     ERROR_COLUMN,
     VllmReplyReader,
@@ -21,7 +31,14 @@ from judges.bulk.ray_vllm import (
     make_preprocess,
     postprocess_row,
 )
-from judges.bulk.ray_worker import ASK_SCHEMA, EndpointWorker, RayJob, parse_ask_row, write_asks
+from judges.bulk.ray_worker import (
+    ASK_SCHEMA,
+    EndpointWorker,
+    RayJob,
+    ShardWriter,
+    parse_ask_row,
+    write_asks,
+)
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, save_plan
 from judges.security.key_consents import NO_CONSENTS, pair_of
@@ -125,6 +142,64 @@ def test_a_batch_that_is_done_again_asks_only_what_its_shards_do_not_hold(
     assert server.bill.totals.calls == 12
     assert report.column("asks").to_pylist() == [5]
     assert import_shards(store, find_shards(tmp_path / "shards")).stored == 12
+
+
+def test_a_worker_that_dies_loses_no_answer(
+    server: JudgeServer, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before it writes a shard: its 7 answers are in the journal, and the batch that Ray
+    sends again asks the other 5 only; a line that was cut off is asked again."""
+    plan = a_plan(tmp_path / "data", server.base_url, store=store)
+    (table,) = tables(plan, store, tmp_path, size=12)
+    job = job_of(plan, tmp_path / "shards")
+    with monkeypatch.context() as killed:
+        killed.setattr(ShardWriter, "flush", lambda self: None)
+        EndpointWorker(job)(table.slice(0, 7))
+    (journal,) = (tmp_path / "shards").glob("*.journal")
+    with journal.open("a") as out:
+        out.write('{"ask": {"key": "cut o')
+    assert not find_shards(tmp_path / "shards")
+    EndpointWorker(job)(table)
+    assert server.bill.totals.calls == 12
+    assert import_shards(store, find_shards(tmp_path / "shards")).stored == 12
+    assert not list((tmp_path / "shards").glob("*.journal"))
+
+
+def test_the_answers_of_a_dead_driver_s_workers_are_imported_by_the_next_run(
+    server: JudgeServer, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan(tmp_path / "data", server.base_url, store=store)
+    (table,) = tables(plan, store, tmp_path, size=12)
+    folder = tmp_path / "shards" / "dead-0000"
+    folder.mkdir(parents=True)
+    with monkeypatch.context() as killed:
+        killed.setattr(ShardWriter, "flush", lambda self: None)
+        EndpointWorker(job_of(plan, folder))(table)
+    monkeypatch.setattr("judges.bulk.ray_run.is_owner_alive", lambda *_: False)
+    assert _import_leftover_shards(store, plan, tmp_path / "shards", "mine").stored == 12
+    assert _import_leftover_shards(store, plan, tmp_path / "shards", "mine").stored == 0
+    assert server.bill.totals.calls == 12 and store.counts("small").get("pending", 0) == 0
+
+
+def test_a_local_ray_listens_on_the_loopback_alone() -> None:
+    """The call that starts Ray; `make test-cluster` starts it."""
+    asked: dict[str, Any] = {}
+    context = SimpleNamespace(enable_progress_bars=True, print_on_execution_start=True)
+    data = SimpleNamespace(DataContext=SimpleNamespace(get_current=lambda: context))
+    ray = SimpleNamespace(init=lambda **given: asked.update(given), shutdown=dict, data=data)
+    with _ray_session(ray, RayCluster()):
+        assert asked["_node_ip_address"] == "127.0.0.1" and asked["include_dashboard"] is False
+
+
+def test_an_import_error_inside_ray_is_shown_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "__init__.py").write_text("import a_library_ray_needs\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    with pytest.raises(PlanError, match=r"cannot be imported: .*a_library_ray_needs"):
+        _import_ray()
 
 
 def test_a_wrong_key_stops_the_judge_and_its_asks_stay_pending(

@@ -18,7 +18,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results.cards.report_card import ReportCard
 from components.study.plan.demo_studies import PAIRS_STUDY, open_demo
-from evenhand.audit_html import CHART_WIDTH
+from evenhand.auditing.audit_html import CHART_WIDTH
 from evenhand.page_views import _save_copy
 from evenhand.recorded_demo import demo_study
 from evenhand.recorded_demo import main as demo

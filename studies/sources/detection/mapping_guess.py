@@ -193,7 +193,7 @@ def _has_verdict_marks(column: str, rows: Rows) -> bool:
 
 
 def describe_guess(guess: Mapping[str, str], rows: Rows) -> str:
-    """What a guessed mapping would read from the first three rows, as one text."""
+    """Reading of the first three rows by a guessed mapping, as one text."""
     lines = []
     for number, row in enumerate(rows[:3], 1):
         cells = (f"{field}: {_short(row.get(column))}" for column, field in guess.items())
