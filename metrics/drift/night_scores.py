@@ -80,9 +80,10 @@ def _resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[s
     rows = twin_verdicts(twins, frame)
     moving = [one.name for one in FAMILIES.values() if one.group not in ("floor", "control")]
     rows = rows[(rows["design"] == DUEL) & rows["twin"].isin(moving) & rows["value"].notna()]
-    means = (1 - rows["value"]).groupby([rows["judge"], rows["prompt"], rows["name"]]).mean()
+    keys = ["judge", "prompt", "name"]
+    means = rows.assign(kept=1 - rows["value"]).groupby(keys)["kept"].mean().reset_index()
     found: dict[Stream, dict[str, str]] = {}
-    for (judge, prompt, item), mean in means.items():
+    for judge, prompt, item, mean in means.itertuples(index=False):
         stream = Stream(str(judge), str(prompt), RESISTANCE)
         found.setdefault(stream, {})[str(item)] = str(round(SCALE * mean))
     return found

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from scipy.special import gammaincinv, stdtrit
 
 from metrics.estimation.integer_codes import unique_codes
@@ -52,7 +51,7 @@ def student_t_quantile(items: ArrayLike) -> Floats:
     """Two-sided 95 % quantile of Student's t with items − 1 degrees of freedom; inf for fewer than
     two items."""
     degrees = np.asarray(items, np.float64) - 1
-    t = stats.t.ppf(0.975, np.maximum(degrees, 1))
+    t = stdtrit(np.maximum(degrees, 1), 0.975)  # as stats.t.ppf, without its checks
     return np.where(degrees < 1, np.inf, t)
 
 

@@ -68,7 +68,7 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
     targets = twin_targets(study, items)
     for item in items:
         for pair in _pairs_of_item(study, item, names, reference_items):
-            orders = [pair, pair[::-1]]
+            orders: list[tuple[str, ...]] = [pair, pair[::-1]]
             if study.pair_orders == "one":
                 orders = [_drawn_order(study, item, pair)]
             crossed = study.labels == "crossed" and _is_crossed(study, item.id, pair)

@@ -163,9 +163,9 @@ STYLE: Final = Panel(
     json_keys=("style.*.coefficients.*", "style.*.minus_people.*"),
 )
 ALL_FAMILIES: Final = Panel(
-    "families",
+    "all_twins",
     twin_panels.draw_families,
-    (Body("families", "eh-twin-families"),),
+    (Body("all_twins", "eh-all-twins"),),
     "All families",
     "points of the twin minus one half, of its floor, and beyond it; smallest detectable effect; "
     "answers without this twin",

@@ -103,7 +103,6 @@ def _row(effect: TwinEffect, axis: Axis, cell: int) -> dict[str, object]:
     if floor.value is not None and floor.low is not None and floor.high is not None:
         low, high = floor.low - floor.value, floor.high - floor.value
         band = (axis.place(low), axis.span(low, high))
-    known = one.value is not None
     return {
         "family": effect.family,
         "words": FAMILIES[effect.family].words,
@@ -112,9 +111,7 @@ def _row(effect: TwinEffect, axis: Axis, cell: int) -> dict[str, object]:
         "control": effect.family in CONTROLS,
         "estimate": one,
         "band": band,
-        "value": number(scale * one.value, 0 if scale == 100 else 2, signed=True)
-        if known
-        else DASH,
+        "value": _cell(one),
         "bounds": interval(one, 0 if scale == 100 else 2, scale=scale),
         "tip": f"floor: {effect.floor_family}; n {count(one.n)}, {count(one.items, 'item')}",
     }
@@ -178,7 +175,8 @@ def _scale(estimate: Estimate) -> int:
 def _cell(estimate: Estimate) -> str:
     if estimate.value is None:
         return DASH
-    return number(_scale(estimate) * estimate.value, 0, signed=True)
+    scale = _scale(estimate)
+    return number(scale * estimate.value, 0 if scale == 100 else 2, signed=True)
 
 
 def draw_style(filtered: FilteredStudy) -> Markup | None:

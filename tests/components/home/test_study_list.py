@@ -121,7 +121,7 @@ def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(stor
     assert {name for name, *_ in EXAMPLES} == demo_studies.DEMO_STUDIES
     for name, _, text, _ in EXAMPLES:
         assert not store.counts(name).get("pending")
-        assert text.startswith(f"{len(store.frame(name, "with")):,} real calls")
+        assert text.startswith(f"{len(store.frame(name, 'with')):,} real calls")
 
 
 def test_no_example_opens_with_a_mostly_hatched_matrix(store):
