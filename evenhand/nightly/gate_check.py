@@ -3,7 +3,7 @@ The probability of a false alarm is limited over all nights together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,12 +12,13 @@ import pandas as pd
 
 from evenhand.extras import names_missing_extra
 from evenhand.nightly.baseline_file import Baseline, load_baseline, save_baseline
-from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
+from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck, kind_words
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.drift.night_history import NightComparison, StreamHistory
 from metrics.drift.night_scores import Stream, score_night
 from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
+from studies.errors import StudyError
 
 ALPHA: Final = 0.05
 """Maximum probability of any false alarm, over all nights, judges, prompts and kinds of score."""
@@ -30,6 +31,10 @@ found as reliably as a later one. With fewer it is found less often: after a sin
 that is spread over all items is found in one series of nine (docs/coverage.md)."""
 
 
+ANCHORS: Final = " (anchors)"
+"""End of the prompt's name in the streams of anchor items."""
+
+
 @names_missing_extra
 def gate(
     data: JudgedStudy | pd.DataFrame | str | Path,
@@ -40,16 +45,19 @@ def gate(
     drop: float = DROP,
     alpha: float = ALPHA,
     same_version: bool = False,
+    anchors: str = "",
 ) -> GateResult:
     """Compare tonight's verdicts with the baseline in the file `against`, item by item.
 
     With `save` the night is added to the file as a good night, without a test. Otherwise it is
     tested and, with `record`, added to the file as a tested night. The outcome is "ok" only if the
     interval excludes a drop of the mean score (0 to 1) by `drop`. With `same_version` it is "worse"
-    if an endpoint reports another model version.
+    if an endpoint reports another model version. `anchors` is a category of items whose questions
+    and answers are the same every night: these items show a change of the judge, the others also a
+    change of the system judged.
     """
     study, path = as_study(data), Path(against).expanduser()
-    scores, models = score_night(study.frame), reported_models(study)
+    scores, models = score_parts(study.frame, anchors), reported_models(study)
     if save:
         known = load_baseline(path) if path.exists() else Baseline(study.name)
         longer = known.with_night(scores, models)
@@ -60,18 +68,55 @@ def gate(
         )
         return GateResult(study.name, checks)
     baseline = load_baseline(path)
-    result, longer = check_night(baseline, study, drop=drop, alpha=alpha)
+    result, longer = check_night(baseline, study, drop=drop, alpha=alpha, anchors=anchors)
     if record:
         save_baseline(path, longer)
     changed = tuple(_version_changes(baseline, models))
     return replace(result, versions=changed, version_fails=same_version)
 
 
+def score_parts(frame: pd.DataFrame, anchors: str = "") -> dict[Stream, dict[str, str]]:
+    """Score a night; with `anchors`, the items of this category in streams of their own."""
+    if not anchors:
+        return score_night(frame)
+    fixed = (frame["category"].astype(str) == anchors).to_numpy()
+    if not fixed.any():
+        known = ", ".join(sorted(set(frame["category"].astype(str)) - {""})) or "none"
+        raise StudyError(f"anchors: no item has the category {anchors!r}; categories: {known}")
+    kept = {
+        Stream(stream.judge, f"{stream.prompt}{ANCHORS}", stream.kind): outcomes
+        for stream, outcomes in score_night(frame.loc[fixed]).items()
+    }
+    return {**score_night(frame.loc[~fixed]), **kept}
+
+
+def find_causes(checks: Iterable[StreamCheck]) -> Iterator[str]:
+    """Yield a sentence for each score that became worse: whether the judge or the system that it
+    judges changed, by the outcome on the anchor items."""
+    outcomes = {check.stream: check.outcome for check in checks}
+    for stream, outcome in outcomes.items():
+        if stream.prompt.endswith(ANCHORS):
+            continue
+        fixed = outcomes.get(stream._replace(prompt=f"{stream.prompt}{ANCHORS}"))
+        who = f"{stream.judge}, {kind_words(stream.kind)}"
+        if fixed == "worse":
+            yield f"{who}: the judge changed; it is worse on the anchor items, which are fixed."
+        elif outcome == "worse" and fixed == "ok":
+            yield f"{who}: the system judged changed; the judge is as before on the anchor items."
+        elif outcome == "worse" and fixed is not None:
+            yield f"{who}: the anchor items cannot tell whether the judge or the system changed."
+
+
 def check_night(
-    baseline: Baseline, study: JudgedStudy, *, drop: float = DROP, alpha: float = ALPHA
+    baseline: Baseline,
+    study: JudgedStudy,
+    *,
+    drop: float = DROP,
+    alpha: float = ALPHA,
+    anchors: str = "",
 ) -> tuple[GateResult, Baseline]:
     """Test a night against a baseline; return the result and the baseline with this night."""
-    scores = score_night(study.frame)
+    scores = score_parts(study.frame, anchors)
     streams = dict(baseline.streams)
     checks = []
     for stream, history in baseline.streams.items():
@@ -88,7 +133,8 @@ def check_night(
         if stream not in baseline.streams:
             why = "not in the baseline; add it with --save-baseline"
             checks.append(StreamCheck(stream, "cannot tell", why))
-    return GateResult(study.name, tuple(checks)), replace(baseline, streams=streams)
+    result = GateResult(study.name, tuple(checks), causes=tuple(find_causes(checks)))
+    return result, replace(baseline, streams=streams)
 
 
 def _decide(

@@ -52,6 +52,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--same-version", action="store_true", help="fail if the reported model version changes"
     )
+    parser.add_argument(
+        "--anchors",
+        default="",
+        metavar="CATEGORY",
+        help="category of items with the same questions and answers every night: they tell a "
+        "change of the judge from a change of the system judged",
+    )
     parser.add_argument("--markdown", type=Path, help="write the result as Markdown")
     parser.add_argument("--junit", type=Path, help="write the result as JUnit XML")
     parser.add_argument("--badge", type=Path, help="write the outcome as an SVG badge")
@@ -80,6 +87,7 @@ def _compare(study: JudgedStudy, options: argparse.Namespace) -> int:
         drop=options.drop / 100,
         alpha=options.alpha,
         same_version=options.same_version,
+        anchors=options.anchors,
     )
     print(escape_control(markdown(result)))
     _write(options.markdown, markdown(result))

@@ -55,6 +55,9 @@ class GateResult:
     versions: tuple[str, ...] = ()
     """Sentences, one for each judge whose endpoint reports another model version than before."""
     version_fails: bool = False
+    causes: tuple[str, ...] = ()
+    """Sentences, one for each score that became worse: whether the judge or the system that it
+    judges changed; only with anchor items."""
 
     @property
     def outcome(self) -> Outcome:
@@ -89,6 +92,7 @@ def markdown(result: GateResult) -> str:
         *(_row(check) for check in result.checks),
     ]
     lines += [f"\n**Model version changed.** {_cell(text)}" for text in result.versions]
+    lines += [f"\n**Cause.** {_cell(text)}" for text in result.causes]
     return "\n".join(lines)
 
 
