@@ -211,9 +211,10 @@ def _written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tu
     study = f"{name}: rules for {prompt} by {judge}"
     if study not in store.study_files():
         return (), ""
+    cases = store.items(study)["mistakes"].instruction
     for reply in store.judgements(study):
         if reply.status == "ok":
-            got = read_rules(reply.reply)
+            got = read_rules(reply.reply, cases)
             return got.rules, got.problem
         return (), f"{judge} wrote no rules: {reply.detail or reply.status}"
     return (), ""
