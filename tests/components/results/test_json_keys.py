@@ -224,8 +224,8 @@ OTHER_DATA = {
     "alignment.judges.*.*.mistakes.all",
 }  # fmt: skip
 """Keys of data that these studies may lack: families, checks, prices, repeats, crossed labels,
-missing verdicts, a baseline, pass and fail in both orders, candidates for a prompt. Their sections have tests of their own
-in tests/metrics/summary and tests/metrics/labels."""
+missing verdicts, a baseline, pass and fail in both orders, candidates for a prompt. Their sections
+have tests of their own in tests/metrics/summary, tests/metrics/labels and tests/library."""
 STORES = ("checks", "scores", "games", "graded", "creation", "pictures", "judged")
 """Fixtures of stores with other kinds of studies."""
 
