@@ -12,11 +12,12 @@ from typing import Any, Final
 import pandas as pd
 
 from evenhand.extras import names_missing_extra
+from evenhand.nightly.anchor_items import find_changes, score_parts
 from evenhand.nightly.baseline_file import Baseline, BaselineUnusable, load_baseline, save_baseline
 from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.drift.night_history import NightComparison, StreamHistory
-from metrics.drift.night_scores import Stream, score_night
+from metrics.drift.night_scores import Stream
 from metrics.estimation import row_selection
 from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
@@ -50,6 +51,7 @@ def gate(
     same_version: bool = False,
     readable: float = READABLE,
     store: str | Path | None = None,
+    anchors: str = "",
 ) -> GateResult:
     """Compare tonight's verdicts with the baseline in the file `against`, item by item.
 
@@ -59,7 +61,9 @@ def gate(
     less than the share `readable` of the calls has a verdict is refused. Otherwise it is tested
     and, with `record`, added to the file as a tested night. The outcome is "ok" only if the
     interval excludes a drop of the mean score (0 to 1) by `drop`. With `same_version` it is "worse"
-    if an endpoint reports another model version.
+    if an endpoint reports another model version. `anchors` is a category of items whose questions
+    and answers are the same every night: these items show a change of the judge, the others also a
+    change of the system judged.
     """
     path = _baseline_path(data, against)
     if not 0 <= readable <= 1:
@@ -67,7 +71,7 @@ def gate(
     # before any call: a run whose result cannot be compared would be wasted
     baseline = load_baseline(path) if path.exists() or not save else Baseline()
     study = _run_tonight(Path(data), store) if is_study_file(data) else as_study(data)
-    scores, models = score_night(study.frame, study.measured.twins), reported_models(study)
+    scores, models = score_parts(study, anchors), reported_models(study)
     if save:
         _refuse_unreadable(study, readable)
         known = baseline if baseline.streams else replace(baseline, study=study.name)
@@ -78,7 +82,7 @@ def gate(
             for stream in scores
         )
         return GateResult(study.name, checks)
-    result, longer = check_night(baseline, study, drop=drop, alpha=alpha)
+    result, longer = check_night(baseline, study, drop=drop, alpha=alpha, anchors=anchors)
     if record:
         save_baseline(path, longer)
     changed = tuple(_version_changes(baseline, models))
@@ -136,10 +140,15 @@ def _refuse_unreadable(study: JudgedStudy, readable: float) -> None:
 
 
 def check_night(
-    baseline: Baseline, study: JudgedStudy, *, drop: float = DROP, alpha: float = ALPHA
+    baseline: Baseline,
+    study: JudgedStudy,
+    *,
+    drop: float = DROP,
+    alpha: float = ALPHA,
+    anchors: str = "",
 ) -> tuple[GateResult, Baseline]:
     """Test a night against a baseline; return the result and the baseline with this night."""
-    scores, causes = score_night(study.frame, study.measured.twins), failure_causes(study)
+    scores, causes = score_parts(study, anchors), failure_causes(study)
     streams = dict(baseline.streams)
     judged = judges_with_verdicts(study.frame)
     checks = []
@@ -158,7 +167,9 @@ def check_night(
             why = "not in the baseline; save a good night with it (save=True, --save-baseline)"
             checks.append(StreamCheck(stream, "cannot tell", why))
     said = tuple(f"{judge}: {cause}" for judge, cause in causes.items())
-    return GateResult(study.name, tuple(checks), causes=said), replace(baseline, streams=streams)
+    changes = tuple(find_changes(checks))
+    result = GateResult(study.name, tuple(checks), causes=said, changes=changes)
+    return result, replace(baseline, streams=streams)
 
 
 def judges_with_verdicts(frame: pd.DataFrame) -> set[str]:

@@ -59,6 +59,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--same-version", action="store_true", help="fail if the reported model version changes"
     )
+    parser.add_argument(
+        "--anchors",
+        default="",
+        metavar="CATEGORY",
+        help="category of items with the same questions and answers every night: they tell a "
+        "change of the judge from a change of the system judged",
+    )
     parser.add_argument("--markdown", type=Path, help="write the result as Markdown")
     parser.add_argument("--junit", type=Path, help="write the result as JUnit XML")
     parser.add_argument("--badge", type=Path, help="write the outcome as an SVG badge")
@@ -79,6 +86,7 @@ def _gate(options: argparse.Namespace) -> int:
             same_version=options.same_version,
             readable=options.readable / 100,
             store=options.store,
+            anchors=options.anchors,
         )
     except (EvenhandError, ValueError, OSError) as error:
         _write_all(GateResult(study.stem, (), error=str(error)), options)

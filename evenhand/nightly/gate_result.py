@@ -62,6 +62,9 @@ class GateResult:
     """Sentences, one for each judge with calls that have no usable reply."""
     error: str = ""
     """Why nothing was compared, such as a missing baseline; empty if the night was compared."""
+    changes: tuple[str, ...] = ()
+    """Sentences, one for each score that became worse: whether the judge or the system that it
+    judges changed; only with anchor items."""
 
     @property
     def outcome(self) -> Outcome:
@@ -99,6 +102,7 @@ def markdown(result: GateResult) -> str:
         lines = [f"### Judge gate: {result.outcome}", "", f"Error: {_cell(result.error)}"]
     lines += [f"\n**Calls without a usable reply.** {_cell(text)}" for text in result.causes]
     lines += [f"\n**Model version changed.** {_cell(text)}" for text in result.versions]
+    lines += [f"\n**Cause.** {_cell(text)}" for text in result.changes]
     return "\n".join(lines)
 
 

@@ -301,7 +301,7 @@ class AlignRuns:
         if reply.status != "ok":
             why = reply.detail or "its reply is empty"
             return WrittenRules((), f"{writer.name} wrote no rules: {reply.status}: {why}")
-        return read_rules(reply.reply)
+        return read_rules(reply.reply, describe_mistakes(task))
 
     def ask(self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan) -> Run:
         """Record a look at the hold-out and start its calls."""

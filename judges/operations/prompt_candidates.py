@@ -76,11 +76,11 @@ def as_literal(text: str) -> str:
     return _MARK.sub(lambda match: match[0] + _JOINER, text)
 
 
-def read_rules(reply: str) -> WrittenRules:
+def read_rules(reply: str, cases: str = "") -> WrittenRules:
     """Read at most five rules from a writer's reply: its list items, or else its lines.
 
-    Repeated lines, lines that state a verdict, and lines that are too short or too long for a rule
-    are left out.
+    Repeated lines, lines that state a verdict or copy a sentence of `cases` (the text that the
+    writer read), and lines that are too short or too long for a rule are left out.
     """
     lines = [line for line in without_thoughts(reply).splitlines() if line.strip()]
     listed = [line for line in lines if _BULLET.match(line)]
@@ -90,7 +90,7 @@ def read_rules(reply: str) -> WrittenRules:
         words = re.findall(r"[^\W\d_]{2,}", rule)
         if len(words) < 3 or len(rule) > MAX_RULE_CHARACTERS or rule.endswith(":"):
             continue
-        if not _VERDICT.search(rule):
+        if not _VERDICT.search(rule) and rule not in cases:
             found.setdefault(rule, None)
     rules = tuple(found)
     if not rules:

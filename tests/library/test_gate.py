@@ -15,6 +15,7 @@ from evenhand.__main__ import main as command
 from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
 from evenhand.nightly.gate_outputs import badge, junit
 from evenhand.nightly.gate_result import markdown
+from studies.errors import StudyError
 from tests.page_words import says
 
 
@@ -233,3 +234,36 @@ def test_a_baseline_of_another_version_is_refused(version: object, baseline: Pat
     baseline.write_text(json.dumps({**data, "version": version}))
     with pytest.raises(BaselineUnusable, match="no baseline of this version; make a new one"):
         load_baseline(baseline)
+
+
+def parted_night(seed: int, *, judge: float = 0.9, system: float = 0.9) -> pd.DataFrame:
+    """A night of anchor items and of new answers; each part has its own accuracy."""
+    anchors = night(seed, accuracy=judge).assign(category="anchor")
+    rest = night(seed + 100, accuracy=system).assign(category="new")
+    return pd.concat([anchors, rest.assign(item="n" + rest["item"])], ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("judge", "system", "cause"),
+    [
+        (0.9, 0.9, ""),
+        (0.9, 0.2, "system judged changed"),
+        (0.2, 0.2, "judge changed"),
+    ],
+)
+def test_anchor_items_tell_the_judge_from_the_system(
+    tmp_path: Path, judge: float, system: float, cause: str
+) -> None:
+    path = tmp_path / "baseline.json"
+    for seed in range(5):
+        eh.gate(parted_night(seed), path, save=True, anchors="anchor")
+    result = eh.gate(parted_night(9, judge=judge, system=system), path, anchors="anchor")
+    told = [text for text in result.changes if "Accuracy" in text]
+    assert (len(told) == 1 and cause in told[0]) if cause else told == []
+    assert result.outcome == ("worse" if cause else "ok")
+    assert (cause in markdown(result)) if cause else ("Cause" not in markdown(result))
+
+
+def test_a_category_of_anchors_without_items_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"fixed.*anchor, new"):
+        eh.gate(parted_night(1), tmp_path / "b.json", save=True, anchors="fixed")

@@ -51,12 +51,13 @@ MAX_COMPARISONS: Final = 20_000
 """Number of labelled comparisons above which the card is not drawn: reading them takes seconds."""
 HOW: Final = (
     "Labelled items are split once, by seed, into learn and hold-out; the parts are stored with "
-    "the study and never reshuffled. Candidates are today's prompt with one more block, made from "
-    "learn items only. Agreement is the credit of one call (right 1, tie ½, wrong 0), the mean of "
-    "both orders. Differences are paired by item and adjusted for all candidates (max-t) and for the "
-    "number of looks at the hold-out (Bonferroni). A candidate that gains and significantly adds "
-    "flips, position, length or unusable replies is not recommended. Length is the share of "
-    "verdicts for the longer answer minus the share of known answers that are the longer one."
+    "the study and never reshuffled. Candidates are today's prompt with one more block, made "
+    "from learn items only. Agreement is the credit of one call (right 1, tie ½, wrong 0), the "
+    "mean of both orders. Differences are paired by item and adjusted for all candidates "
+    "(max-t) and for the number of looks at the hold-out (Bonferroni). A candidate that gains "
+    "and significantly adds flips, position, length or unusable replies is not recommended. "
+    "Length is the share of verdicts for the longer answer minus the share of known answers "
+    "that are the longer one."
 )
 
 
@@ -210,9 +211,10 @@ def _written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tu
     study = f"{name}: rules for {prompt} by {judge}"
     if study not in store.study_files():
         return (), ""
+    cases = store.items(study)["mistakes"].instruction
     for reply in store.judgements(study):
         if reply.status == "ok":
-            got = read_rules(reply.reply)
+            got = read_rules(reply.reply, cases)
             return got.rules, got.problem
         return (), f"{judge} wrote no rules: {reply.detail or reply.status}"
     return (), ""

@@ -28,6 +28,7 @@ from components.results.view.result_view import (
     View,
     folded,
 )
+from metrics.error_models.certified_share import judge_certificate
 from metrics.remedies.recommendation import points
 from metrics.remedies.rule_names import rule_words
 
@@ -130,9 +131,23 @@ def draw_risk(filtered: FilteredStudy) -> Drawn | None:
     results = load_remedies(filtered)
     if results.cell is None:
         return None
-    subtitle = f"% of decided comparisons that are right; {results.curve[1]}"
+    subtitle = f"% of decided comparisons that are right; {results.curve[1]}. {certified(results)}"
     chart = pieces.wrap(charts_svg.risk_chart(results))
     return Drawn({"risk": chart}, pieces.panel_heading(RISK_TITLE, subtitle))
+
+
+def certified(results: RemedyResults) -> str:
+    """Sentence on the share of comparisons that the judge may decide alone."""
+    assert results.cell is not None
+    got = judge_certificate(results.study.grid, [results.cell])
+    terms = (
+        f"an error of at most {100 * got.alpha:.0f}{NARROW_SPACE}% "
+        f"(confidence {100 * (1 - got.delta):.0f}{NARROW_SPACE}%)"
+    )
+    if got.share.value is None:
+        return f"How much {results.judge} may decide alone with {terms} {got.share.note}."
+    decided = f"{100 * got.share.value:.0f}{NARROW_SPACE}%"
+    return f"{results.judge} may decide {decided} of comparisons alone with {terms}."
 
 
 def draw_best_rules(filtered: FilteredStudy) -> Drawn | None:
@@ -303,6 +318,7 @@ RISK: Final = Panel(
     json_keys=(
         "remedies.risk.*.*.*.right_when_decided",
         "remedies.risk.*.*.*.decided",
+        "remedies.certified.*.*.share",
     ),
 )
 BEST_RULES: Final = Panel(

@@ -177,6 +177,7 @@ SELECTED = {
     ("Remedies", "frontier"), ("Remedies", "risk"),
     ("Remedies", "rules"), ("Remedies", "lower"), ("Summary", "card"),
     ("Ranking", "precision"), ("Ranking", "orders"), ("Remedies", "budget_plan"),
+    ("Remedies", "improve"),
 }  # fmt: skip
 """Panels that show the numbers of one judge, pair or model that the reader selects, or only those
 with a finite rating."""
@@ -220,10 +221,12 @@ OTHER_DATA = {
     "remedies.rules.*.*.*.dollars", "position.*.*.entropy_noise", "position.*.*.entropy_order",
     "position.*.*.label_effect", "position.*.*.slot_effect", "bounds.*", "length.controlled.*",
     "style.*.minus_people.*", "pass_by_order.*.*.shift", "pass_by_order.*.*.by_category.*.shift",
+    "alignment.judges.*.*.candidates.*.difference", "alignment.judges.*.*.candidates.*.agreement",
+    "alignment.judges.*.*.mistakes.all",
 }  # fmt: skip
 """Keys of data that these studies may lack: families, checks, prices, repeats, crossed labels,
-missing verdicts, a baseline, pass and fail in both orders. Their sections have tests of their own
-in tests/metrics/summary and tests/metrics/labels."""
+missing verdicts, a baseline, pass and fail in both orders, candidates for a prompt. Their sections
+have tests of their own in tests/metrics/summary, tests/metrics/labels and tests/library."""
 STORES = ("checks", "scores", "games", "graded", "creation", "pictures", "judged")
 """Fixtures of stores with other kinds of studies."""
 

@@ -280,6 +280,12 @@ def test_rules_are_read_from_lists_and_lines(reply: str, rules: tuple[str, ...])
     assert bool(got.problem) == (not rules)
 
 
+def test_a_sentence_copied_from_the_cases_is_no_rule() -> None:
+    cases = "Case 1\nQuestion: why? The judge said otherwise in both orders."
+    got = read_rules("- The judge said otherwise in both orders.\n- Check each number.", cases)
+    assert got.rules == ("Check each number.",)
+
+
 def test_at_most_five_rules_count() -> None:
     words = ["one", "two", "six", "ten", "few", "all"]
     got = read_rules("\n".join(f"- Rule number {word} counts" for word in words))
