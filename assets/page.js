@@ -372,19 +372,6 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && document.querySelector("#eh-filter-box.open")) { unfold("#eh-filter-box", false); document.querySelector("#eh-filter-pill button")?.focus(); }
   });
-  // More: the views that the switch does not show.
-  document.addEventListener("toggle", ({target}) => {
-    if (!target.matches?.("[data-more-views]") || !target.open) return;
-    const labels = [...document.querySelectorAll("#eh-results-view label")].filter(label => !label.getClientRects().length);
-    target.querySelector(".list").replaceChildren(...labels.map(label => {
-      const name = label.dataset.testid?.replace(/-radio-label$/, "") ?? label.textContent.trim(), button = document.createElement("button");
-      Object.assign(button, {type: "button", textContent: name});
-      button.dataset.view = name;
-      button.addEventListener("click", () => { target.open = false; });
-      return button;
-    }));
-  }, true);
-
   // ---- keyboard: Gradio's menus open when they get the focus; by Tab that would cover the page
   let pointerAt = 0;
   const isMenu = (node) => node.matches?.("input[role=combobox]");

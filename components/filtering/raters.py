@@ -18,7 +18,7 @@ from metrics.estimation import row_selection
 from metrics.remedies.remedy_study import RemedyStudy, study_remedies
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.study_inputs import remedy_inputs
-from studies.domain import BY_DESIGN
+from studies.domain import BY_DESIGN, Estimate
 
 NO_VOTES: Final = "No votes by people yet."
 ACCURACY_LABEL: Final = ACCURACY.name
@@ -132,6 +132,13 @@ def load_remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInput
     because the other judges still count as partners in juries."""
     whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
     return _remedy_study(FilteredStudy(filtered.store, filtered.name, whole))
+
+
+@memoise_by_study
+def load_call_agreement(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+    """(judge, prompt) -> agreement of one call with the majority of people, or with the known
+    better answers; undecided counts half. The number that headlines quote."""
+    return load_remedy_study(filtered)[0].call_agreement()
 
 
 @memoise_by_study

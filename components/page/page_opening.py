@@ -37,11 +37,11 @@ def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
             render_view(store, name, overview_tab.NAME, whole.filter, {})
 
     def draw_last_cards() -> None:
-        """Compute the ranking and the agreement while `draw` still computes the position bias."""
+        """Compute the ranking and the remedies while `draw` still computes the position bias."""
         store.prepare_frame(name)
         if opens_with_overview():
             overview_tab.draw_ranking(whole)
-            overview_tab.draw_people(whole)
+            overview_tab.draw_advice(whole)
 
     for work in (draw, draw_last_cards):
         threading.Thread(target=_report_later, args=(work,), name="read ahead", daemon=True).start()
@@ -52,7 +52,7 @@ def show_preview(
 ) -> Markup | None:
     """Content of the loading screen: the overview of a study's results, if the page opens with it
     and it is already drawn; else None. Also None during a run of the study and in public mode."""
-    if isinstance(store, VisitorStore) or not overview_tab.opens_overview(requested):
+    if isinstance(store, VisitorStore) or not overview_tab.opens_summary(requested):
         return None
     name = requested["study"]
     run = engine.latest_run(name) if engine else None

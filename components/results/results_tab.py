@@ -12,9 +12,11 @@ from typing import Any
 import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.raters import Raters
 from components.layout.header import Header
 from components.layout.widgets import ClickableHTML, MarkEvents, Switch
 from components.results.bias import tab as bias_tab
+from components.results.contrasts import comparison
 from components.results.controls import active_run_tab
 from components.results.controls.active_run_tab import mark_partial, run_progress
 from components.results.controls.filter_bar_tab import (
@@ -34,7 +36,12 @@ from components.results.controls.results_parts_tab import (
     single_control_script,
     split_values,
 )
-from components.results.view.address_choices import pick_choice
+from components.results.view.address_choices import (
+    FORMER_COMPARISONS,
+    FORMER_FAMILIES,
+    FORMER_VIEWS,
+    pick_choice,
+)
 from components.results.view.view_layout_tab import build_view, control_update
 from components.results.view_drawing import VIEWS, offered_views, render_view
 from components.server.gradio_private import set_scripts
@@ -46,7 +53,7 @@ def build() -> ResultsTab:
     names = list(VIEWS)
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         switch = Switch(names, "View", elem_id="eh-results-view")
-        filters = build_filters()
+        filters, compare = build_filters()
     common = {"finding": ClickableHTML(elem_id="eh-results-finding")}
     news = ClickableHTML(elem_id="eh-results-news")
     common |= {
@@ -57,6 +64,7 @@ def build() -> ResultsTab:
         for name, view in VIEWS.items():
             with gr.Tab(name, id=name):
                 parts[name] = build_view(view)
+    common["absent"] = ClickableHTML(elem_id="eh-results-absent")
     common["data"] = ClickableHTML(elem_id="eh-results-data")
     draw = {
         name: gr.Button(f"Draw {name}", visible="hidden", elem_id=f"eh-draw-{place}", render=False)
@@ -66,6 +74,7 @@ def build() -> ResultsTab:
     return ResultsTab(
         switch,
         filters,
+        compare,
         common,
         pages,
         parts,
@@ -89,7 +98,7 @@ def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = 
         _bind_view(tab, header, store, engine, name)
     if engine:
         _bind_refresh(tab, header, store, engine)
-    controls: list[Any] = [tab.view, *tab.filters.values()]
+    controls: list[Any] = [tab.view, *tab.filters.values(), tab.compare]
     for control in controls:
         script = single_control_script(tab, control, draw_script(tab, changed=True))
         if control is tab.view:  # a view chosen before its study is shown is applied then
@@ -186,29 +195,49 @@ def initial_controls(
     """Parameter name -> Gradio update of the view, filters and controls for a study, set to the
     values in the page address where they exist; in the order of `tab.inputs`."""
     whole = FilteredStudy(store, name)
+    wanted = present_address(whole, wanted)
+    compared = comparison.compare_state(whole, wanted.get(comparison.CONTROL))
     controls = {
         control.name: control_update(control.initial_state(whole, wanted.get(control.name)))
         for view in VIEWS.values()
         for control in view.controls.values()
     }
-    made = {"view": _view_switch(whole, wanted), **initial_filters(whole, wanted), **controls}
+    made = {
+        "view": _view_switch(whole, wanted),
+        **initial_filters(whole, wanted),
+        comparison.CONTROL: control_update(compared),
+        **controls,
+    }
     return {part: made[part] for part in tab.named_inputs}
 
 
 def _view_switch(filtered: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
     """The switch of views, set to the view named in the page address."""
-    names = offered_views(filtered, _asked_view(wanted))
+    names = offered_views(filtered, wanted.get("view"))
     return gr.Radio(choices=names, value=first_view(filtered, wanted))
 
 
 def first_view(filtered: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
     """Name of the view with which a page with these address parameters opens."""
-    asked = _asked_view(wanted)
+    asked = present_address(filtered, wanted).get("view")
     return pick_choice(asked, offered_views(filtered, asked))
 
 
-def _asked_view(wanted: Mapping[str, str]) -> str | None:
-    """View named in the address parameters, else None; Position bias for older addresses, which
-    name a control of this view instead of the view."""
-    older = any(name in wanted for name in ("measure", "columns"))
-    return wanted.get("view") or (bias_tab.NAME if older else None)
+def present_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Address parameters as they are named today: a former view is the view that has its panels;
+    two compared sides are filters and the control "Compare with"; a card is the judge's Summary."""
+    view, given = wanted.get("view", ""), dict(wanted)
+    if not view and ("measure" in wanted or "columns" in wanted):
+        given["view"] = bias_tab.NAME
+    elif view in FORMER_VIEWS:
+        given["view"] = FORMER_VIEWS[view]
+    if view in FORMER_COMPARISONS:
+        given["view"] = FORMER_FAMILIES.get(wanted.get("family", ""), bias_tab.NAME)
+        sides = wanted.get("left", ""), wanted.get("right", "")
+        given = comparison.address_of(whole, *sides) | given
+    if "card" in wanted:
+        judge, prompt = Raters(whole).names.get(wanted["card"], ("", ""))
+        several = len({cell[1] for cell in Raters(whole).names.values()}) > 1
+        chosen = {"judge": judge, "prompt": prompt if several else ""}
+        given = {name: value for name, value in chosen.items() if value} | given
+    return given

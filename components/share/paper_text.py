@@ -11,15 +11,11 @@ from components.filtering.filters import combine_text
 from components.html.format import NARROW_SPACE, count, share
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
-from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.computed import has_pass_fail
-from components.results.pass_fail.scores import tab as scores_tab
 from components.results.pass_fail.scores.computed import has_only_points
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.paper_table import PaperTable
-from components.results.view.result_view import View
-from components.results.wins import tab as wins_tab
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.files.upload_names import original_name
 
@@ -38,23 +34,15 @@ TABLE_NAMES: Final = (
 TableMaker = Callable[[FilteredStudy], PaperTable | None]
 
 
-def _tables_of(*views: View) -> tuple[TableMaker, ...]:
-    return tuple(panel.table for view in views for panel in view.panels if panel.table)
-
-
-PAIR_TABLES: Final = _tables_of(
-    bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, wins_tab.VIEW, remedies_tab.VIEW
-)
-POINT_TABLES: Final = _tables_of(pass_fail_tab.VIEW, scores_tab.VIEW)
-"""Functions that make tables: PAIR_TABLES those on comparisons, POINT_TABLES those on single
-answers; together they are in the order of TABLE_NAMES."""
+TABLE_VIEWS: Final = (bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, remedies_tab.VIEW)
+"""Views with tables for a paper, in the order of the page."""
 
 
 def paper_tables(filtered: FilteredStudy) -> dict[str, PaperTable]:
     """Name -> table, for all tables with rows; tables on comparisons are left out if the study has
-    verdicts on single answers only."""
-    makers = POINT_TABLES if has_only_points(filtered) else (*PAIR_TABLES, *POINT_TABLES)
-    made = (make(filtered) for make in makers)
+    verdicts on single answers only, and the reverse."""
+    panels = [panel for view in TABLE_VIEWS for panel in view.shown_panels(filtered)]
+    made = (panel.table(filtered) for panel in panels if panel.table)
     return {table.name: table for table in made if table is not None and table.rows}
 
 

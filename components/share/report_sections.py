@@ -24,11 +24,9 @@ from components.results.bias import panels as bias_view
 from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import bias_finding
-from components.results.cards import tab as cards_tab
-from components.results.injection.effect_on_numbers import injection_section
-from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.computed import has_pass_fail
-from components.results.pass_fail.scores import tab as scores_tab
+from components.results.nudges import tab as nudges_tab
+from components.results.nudges.injection_effect import injection_section
+from components.results.overview import tab as summary_tab
 from components.results.pass_fail.scores.computed import has_only_points
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
@@ -72,7 +70,7 @@ def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     elif filtered.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(filtered))
     elif has_only_points(filtered):
-        title, lead = _points_view(filtered).finding(filtered)
+        title, lead = bias_tab.points_view(filtered).finding(filtered)
     else:
         title, lead = bias_finding(load_bias(filtered))
     top = macros(TEMPLATE).report_top(pieces.brand_html(), line, filtered.name)
@@ -89,18 +87,12 @@ def _format_day(at: float | None) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(at)) if at else ""
 
 
-def _points_view(filtered: FilteredStudy) -> View:
-    """View (pass/fail or scores) with the headline and key figures of a report on single
-    answers."""
-    return pass_fail_tab.VIEW if has_pass_fail(filtered) else scores_tab.VIEW
-
-
 def _title_kpis(filtered: FilteredStudy) -> Markup:
     """HTML of the judges' key figures; empty if all verdicts are people's."""
     if filtered.has_only_people:
         return EMPTY
     if has_only_points(filtered):
-        figures = _points_view(filtered).kpis
+        figures = bias_tab.points_view(filtered).kpis
         return figures(filtered) if figures else EMPTY
     bias, label = load_bias(filtered), accuracy_label(filtered)
     return bias_view.default_kpis_html(bias, filtered.failed, len(filtered.machines), label)
@@ -108,16 +100,14 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
 
 def _views_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     """HTML of the parts that the views add to the report, panel by panel."""
-    only_points = has_only_points(filtered)
-    shown = (one for one in REPORTED_VIEWS if one in POINT_VIEWS or not only_points)
-    return join(part for one in shown for part in _view_parts(one, filtered, page))
+    return join(part for one in REPORTED_VIEWS for part in _view_parts(one, filtered, page))
 
 
 def _view_parts(one: View, filtered: FilteredStudy, page: ReportFigures) -> Iterator[Markup]:
     if one.report:
         yield one.report(filtered)
     controls = one.initial_values(filtered)
-    for panel in one.panels:
+    for panel in one.shown_panels(filtered):
         if panel.in_report and panel.in_report(filtered):
             yield _panel_section(panel, panel.render(filtered, controls), page)
         made = panel.report(filtered) if panel.report else None
@@ -223,23 +213,15 @@ def _data_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     return pieces.data_note(f"{note} {pieces.simulated_note(simulated)}" if simulated else note)
 
 
-POINT_VIEWS: Final = (
-    pass_fail_tab.VIEW,
-    scores_tab.VIEW,
-    ranking_tab.VIEW,
-    remedies_tab.VIEW,
-    cards_tab.VIEW,
-)
-"""Views that apply to verdicts on single answers."""
 REPORTED_VIEWS: Final = (
-    pass_fail_tab.VIEW,
-    scores_tab.VIEW,
     bias_tab.VIEW,
-    ranking_tab.VIEW,
+    nudges_tab.VIEW,
     agreement_tab.VIEW,
+    ranking_tab.VIEW,
     remedies_tab.VIEW,
-    cards_tab.VIEW,
+    summary_tab.VIEW,
 )
+"""Views in the order of the page; the Summary, which has the judges' cards here, comes last."""
 SECTIONS: Final[tuple[Callable[[FilteredStudy, ReportFigures], Markup], ...]] = (
     _title_section,
     _views_section,

@@ -27,6 +27,7 @@ from metrics.estimation.intervals import (
     Statistic,
     jackknife_estimate,
     join_notes,
+    proportion,
     proportions,
     safe_divide,
     unknown_estimate,
@@ -45,6 +46,7 @@ FEW_DISAGREEMENTS: Final = 12
 """Number of disagreements below which the intervals of κ and α are widened. From this number on the
 jackknife interval covers the true value in 93 % of samples."""
 NOTHING_COMMON_NOTE: Final = "no case judged by both"
+NO_OTHERS_NOTE: Final = "no case on which two other people prefer the same answer"
 SINGLE_VOTES_NOTE: Final = "no case has votes of two people"
 CONSTANT_VERDICTS_NOTE: Final = "both always give the same verdict: κ and α are undefined"
 
@@ -236,10 +238,12 @@ def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
     """Agreement among people: of any two people (`pair`), and of a person with the others' majority
-    (`others`)."""
+    (`others`). `one_person` is the agreement of a person as it is defined for a judge: with the
+    majority of at least two others, an undecided vote counts half."""
 
     pair: PairAgreement
     others: PairAgreement
+    one_person: Estimate
     voters: int
     cases: int
     single_vote_cases: int
@@ -319,6 +323,7 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
     return PeopleAgreement(
         _halve_n(pair),
         _leave_one_out_agreement(votes),
+        _person_agreement(votes),
         len(np.unique(votes.voter)),
         int((size > 0).sum()),
         int((size == 1).sum()),
@@ -370,6 +375,20 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
     most = np.where((own == top).sum(axis=1) == 1, own.argmax(axis=1) - 1, TIE)
     note = "" if selected.any() else SINGLE_VOTES_NOTE
     return pair_agreement(votes.choice[selected], most[selected], votes.item[selected], note)
+
+
+def _person_agreement(votes: PeopleVotes) -> Estimate:
+    """Compare each vote with the answer that more than half of at least two other people prefer: 1
+    if equal, ½ for a tie, 0 otherwise. Votes on cases without such an answer are left out."""
+    counts = count_votes(votes)
+    others = counts[votes.case]
+    others[np.arange(len(others)), votes.choice + 1] -= 1
+    total = others.sum(axis=1)
+    answers = others[:, 1:]
+    selected = (total > 1) & (2 * answers.max(axis=1, initial=0) > total)
+    choice, best = votes.choice[selected], answers[selected].argmax(axis=1)
+    credit = np.where(choice == TIE, 0.5, choice == best)
+    return proportion(credit, votes.item[selected], note="" if len(choice) else NO_OTHERS_NOTE)
 
 
 def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:

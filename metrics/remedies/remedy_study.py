@@ -24,7 +24,13 @@ from metrics.remedies.order_grid import Cell, OrderGrid, build_order_grid
 from metrics.remedies.recommendation import Recommendation, recommend
 from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
 from metrics.remedies.rule_sets import Rule, jury_rules, own_rules, prompt_rules, single_rule
-from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_rules
+from metrics.remedies.rule_table import (
+    RuleEstimate,
+    credit_share,
+    credit_totals,
+    estimate_rules,
+)
+from studies.domain import Estimate
 
 SEED: Final = 7
 MIN_COMPLETE: Final = 0.5
@@ -103,6 +109,20 @@ class RemedyStudy:
         return credit_totals(
             self.grid, [single_rule(self.grid, cell) for cell in range(len(self.cells))]
         )
+
+    def call_agreement(self, part: row_selection.Mask | None = None) -> dict[Cell, Estimate]:
+        """Estimate the agreement of the rule "one call" for every cell, on the comparisons in
+        `part`, or on all."""
+        totals = self._single_credits
+        if part is not None:
+            grid = self.grid.select(part)
+            rules = [single_rule(grid, cell) for cell in range(len(self.cells))]
+            totals = credit_totals(grid, rules)
+        *credits, counts = totals.T
+        return {
+            cell: credit_share(credit, counts)
+            for cell, credit in zip(self.cells, credits, strict=True)
+        }
 
     @property
     def comparisons_by_item(self) -> Floats:

@@ -123,9 +123,9 @@ def _line(totals: _RuleTotals, contrast: Contrast | None) -> RuleEstimate:
     credit, decided, right, count = totals.sums.T
     line = RuleEstimate(
         totals.rule,
-        _share(credit, count, totals.rule.note),
-        _share(decided, count),
-        _share(right, decided),
+        credit_share(credit, count, totals.rule.note),
+        credit_share(decided, count),
+        credit_share(right, decided),
     )
     if contrast is None:
         return line
@@ -156,7 +156,7 @@ def _restrict(rule: Rule, keep: Mask) -> Rule:
     return replace(rule, decisions=replace(rule.decisions, first=first, second=second))
 
 
-def _share(successes: Floats, counts: Floats, note: str = "") -> Estimate:
+def credit_share(successes: Floats, counts: Floats, note: str = "") -> Estimate:
     """Estimate the ratio of two sums by item, with the Wilson interval at the effective n."""
     some = counts > 0
     group = np.zeros(int(some.sum()), np.int64)

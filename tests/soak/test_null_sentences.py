@@ -47,8 +47,8 @@ from components.results.bias.sentences import (
 from components.results.cards.card_measures import SEED
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
+from components.results.contrasts.comparison import pair_sides as find_pair
 from components.results.contrasts.panels import contrast_finding
-from components.results.contrasts.tab import find_pair
 from components.results.pass_fail.computed import PassFailResults
 from components.results.pass_fail.panels import is_pass_rate_wrong
 from components.results.ranking.computed import load_ranking

@@ -135,16 +135,10 @@ def address(page) -> str:
 
 
 def open_view(page, name: str) -> None:
-    """Choose a view of Results: on the switch, else in the menu More."""
+    """Choose a view of Results on the switch."""
     label = page.get_by_test_id(f"{name}-radio-label")
     label.wait_for(state="attached")
-    if label.is_visible():
-        label.click()
-        return
-    menu = page.locator("#eh-results-more details")
-    if menu.get_attribute("open") is None:
-        menu.locator("summary").click()
-    menu.locator(".list").get_by_text(name, exact=True).click()
+    label.click()
 
 
 def open_filters(page) -> None:

@@ -1,4 +1,4 @@
-"""The People view of the Results tab: its panels and their contents."""
+"""The view Agreement of Results: people, known answers, and labels of single answers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ from components.results.agreement import (
     voters_panel,
 )
 from components.results.agreement.computed import KNOWN_ANSWERS, load_agreement
+from components.results.bias.tab import has_passes, has_scores, points_view
+from components.results.pass_fail import pass_fail_panels
+from components.results.pass_fail.scores import score_panels
+from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.result_view import (
     Body,
     Control,
@@ -26,9 +30,10 @@ from components.results.view.result_view import (
     PanelGroup,
     ReportPanel,
     View,
+    folded,
 )
 
-NAME: Final = "People"
+NAME: Final = "Agreement"
 MATRIX_TITLE: Final = "Who agrees with whom"
 DISTANCES_TITLE: Final = "Distance of scores from the people's mean"
 VOTERS_TITLE: Final = "The people who voted"
@@ -41,16 +46,15 @@ DISPUTE_KINDS: Final = (
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    if not has_comparisons(filtered):
+        return points_view(filtered).finding(filtered)
     return panels.agreement_finding(load_agreement(filtered))
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
-    return panels.show_kpis(load_agreement(filtered))
-
-
-def has_people(filtered: FilteredStudy) -> bool:
-    """Whether people voted; panels that need votes are hidden otherwise."""
-    return load_agreement(filtered).raters.has_people
+    """Key figures of single answers; the headline has those of comparisons."""
+    figures = None if has_comparisons(filtered) else points_view(filtered).kpis
+    return figures(filtered) if figures else EMPTY
 
 
 def draw_notice(filtered: FilteredStudy) -> Markup:
@@ -64,8 +68,10 @@ def draw_matrix(filtered: FilteredStudy, agree: str) -> Drawn:
     return Drawn({"matrix": matrix}, heading)
 
 
-def draw_merged_orders(filtered: FilteredStudy) -> Markup:
+def draw_merged_orders(filtered: FilteredStudy) -> Markup | None:
     data = load_agreement(filtered)
+    if not data.raters.has_people:
+        return None
     return panels.show_merged_orders(data) + voters_panel.targeted_votes_note(data)
 
 
@@ -76,13 +82,17 @@ def draw_coefficients(filtered: FilteredStudy) -> Markup | None:
     return people_tables.show_coefficients(data) + voters_panel.targeted_votes_note(data)
 
 
-def draw_replacements(filtered: FilteredStudy) -> Markup:
+def draw_replacements(filtered: FilteredStudy) -> Markup | None:
     data = load_agreement(filtered)
+    if not data.raters.has_people:
+        return None
     return people_tables.show_replacements(data) + voters_panel.targeted_votes_note(data)
 
 
-def draw_distances(filtered: FilteredStudy) -> Drawn:
+def draw_distances(filtered: FilteredStudy) -> Drawn | None:
     data = load_agreement(filtered)
+    if not data.raters.has_people:
+        return None
     scale = (
         "scores range from −2 to 2"
         if data.has_five_levels
@@ -230,7 +240,8 @@ MERGED_ORDERS: Final = Panel(
     "if it wins in both, otherwise a tie.",
     legend=panels.order_legend(legend_key("chance", "chance: 1/3")),
     how=texts.HOW_MERGED_ORDERS,
-    scale=20,
+    visibility="shown",
+    needs="votes of people on the same pairs",
     json_keys=(
         "agreement.merged_orders.*",
         "agreement.pairs.*.people.share",
@@ -261,6 +272,7 @@ REPLACEMENTS: Final = Panel(
     "Which judge can replace a person?",
     texts.REPLACEMENT_SUBTITLE,
     how=texts.HOW_REPLACEMENT,
+    visibility="shown",
     json_keys=(
         "agreement.annotators.*.advantage",
         "agreement.annotators.*.with_judge",
@@ -276,6 +288,7 @@ DISTANCES: Final = Panel(
     heading_changes=True,
     legend=panels.order_legend(legend_key("tick", "always tie")),
     how=texts.HOW_DISTANCES,
+    visibility="shown",
     json_keys=(
         "agreement.people.*.mae",
         "agreement.people.*.within_one",
@@ -306,6 +319,7 @@ VERIFIED: Final = Panel(
     heading_changes=True,
     how=texts.HOW_VERIFIED,
     visibility="hidden",
+    needs="checks of answers in the Vote tab",
     in_report=lambda _: True,
     json_keys=("verification",),
 )
@@ -346,21 +360,36 @@ DISPUTES: Final = Panel(
     heading_changes=True,
     controls=(Control("apart", "Cases to list", DISPUTE_KINDS),),
 )
-VIEW: Final = View(
-    NAME,
+PAIRS: Final = PanelGroup(
     (
         NOTICE,
-        PanelGroup((MATRIX, MERGED_ORDERS)),
         COEFFICIENTS,
-        PanelGroup(
-            (REPLACEMENTS, DISTANCES), name="people", visible=has_people, starts_visible=True
-        ),
-        VOTERS,
-        VERIFIED,
         CATEGORIES,
-        CORRECTED,
-        DISPUTES,
+        folded(MATRIX_TITLE, MATRIX),
+        folded("One order or both", MERGED_ORDERS),
+        folded("Can a judge replace a person?", REPLACEMENTS),
+        folded("Distance of scores", DISTANCES),
+        folded(VOTERS_TITLE, VOTERS),
+        folded(texts.VERIFICATION_TITLE, VERIFIED),
+        folded("Win rates corrected with people's votes", CORRECTED),
+        folded("Disputed comparisons", DISPUTES),
     ),
+    row=False,
+    css="eh-kind",
+    name="agreement_of_pairs",
+    visible=has_comparisons,
+    starts_visible=True,
+)
+"""Panels that need comparisons of answers."""
+PASSES: Final = PanelGroup(
+    pass_fail_panels.VIEW.layout, False, "eh-kind", "agreement_of_passes", has_passes
+)
+SCORES: Final = PanelGroup(
+    score_panels.VIEW.layout, False, "eh-kind", "agreement_of_scores", has_scores
+)
+VIEW: Final = View(
+    NAME,
+    (PAIRS, PASSES, SCORES),
     finding,
     kpis,
     report=report_headline,

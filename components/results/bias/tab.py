@@ -1,13 +1,12 @@
-"""The Position bias view of the Results tab: its panels and their contents."""
+"""The view Position of Results: effects of the order of the answers, or of options and criteria."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import accuracy_label
 from components.html.format import NARROW_SPACE, count
-from components.html.markup import Markup
+from components.html.markup import EMPTY, Markup
 from components.html.panel import LegendMark, panel_heading
 from components.results.bias import bias_matrix, many_options, option_tests, pair_tests
 from components.results.bias import panels as bias_view
@@ -22,12 +21,23 @@ from components.results.bias.computed import Bias, load_bias
 from components.results.bias.option_tests import load_option_rows
 from components.results.bias.sentences import PREFERENCE_RULE, bias_finding
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
+from components.results.pass_fail import pass_fail_panels
+from components.results.pass_fail.scores import score_panels
+from components.results.pass_fail.scores.computed import has_comparisons, verdict_kinds
 from components.results.view import result_view
 from components.results.view.address_choices import pick_choice
-from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
+from components.results.view.result_view import (
+    Body,
+    Control,
+    Drawn,
+    Panel,
+    PanelGroup,
+    View,
+    folded,
+)
 from metrics.catalogue.position_records import CONSISTENCY
 
-NAME: Final = "Position bias"
+NAME: Final = "Position"
 DEFAULT_MEASURE: Final = CONSISTENCY.name
 
 
@@ -74,14 +84,28 @@ HOW_UNRELATED: Final = (
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    if not has_comparisons(filtered):
+        return points_view(filtered).finding(filtered)
     bias = load_bias(filtered)
     if bias.options == 2 or not bias.calls:
         return bias_finding(bias)
     return many_options.option_finding(bias, load_option_rows(filtered))
 
 
-def kpis(filtered: FilteredStudy) -> Markup:
-    return bias_view.bias_kpis_html(load_bias(filtered), accuracy_label(filtered))
+def points_view(filtered: FilteredStudy) -> View:
+    """Headline and key figures of a study of single answers: pass/fail verdicts, else scores."""
+    found = verdict_kinds(filtered).pass_fail
+    return pass_fail_panels.VIEW if found else score_panels.VIEW
+
+
+def has_passes(filtered: FilteredStudy) -> bool:
+    """Whether the study has pass/fail verdicts."""
+    return verdict_kinds(filtered).pass_fail
+
+
+def has_scores(filtered: FilteredStudy) -> bool:
+    """Whether the study has scores of single answers."""
+    return verdict_kinds(filtered).scores
 
 
 def measure_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
@@ -297,9 +321,38 @@ UNRELATED: Final = Panel(
 )
 VIEW: Final = View(
     NAME,
-    (PanelGroup((MATRIX, SLOTS)), FLIPS, TESTS, LABELS, UNRELATED),
+    (
+        PanelGroup(
+            (
+                MATRIX,
+                FLIPS,
+                folded("Tests", TESTS),
+                folded("Which position is chosen", SLOTS),
+                folded("Position or label?", LABELS),
+                UNRELATED,
+            ),
+            row=False,
+            css="eh-kind",
+            name="position_of_pairs",
+            visible=has_comparisons,
+            starts_visible=True,
+        ),
+        PanelGroup(
+            (pass_fail_panels.ORDER,),
+            css="eh-kind",
+            name="position_of_passes",
+            visible=has_passes,
+        ),
+        PanelGroup(
+            (score_panels.MATRIX, score_panels.ORDER),
+            row=False,
+            css="eh-kind",
+            name="position_of_scores",
+            visible=has_scores,
+        ),
+    ),
     finding,
-    kpis,
+    kpis=lambda _: EMPTY,
     json_keys=(
         "position_pooled.consistency",
         "position_pooled.noise_floor",

@@ -1,5 +1,5 @@
-"""Measures of the view Compare two, in the families of the catalogue; all are in percentage points,
-to share an axis."""
+"""Measures that two judges or prompts are compared by, in the families of the catalogue; all are in
+percentage points, to share an axis."""
 
 from __future__ import annotations
 
@@ -25,8 +25,12 @@ def _family(name: str) -> tuple[MeasureRecord, ...]:
     return tuple(_in_points(one) for one in records.family(name))
 
 
+POSITION: Final = "Position"
+QUALITY: Final = "Quality"
+NUDGES: Final = "Nudges"
 FAMILIES: Final[dict[str, tuple[MeasureRecord, ...]]] = {
     **{name: _family(name) for name in records.family_names() if name != SINGLE_ANSWERS},
+    NUDGES: tuple(one for one in _family(BEHAVIOUR) if one.question == "nudges"),
     WIN_RATES: (),
     SINGLE_ANSWERS: _family(SINGLE_ANSWERS),
 }
@@ -36,7 +40,18 @@ CATEGORY_MEASURES: Final = {
     one.name: one for one in (*FAMILIES[BEHAVIOUR], *FAMILIES[SINGLE_ANSWERS])
 }
 """Name -> measure, for the measures that can be shown by category and by item."""
-POINT_NAMES: Final = tuple(one.name for one in FAMILIES[SINGLE_ANSWERS])
+
+
+def view_family(view: str) -> str:
+    """Family of measures that a view of Results compares."""
+    families = {
+        "Position": POSITION,
+        "Nudges": NUDGES,
+        "Agreement": QUALITY,
+        "Ranking": WIN_RATES,
+        "Remedies": QUALITY,
+    }
+    return families.get(view, BEHAVIOUR)
 
 
 def family_measures(

@@ -12,6 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, STUDY_RULE, WITH_SUSPECTS, Filter
 from components.html.markup import Markup
 from components.layout.widgets import ClickableHTML
+from components.results.contrasts import comparison
 from components.results.view.address_choices import pick_choice
 from metrics.estimation.row_selection import contestants
 from studies.frames.frame import SUSPECT_COLUMN
@@ -23,12 +24,6 @@ FIXED_CHOICES: Final = {
     "suspects": [WITH_SUSPECTS, filters.WITHOUT_SUSPECTS],
 }
 """Filter -> its choices, for the filters with the same choices in every study."""
-_MORE_MENU: Final = Markup(
-    '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
-    '</summary><div class="list"></div></details></div>'
-)
-"""HTML menu "More", with the views for which the switch of views has no room; the page's script
-fills it when it is opened."""
 _FILTER_PILL: Final = Markup(
     '<div class="eh"><button type="button" class="eh-btn" data-unfold="#eh-filter-box" '
     'aria-expanded="false" aria-controls="eh-filter-box">Filter</button>'
@@ -37,15 +32,25 @@ _FILTER_PILL: Final = Markup(
 """HTML of the button that shows the filters, and of a list of the filters in use."""
 
 
-def build_filters() -> dict[str, gr.Dropdown]:
-    """Build the menu of views, the judge filter, and the other filters behind a button; return the
-    filters by name."""
-    ClickableHTML(_MORE_MENU, elem_id="eh-results-more")
+def build_filters() -> tuple[dict[str, gr.Dropdown], gr.Dropdown]:
+    """Build the judge filter, the menu "Compare with", and the other filters behind a button;
+    return the filters by name, and the menu."""
     judge = _build_filter("judge")
+    compare = gr.Dropdown(
+        [(comparison.NOBODY, "")],
+        value="",
+        label="Compare with",
+        show_label=False,
+        container=False,
+        interactive=True,
+        filterable=False,
+        elem_classes="eh-filter",
+        elem_id="eh-compare",
+    )
     ClickableHTML(_FILTER_PILL, elem_id="eh-filter-pill")
     with gr.Column(elem_id="eh-filter-box"):
         others = {name: _build_filter(name) for name in FILTER_NAMES if name != "judge"}
-    return {"judge": judge, **others}
+    return {"judge": judge, **others}, compare
 
 
 def _build_filter(name: str) -> gr.Dropdown:

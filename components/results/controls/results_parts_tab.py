@@ -11,12 +11,14 @@ from typing import Any, Final
 import gradio as gr
 
 from components.filtering.filters import Filter
+from components.results.contrasts import comparison
 from components.results.controls.active_run_tab import RunFollower
 from components.results.controls.filter_bar_tab import FILTER_NAMES, parse_filter
 from components.results.view.view_layout_tab import ViewParts
 
-TOP, BOTTOM = ("finding", "kpis"), ("data",)
-"""Outputs of every view: headline and key numbers above its panels, the note on the data below."""
+TOP, BOTTOM = ("finding", "kpis"), ("absent", "data")
+"""Outputs of every view: above its panels the headline and the comparison with another judge (or
+key numbers); below, what the study lacks and the note on the data."""
 QUIET_EVENT: Final[dict[str, Any]] = {
     "show_progress": "hidden",
     "trigger_mode": "always_last",
@@ -29,6 +31,8 @@ class ResultsTab:
     view: gr.Radio
     filters: dict[str, gr.Dropdown]
     """The filter menus, in the order of FILTER_NAMES."""
+    compare: gr.Dropdown
+    """Menu of the judge or prompt that every view compares with."""
     common: dict[str, gr.HTML]
     """Components filled by every view: headline, key numbers and the note on the data."""
     pages: gr.Tabs
@@ -46,7 +50,8 @@ class ResultsTab:
     @property
     def controls(self) -> dict[str, Any]:
         """Controls of all views by name; the names are also address parameters."""
-        return {k: v for parts in self.parts.values() for k, v in parts.controls.items()}
+        found = {comparison.CONTROL: self.compare}
+        return found | {k: v for parts in self.parts.values() for k, v in parts.controls.items()}
 
     @property
     def named_inputs(self) -> dict[str, Any]:

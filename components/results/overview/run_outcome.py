@@ -54,9 +54,7 @@ def _flips_html(bias: Bias) -> Markup:
         fill('<p class="eh-small">{}</p>', text)
         for text in (repetition_text(bias), f"{_direction(rows)}{_precision(bias)}")
     )
-    return panel_html(
-        "Which way verdicts flip", subtitle, swap_chart(bias, legend_only=True) + told
-    )
+    return panel_html("Which way verdicts flip", subtitle, swap_chart(bias) + told)
 
 
 def repetition_text(bias: Bias) -> str:

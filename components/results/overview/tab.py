@@ -1,4 +1,4 @@
-"""The Overview of the Results tab: one finding each on position bias, ranking and people."""
+"""The view Summary of Results: the judges in one table, or the card of the judge that is chosen."""
 
 from __future__ import annotations
 
@@ -6,57 +6,55 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import memoise_by_study
-from components.html.markup import EMPTY, Markup, fill
+from components.filtering.filters import ALL_CHOICE
+from components.filtering.raters import Raters
+from components.html.format import NARROW_SPACE
+from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_head, wrap
-from components.results.agreement import tab as people_tab
-from components.results.agreement.computed import load_agreement
+from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
-from components.results.bias.computed import load_bias
-from components.results.cards import tab as cards_tab
+from components.results.cards.card_html import report_cards, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
-from components.results.contrasts import tab as contrasts_tab
-from components.results.contrasts.sides import list_sides
 from components.results.overview import panels
+from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.remedies import tab as remedies_tab
 from components.results.view import steps_and_menus, unusable_replies
-from components.results.view.result_view import Body, Panel, PanelGroup, View
+from components.results.view.result_view import Body, Panel, View
 from metrics.estimation.row_selection import people_mask
-from metrics.win_rates.win_rates import win_rate_by_position
 
-NAME: Final = "Overview"
-CARDS: Final = ("bias", "ranking", "people")
+NAME: Final = "Summary"
 ADDRESS_NAMES: Final = frozenset(("study", "tab", "view", "__theme"))
-"""The only query parameters that the address of an Overview without filters may have."""
+"""The only query parameters that the address of a Summary without filters may have."""
 GENERAL_ADVICE: Final = (
     "More calls per comparison (both orders, repeats or several judges) can make verdicts right "
     "more often."
 )
+HOW_JUDGES: Final = (
+    "Flips: comparisons whose outcome is not the same in both orders. Leans to: a sign test on the "
+    "flips by item, adjusted for all judges and prompts. Agreement: with the majority of people "
+    "(or the known better answer), one call, undecided counts half, on the comparisons that every "
+    "judge has in both orders. One person: a vote against the majority of at least two others.\n\n"
+    + HOLD_RULE
+)
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Return the headline of the position-bias view as the headline of the study."""
-    return bias_tab.finding(filtered)[0], ""
+    """Headline of the study: that of Position, or of Agreement for single answers."""
+    if not has_comparisons(filtered):
+        return agreement_tab.finding(filtered)
+    return bias_tab.finding(filtered)
 
 
-def menu_of(filtered: FilteredStudy) -> steps_and_menus.JudgeMenu:
-    """Function that returns the HTML of a judge's name with a menu: links to its report card and to
-    its comparison with another judge."""
-    sides = list(list_sides(filtered))
-
-    def menu(name: str) -> Markup:
-        targets = {"Report card": {"view": cards_tab.NAME, "card": name}}
-        other = next((side for side in sides if side != name), None)
-        if name in sides and other is not None:
-            compared = {"view": contrasts_tab.NAME, "left": name, "right": other}
-            targets["Compare with another"] = compared
-        made: Markup = steps_and_menus.judge_menu(name, targets)
-        return made
-
-    return menu
+def chosen_rater(filtered: FilteredStudy) -> str | None:
+    """Name of the judge (with its prompt) whose card is shown: the only one that the filters leave,
+    if they select a judge or a prompt or the study has one; None shows the table of all."""
+    raters = Raters(filtered)
+    picked = filtered.filter.judge != ALL_CHOICE or filtered.filter.prompt != ALL_CHOICE
+    alone = len(raters.in_view) == 1 and (picked or len(raters.names) == 1)
+    return raters.in_view[0] if alone else None
 
 
 def draw_unusable(filtered: FilteredStudy) -> Markup | None:
@@ -73,38 +71,30 @@ def draw_unusable(filtered: FilteredStudy) -> Markup | None:
     return wrap(fill("<section>{}{}</section>", head, body))
 
 
-def draw_bias(filtered: FilteredStudy) -> Any:
-    bias, unusable = load_bias(filtered), unusable_replies.find_unusable(filtered)
-    told = unusable.sentence if unusable else panels.swap_sentence(bias)
-    chart = panels.swap_chart(bias, menu_of(filtered))
-    return _finding("Position bias", told, chart, bias_tab.NAME, "Position bias in detail")
+def draw_judges(filtered: FilteredStudy) -> Markup | None:
+    """Draw the table of judges; None if a judge is chosen or answers are judged one by one."""
+    if chosen_rater(filtered) or not has_comparisons(filtered):
+        return None
+    return panels.judges_html(filtered) or None
 
 
-@memoise_by_study
-def load_position_rates(filtered: FilteredStudy) -> panels.PositionRates:
-    """The models' win rates by position of a filtered study, computed once per version."""
-    return win_rate_by_position(filtered.machines)
+def draw_card(filtered: FilteredStudy) -> Markup | None:
+    """Draw the card of the chosen judge, or the cards of a study of single answers; None if the
+    table of judges is shown."""
+    raters, name = Raters(filtered), chosen_rater(filtered)
+    if name is None and has_comparisons(filtered):
+        return None
+    names = [name] if name else raters.in_view[: panels.MAX_ROWS]
+    return join(show_card(raters, one) for one in names) or None
 
 
 def draw_ranking(filtered: FilteredStudy) -> Any:
-    ranking = load_ranking(filtered)
-    chart = panels.order_chart(ranking, load_position_rates(filtered))
-    told, view = compare_orders(ranking).sentence, ranking_tab.NAME
-    return _finding("Does the ranking hold?", told, chart, view, "Ranking and Elo")
-
-
-def draw_people(filtered: FilteredStudy) -> Any:
-    people = load_agreement(filtered)
-    told = panels.people_sentence(people)
-    if unusable_replies.find_unusable(filtered) and not unusable_replies.has_votes(filtered):
-        told = unusable_replies.NO_USABLE_VERDICT
-    chart = panels.people_chart(people, menu_of(filtered))
-    return _finding("People", told, chart, people_tab.NAME, "Agreement with people")
-
-
-_finding: Final = panels.OVERVIEW.finding
-"""Function that returns the HTML of a finding: topic, sentence, small chart, and a link to the view
-with the details. The sentence is hidden while a run is active."""
+    """Draw the line on whether the ranking holds; None without a ranking."""
+    ranking = load_ranking(filtered) if has_comparisons(filtered) else None
+    if ranking is None or ranking.board is None:
+        return None
+    told, opens = compare_orders(ranking).sentence, {"data-view": ranking_tab.NAME}
+    return panels.OVERVIEW.action("Does the ranking hold?", told, opens, "Ranking", "eh-claim")
 
 
 def has_known_winners(filtered: FilteredStudy) -> bool:
@@ -115,83 +105,101 @@ def has_known_winners(filtered: FilteredStudy) -> bool:
 
 
 def draw_advice(filtered: FilteredStudy) -> Any:
-    """HTML strip with the recommended remedy, hidden while a run is active; None (strip hidden) if
-    no better answer is known."""
+    """HTML line with the recommended remedy, hidden while a run is active; None (hidden) if no
+    better answer is known."""
     if not has_known_winners(filtered):
         return None
     sentence = GENERAL_ADVICE
     if len(filtered.machines) <= MAX_ADVICE_ROWS:
-        sentence = " ".join(remedies_tab.finding(filtered)).strip()
-    opens, title = {"data-view": remedies_tab.NAME}, "What to do about position bias"
-    return panels.OVERVIEW.action(title, sentence, opens, "Compare remedies", "eh-claim")
+        sentence = remedies_tab.finding(filtered)[0]
+    opens, title = {"data-view": remedies_tab.NAME}, "What to do"
+    return panels.OVERVIEW.action(title, sentence, opens, "Remedies", "eh-claim")
 
 
-def draw_exports(filtered: FilteredStudy) -> Any:
-    told = (
-        "A report on one page that opens without a server, tables for a paper, the data, and a "
-        "link to this view."
-    )
-    opens, title = {"data-click": "#eh-share"}, "Save or share these results"
-    return panels.OVERVIEW.action(title, told, opens, "Report and exports")
+# ------------------------------------------------------ the Summary on the loading screen
 
 
-# ------------------------------------------------------ the Overview on the loading screen
-
-
-def opens_overview(address: Mapping[str, str]) -> bool:
-    """Whether a page with these query parameters opens with the Overview of a study, without
+def opens_summary(address: Mapping[str, str]) -> bool:
+    """Whether a page with these query parameters opens with the Summary of a study, without
     filters."""
     return (
         bool(address.get("study"))
         and address.get("tab") == "results"
-        and address.get("view", NAME) == NAME
+        and address.get("view", NAME) in (NAME, "Overview")
         and set(address) <= ADDRESS_NAMES
     )
 
 
 def preview_html(drawn: Mapping[str, Any]) -> Markup:
-    """HTML of the drawn Overview (output name -> content) until the page's controls are ready:
-    headline, key numbers and findings."""
-    cards = [fill('<div class="eh-panel">{}</div>', drawn[name]) for name in CARDS]
-    findings = fill('<div class="findings">{}</div>', EMPTY.join(cards))
-    return EMPTY.join((drawn["finding"], drawn["kpis"], findings))
+    """HTML of the drawn Summary (output name -> content) until the page's controls are ready:
+    headline, table of judges, advice."""
+    shown = [drawn[name] for name in ("judges", "card", "advice", "ranking") if drawn.get(name)]
+    cards = join(fill('<div class="eh-panel">{}</div>', one) for one in shown)
+    return EMPTY.join((drawn["finding"], drawn["kpis"], cards))
 
 
-def _panel(name: str, draw: Any, *keys: str, **more: Any) -> Panel:
-    """A panel of the Overview; `keys`: paths of its numbers in the JSON."""
-    clickable = name == "unusable"
-    body = Body(name, f"eh-over-{name}", clickable=clickable)
-    return Panel(name, draw, (body,), json_keys=keys, **more)
-
-
+UNUSABLE: Final = Panel(
+    "unusable",
+    draw_unusable,
+    (Body("unusable", "eh-over-unusable", clickable=True),),
+    visibility="hidden",
+    json_keys=("counts.by_status",),
+)
+JUDGES: Final = Panel(
+    "judges",
+    draw_judges,
+    (Body("judges", "eh-over-judges", clickable=True),),
+    "The judges",
+    f"Click a name for the judge's card. 95{NARROW_SPACE}% CI by item",
+    panels.FLIP_KEYS,
+    how=HOW_JUDGES,
+    visibility="shown",
+    json_keys=(
+        "position.*.*.consistency",
+        "position.*.*.flips.toward_first",
+        "position.*.*.flips.toward_second",
+        "remedies.rules.*.*.single.agreement",
+        "agreement.among_people.one_person",
+    ),
+)
+CARD: Final = Panel(
+    "card",
+    draw_card,
+    (Body("card", "eh-card", clickable=True),),
+    css="eh-panel eh-sheet",
+    visibility="hidden",
+    json_keys=(
+        "position.*.*.consistency",
+        "position.*.*.first_share",
+        "position.*.*.position_term",
+        "remedies.rules.*.*.single.agreement",
+        "agreement.judges.*.*",
+        "position.*.*.accuracy",
+        "--by judge: by.*.length.longer",
+        "self_preference.against_outsiders.*.excess",
+        "self_preference.term",
+    ),
+)
+ADVICE: Final = Panel(
+    "remedies",
+    draw_advice,
+    (Body("advice", "eh-over-advice"),),
+    css="eh-panel eh-line",
+    visibility="hidden",
+    needs="votes of people, or known better answers: then remedies are compared",
+)
+RANKING: Final = Panel(
+    "ranking",
+    draw_ranking,
+    (Body("ranking", "eh-over-ranking"),),
+    css="eh-panel eh-line",
+    visibility="hidden",
+)
 VIEW: Final = View(
     NAME,
-    (
-        _panel("unusable", draw_unusable, "counts.by_status", visibility="hidden"),
-        PanelGroup(
-            (
-                _panel(
-                    "bias", draw_bias, "position.*.*.flips.toward_first", "position.*.*.flips.flips"
-                ),
-                _panel(
-                    "ranking",
-                    draw_ranking,
-                    "ranks.*.place",
-                    "bradley_terry_by_order.*.*",
-                    "win_rate_by_position.*.*",
-                    how=HOLD_RULE,
-                ),
-                _panel(
-                    "people",
-                    draw_people,
-                    "agreement.pairs.*.people.share",
-                    "agreement.among_people.pair.share",
-                ),
-            )
-        ),
-        _panel("advice", draw_advice, "remedies.recommendations.*.*.gain", visibility="hidden"),
-        _panel("exports", draw_exports),
-    ),
+    (UNUSABLE, JUDGES, CARD, ADVICE, RANKING),
     finding,
-    json_keys=("position_pooled.consistency", "position_pooled.first_share", "counts.by_status"),
+    kpis=lambda _: EMPTY,
+    report=report_cards,
+    json_keys=("position_pooled.consistency", "position_pooled.noise_floor", "counts.by_status"),
 )

@@ -1,4 +1,4 @@
-"""The Protocol view of the Results tab: the tables of the protocol's paper, with intervals."""
+"""The view Paper of Results: the tables of the protocol's paper, with intervals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from components.results.view.result_view import (
     View,
 )
 
-NAME: Final = "Protocol"
+NAME: Final = "Paper"
 NO_OTHER_STUDY: Final = "no other study"
 CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 

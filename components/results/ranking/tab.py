@@ -1,4 +1,4 @@
-"""The Ranking view of the Results tab: its panels and their contents."""
+"""The view Ranking of Results: leaderboard, Elo curves, does it hold, win rates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.ranking.sentences import ranking_finding
 from components.results.view import paper_table
-from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
+from components.results.view.result_view import (
+    Body,
+    Control,
+    Drawn,
+    Panel,
+    PanelGroup,
+    View,
+    folded,
+)
+from components.results.wins import win_rate_panels as wins
 from metrics.ratings.bradley_terry import fit_leaderboards
 from metrics.win_rates.win_rates import win_rate
 
@@ -238,7 +247,16 @@ POINTS: Final = Panel(
     json_keys=("point_ranking.*.*",),
 )
 PAIRS: Final = PanelGroup(
-    (BOARD, PanelGroup((ELO, HEAD_TO_HEAD)), ORDERS),
+    (
+        BOARD,
+        PanelGroup((ELO, ORDERS)),
+        PanelGroup((HEAD_TO_HEAD, wins.MATRIX)),
+        folded("Win rate by model", wins.RATES),
+        folded("Ties", wins.TIES),
+        folded("Jury and tie models", wins.JURY),
+        folded("How to narrow the interval", wins.PRECISION),
+        wins.LEVELS,
+    ),
     row=False,
     css="eh-kind",
     name="ranking_of_pairs",
@@ -250,6 +268,7 @@ VIEW: Final = View(
     NAME,
     (PAIRS, POINTS),
     finding,
+    kpis=lambda _: EMPTY,
     report=report_headline,
     json_keys=("gaps.*.*", "planning.*.battles_needed", "position_pooled.consistency"),
 )

@@ -21,6 +21,7 @@ from components.results.view.result_view import (
     Panel,
     PanelGroup,
     View,
+    folded,
 )
 from metrics.remedies.recommendation import points
 from metrics.remedies.rule_names import rule_words
@@ -326,11 +327,11 @@ POINTS: Final = Panel(
 )
 PAIRS: Final = PanelGroup(
     (
-        RECOMMENDATION,
-        PanelGroup((FRONTIER, RISK), css="eh-pair eh-remedy-charts"),
-        BUDGET,
+        PanelGroup((FRONTIER, RECOMMENDATION), css="eh-pair eh-remedy-charts"),
         RULES,
-        LOWER,
+        folded("Budget", BUDGET),
+        folded("Decide fewer, be right more often", RISK),
+        folded("Verdict patterns and pilots", LOWER),
     ),
     row=False,
     css="eh-kind",

@@ -7,8 +7,6 @@ from typing import Final
 
 RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "Above the coin": "Above chance",
-    "Agreement": "People",
-    "Contrasts": "Compare two",
     "First-slot share": "First-position share",
     "as the study says": "study default",
     "each order counts": "count each order",
@@ -35,6 +33,22 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "Entropy of positions": "Position entropy",
 }
 """Former text of a choice -> its next or present text, so that older addresses still work."""
+
+FORMER_VIEWS: Final[Mapping[str, str]] = {
+    "Overview": "Summary",
+    "Report cards": "Summary",
+    "Position bias": "Position",
+    "People": "Agreement",
+    "Pass or fail": "Agreement",
+    "Scores": "Agreement",
+    "Win rates": "Ranking",
+    "Protocol": "Paper",
+}
+"""Former name of a view -> the view that has its panels."""
+FORMER_COMPARISONS: Final = ("Compare two", "Contrasts")
+"""Former names of the view that compared two sides."""
+FORMER_FAMILIES: Final[Mapping[str, str]] = {"Quality": "Agreement", "Win rates": "Ranking"}
+"""Family of measures in a former address of two sides -> view that compares them; else Position."""
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:

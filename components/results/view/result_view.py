@@ -129,6 +129,9 @@ class Panel:
     head_css: str = "eh-panel-head"
     heading_row: bool = False
     """Whether the panel is one row of bodies and controls, without heading; used for a headline."""
+    needs: str = ""
+    """Text that names the data which would fill the panel; it is listed under "Not in this study"
+    while `draw` returns None."""
     visibility: Literal["always", "shown", "hidden"] = "always"
     """A panel is hidden whenever `draw` returns None, unless it is "always" visible; before the
     first drawing it is "shown" or "hidden"."""
@@ -182,7 +185,8 @@ class Panel:
 
 @dataclass(frozen=True)
 class PanelGroup:
-    """Panels beside or below each other; with `visible`, shown or hidden as a whole."""
+    """Panels beside or below each other; with `visible`, shown or hidden as a whole. With `fold`,
+    they are behind this name until it is clicked, and hidden if none of them has content."""
 
     panels: tuple[Panel | PanelGroup, ...]
     row: bool = True
@@ -190,6 +194,12 @@ class PanelGroup:
     name: str = ""
     visible: Callable[[FilteredStudy], bool] | None = None
     starts_visible: bool = False
+    fold: str = ""
+
+
+def folded(title: str, *panels: Panel) -> PanelGroup:
+    """Group of panels behind a name."""
+    return PanelGroup(panels, False, "eh-fold", f"fold_{panels[0].name}", fold=title)
 
 
 @dataclass(frozen=True)
@@ -230,8 +240,19 @@ class View:
 
     @cached_property
     def output_names(self) -> list[str]:
-        groups = [group.name for group in _groups(self.layout) if group.visible]
+        groups = [group.name for group in _groups(self.layout) if group.visible or group.fold]
         return [*groups, *(name for panel in self.panels for name in panel.output_names)]
+
+    def shown_panels(self, filtered: FilteredStudy) -> list[Panel]:
+        """Panels that are not in a group hidden for this study."""
+        groups = [group for group in _groups(self.layout) if group.visible]
+        hidden = {
+            panel.name
+            for group in groups
+            if group.visible and not group.visible(filtered)
+            for panel in _flatten(group.panels)
+        }
+        return [panel for panel in self.panels if panel.name not in hidden]
 
     def panels_of(self, control: str) -> list[Panel]:
         """Panels that a change of a control redraws."""
@@ -257,7 +278,25 @@ class View:
         for panel in self.panels if panels is None else panels:
             if panel.name not in hidden:
                 made |= panel.render(filtered, controls)
+        if panels is None:
+            made |= {one.name: self._has_content(one, made) for one in self._folds(hidden)}
         return made
+
+    def _folds(self, hidden: set[str]) -> Iterator[PanelGroup]:
+        """Folded groups that are no part of a hidden group."""
+        folds = (group for group in _groups(self.layout) if group.fold)
+        return (
+            one for one in folds if not {panel.name for panel in _flatten(one.panels)} <= hidden
+        )
+
+    def _has_content(self, group: PanelGroup, made: Mapping[str, Any]) -> bool:
+        return any(made.get(panel.frame_name, True) for panel in _flatten(group.panels))
+
+    def missing(self, drawn: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Title and needed data of the panels that were drawn without content; `drawn` as returned
+        by `render`."""
+        absent = [panel for panel in self.panels if drawn.get(panel.frame_name) is False]
+        return [(p.title or p.name.capitalize(), p.needs) for p in absent if p.needs]
 
 
 def _flatten(layout: Iterable[Panel | PanelGroup]) -> Iterator[Panel]:

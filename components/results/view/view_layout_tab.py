@@ -73,10 +73,14 @@ def _build_layout(parts: ViewParts, layout: Iterable[Panel | PanelGroup]) -> Non
             continue
         visible = part.starts_visible or part.visible is None
         options: dict[str, Any] = {"elem_classes": part.css, "visible": visible}
-        with gr.Row(equal_height=True, **options) if part.row else gr.Column(**options) as group:
+        if part.fold:
+            made: Any = gr.Accordion(part.fold, open=False, **options)
+        else:
+            made = gr.Row(equal_height=True, **options) if part.row else gr.Column(**options)
+        with made:
             _build_layout(parts, part.panels)
-        if part.visible:
-            parts.components[part.name] = group
+        if part.visible or part.fold:
+            parts.components[part.name] = made
 
 
 def _build_panel(parts: ViewParts, panel: Panel) -> None:

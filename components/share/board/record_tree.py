@@ -175,8 +175,8 @@ def _records(
 ) -> StudyRecords:
     if study.judge_sees == "images" and any(one.vision for one in study.judges):
         raise BoardError(
-            f"{study.name}: its judges see images, which are not part of a board's records, so that "
-            "its requests could not be checked; run the study with judge_sees: context"
+            f"{study.name}: its judges see images, which are not part of a board's records; its "
+            "requests could not be checked. Run the study with judge_sees: context"
         )
     source = study.data.source
     is_file = source != PROBE_SOURCE and not source.startswith(HUB_PREFIX)

@@ -14,7 +14,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.view.result_view import Panel, View
-from components.results.view_drawing import PAIR_VIEWS, VIEWS, render_panels
+from components.results.view_drawing import VIEWS, render_panels
 from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, open_demo
 from metrics.summary.measured_study import read_stored_study
 from studies.domain import HUMAN_PREFIX
@@ -31,17 +31,17 @@ from tests.samples import sample
 from tests.voted_studies import six_items
 
 WITHOUT_NUMBERS = {
-    ("People", "notice"): "a text on how votes were collected",
-    ("People", "disputes"): "a list of single comparisons",
-    ("Compare two", "items"): "a list of single items",
-    ("Overview", "exports"): "a list of files",
+    ("Agreement", "notice"): "a text on how votes were collected",
+    ("Agreement", "disputes"): "a list of single comparisons",
+    ("Summary", "remedies"): "the headline of Remedies",
+    ("Summary", "ranking"): "a sentence of Ranking",
     ("Remedies", "recommendation"): "its keys are in the last line of the view",
-    ("Protocol", "rules"): "the rules in force, in words",
-    ("Protocol", "cost"): "recorded costs of calls, in the export of judgements",
-    ("Protocol", "reading"): "stored replies read by two parsing rules",
-    ("Protocol", "grades_printed"): "values printed in a paper",
-    ("Protocol", "creation_printed"): "values printed in a paper",
-    ("Protocol", "others"): "correlations with an uploaded file",
+    ("Paper", "rules"): "the rules in force, in words",
+    ("Paper", "cost"): "recorded costs of calls, in the export of judgements",
+    ("Paper", "reading"): "stored replies read by two parsing rules",
+    ("Paper", "grades_printed"): "values printed in a paper",
+    ("Paper", "creation_printed"): "values printed in a paper",
+    ("Paper", "others"): "correlations with an uploaded file",
 }
 """Panels without keys, with the reason."""
 BY = re.compile(r"--by ([\w,]+): (.*)")
@@ -120,7 +120,7 @@ def test_every_panel_with_numbers_names_their_keys():
     without = {(view.name, panel.name) for view, panel in panels() if not panel.json_keys}
     assert without == set(WITHOUT_NUMBERS)
     headed = {view.name for view in VIEWS.values() if view.json_keys}
-    assert headed == set(VIEWS) - {"Report cards"}  # a card is one panel
+    assert headed == set(VIEWS)
 
 
 def summarise(store: Store, name: str, by: str = "") -> Any:
@@ -174,10 +174,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 
 SELECTED = {
     ("Remedies", "frontier"), ("Remedies", "risk"),
-    ("Remedies", "rules"), ("Remedies", "lower"), ("Compare two", "contrasts"),
-    ("Compare two", "headline"), ("Compare two", "categories"), ("Report cards", "card"),
-    ("Win rates", "precision"), ("Ranking", "orders"), ("Overview", "advice"),
-    ("Remedies", "budget_plan"),
+    ("Remedies", "rules"), ("Remedies", "lower"), ("Summary", "card"),
+    ("Ranking", "precision"), ("Ranking", "orders"), ("Remedies", "budget_plan"),
 }  # fmt: skip
 """Panels that show the numbers of one judge, pair or model that the reader selects, or only those
 with a finite rating."""
@@ -194,7 +192,7 @@ def drawn(store: Store, name: str, view: View) -> tuple[dict[str, Any], dict[str
 
 
 @pytest.mark.parametrize("study", sample(["small", PAIRS_STUDY, "PRD"], "small"))
-@pytest.mark.parametrize("name", [name for name in PAIR_VIEWS if name != "Protocol"])
+@pytest.mark.parametrize("name", [name for name in VIEWS if name != "Paper"])
 def test_a_panel_shows_the_numbers_of_its_first_key(recorded, study, name):
     view = VIEWS[name]
     store, summaries = recorded(study)
@@ -211,7 +209,7 @@ def test_a_panel_shows_the_numbers_of_its_first_key(recorded, study, name):
             enough = any if (name, panel.name) in SELECTED else all
             missing = [value for value, here in zip(wanted, seen, strict=True) if not here]
             assert enough(seen), (panel.name, panel.json_keys[0], missing)
-    without_people = name == "People" and study == PAIRS_STUDY
+    without_people = name == "Agreement" and study == PAIRS_STUDY
     assert compared or without_people
     assert all(f"<code>{key}</code>" in whole["data"] for key in view.json_keys)
 

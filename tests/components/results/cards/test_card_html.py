@@ -9,10 +9,10 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
-from components.results.cards import tab as cards_tab
 from components.results.cards.card_html import show_card
 from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
+from components.results.overview import tab as summary_tab
 from metrics.catalogue.answer_records import AGREEMENT
 from studies.domain import Usage
 from tests.page_words import says
@@ -119,11 +119,14 @@ def test_one_order_is_no_consistency(store):
     assert says(said, "No comparison", "verdict", "order")
 
 
-def test_a_filter_that_leaves_a_judge_nothing_shows_the_next(voted):
-    html = cards_tab.draw_card(FilteredStudy(voted, "voted", Filter(judge="good")), "first")
+def test_the_judge_that_is_chosen_has_its_card_in_the_summary(voted):
+    whole = FilteredStudy(voted, "voted")
+    assert summary_tab.draw_card(whole) is None and "one person" in summary_tab.draw_judges(whole)
+    chosen = FilteredStudy(voted, "voted", Filter(judge="good"))
+    assert summary_tab.draw_judges(chosen) is None
+    html = summary_tab.draw_card(chosen)
     assert ">good <" in html or ">good</h1>" in html.replace(" </h1>", "</h1>")
-    nothing = cards_tab.draw_card(FilteredStudy(voted, "voted", Filter(judge="nobody")), "first")
-    assert says(nothing, "no judge", "report")
+    assert summary_tab.draw_card(FilteredStudy(voted, "voted", Filter(judge="nobody"))) is None
 
 
 def test_text_from_data_stays_text(store):

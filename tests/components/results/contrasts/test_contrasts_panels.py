@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.html.panel import no_difference_badge
-from components.results.contrasts import tab as contrasts_tab
+from components.results.contrasts import comparison, sides
+from components.results.contrasts.comparison import pair_sides as find_pair
 from components.results.contrasts.computed import is_significant, known_differences
 from components.results.contrasts.item_differences import item_differences
-from components.results.contrasts.measure_families import CATEGORY_MEASURES, FAMILIES
 from components.results.contrasts.panels import contrast_finding, show_categories, show_family
-from components.results.contrasts.tab import find_pair
 from metrics.catalogue.position_records import CONSISTENCY
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
@@ -154,7 +154,7 @@ def test_images_against_a_description_are_two_studies(store):
             for shown, who in zip((("x", "y"), ("y", "x")), said, strict=True):
                 rows.append((f"q{k}", "j", "p", shown, who, 2))
         save(store, sees, rows, judge_sees=sees)
-    known = contrasts_tab.sides.sides_in_other_studies(FilteredStudy(store, "context"))
+    known = sides.sides_in_other_studies(FilteredStudy(store, "context"))
     assert list(known) == ["j, images (images)"]
     pair = find_pair(FilteredStudy(store, "context"), "j", "j, images (images)")
     (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]
@@ -163,21 +163,18 @@ def test_images_against_a_description_are_two_studies(store):
 
 def test_one_judge_has_no_contrast_and_says_why(store):
     Sheet("alone").both("q", "j", "xx").save(store)
-    for family, within in zip(FAMILIES, CATEGORY_MEASURES, strict=False):
-        controls = {"left": "", "right": "", "family": family, "within": within}
-        shown = contrasts_tab.VIEW.render(FilteredStudy(store, "alone"), controls)
-        assert says(shown["headline"], "needs two judges", "prompts")
-        assert all("nan" not in part.lower() for part in shown.values())
+    alone = FilteredStudy(store, "alone")
+    assert comparison.compare_state(alone, "j").visible is False
+    assert says(contrast_finding(find_pair(alone, "", ""), "Position")[1], "two judges", "prompts")
 
 
-def test_every_measure_can_be_looked_at_by_category_and_by_item(scene):
-    for within in CATEGORY_MEASURES:
-        controls = {"left": "", "right": "", "family": "Behaviour", "within": within}
-        panels = contrasts_tab.VIEW.panels_of("within")
-        shown = contrasts_tab.VIEW.render(scene, controls, panels)
-        assert shown.keys() == {"categories", "categories_heading", "items", "items_heading"}
-        assert within in shown["categories_heading"]
-        assert all("nan" not in part.lower() for part in shown.values())
+@pytest.mark.parametrize("view", ["Summary", "Position", "Nudges", "Agreement", "Ranking"])
+def test_every_view_compares_its_measures_with_the_chosen_judge(scene, view):
+    html = comparison.comparison_html(scene, "shaky", view)
+    assert says(html, "steady minus shaky") and "nan" not in html.lower()
+    chosen = replace(scene, filter=Filter(judge="shaky"))
+    pair = comparison.find_pair(chosen, "steady")
+    assert (pair.left.name, pair.right.name) == ("shaky", "steady")
 
 
 def test_silence_sameness_and_strangers_are_told_apart(store):
@@ -193,11 +190,7 @@ def test_silence_sameness_and_strangers_are_told_apart(store):
     assert "passes the filters" in find_pair(nobody, "a", "b").problem
 
 
-def test_an_address_brings_back_the_sides(scene):
-    wanted = {"left": "shaky", "right": "gone", "family": "Quality"}
-    controls = contrasts_tab.VIEW.controls
-    made = {name: controls[name].initial_state(scene, value) for name, value in wanted.items()}
-    assert made["left"].value == "shaky"
-    assert made["right"].value == ""  # what a study opens with
-    assert made["family"].value == "Quality"
-    assert ("steady", "") in made["left"].choices
+def test_an_address_with_two_sides_is_a_filter_and_the_control(scene):
+    assert comparison.address_of(scene, "shaky", "gone") == {"judge": "shaky", "compare": "steady"}
+    assert comparison.address_of(scene, "", "") == {"judge": "steady", "compare": "shaky"}
+    assert comparison.compare_state(scene, "gone").value == ""

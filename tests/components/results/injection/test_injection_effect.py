@@ -14,7 +14,7 @@ from components.inspect.load_comparison import load_view
 from components.inspect.url_selection import NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.results.bias.computed import load_bias
 from components.results.controls.mark_selection import mark_selection
-from components.results.injection.effect_on_numbers import injection_effect, suspects_notice
+from components.results.nudges.injection_effect import injection_effect, suspects_notice
 from components.study.form.data_step.slice_profile import profile_html
 from studies.texts.slice_statistics import profile_slice
 from tests.components.results.injection.injected_study import ITEMS, suspected, words

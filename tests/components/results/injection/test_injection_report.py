@@ -9,7 +9,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITHOUT_SUSPECTS, Filter
-from components.results.injection.effect_on_numbers import (
+from components.results.nudges.injection_effect import (
     count_rules,
     injection_section,
     with_and_without,

@@ -14,7 +14,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.inspect.load_comparison import load_view
 from components.results import results_tab
 from components.results.controls.mark_selection import mark_selection
-from components.results.pass_fail import tab as pass_fail_tab
+from components.results.pass_fail import pass_fail_panels as pass_fail_tab
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.panels import (
     ALL_ANSWERS,
@@ -24,9 +24,7 @@ from components.results.pass_fail.panels import (
     differs,
     order_panel,
 )
-from components.results.pass_fail.scores import tab as scores_tab
-from components.results.protocol import tab as protocol_tab
-from components.results.view_drawing import SHARED_VIEWS, VIEWS, offered_views, render_panels
+from components.results.view_drawing import VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
 from metrics.labels.pass_by_order import pass_by_order
 from studies.domain import Estimate
@@ -118,18 +116,18 @@ def test_wrong_verdicts_are_listed_with_their_questions(store: Store) -> None:
 
 
 def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:
-    assert offered_views(FilteredStudy(store, "checks")) == [pass_fail_tab.NAME, *SHARED_VIEWS]
-    pairs = offered_views(FilteredStudy(judged, "two judges"))
-    without = {pass_fail_tab.NAME, scores_tab.NAME, protocol_tab.NAME}  # it has no preset
-    assert set(pairs) == set(VIEWS) - without
+    points = offered_views(FilteredStudy(store, "checks"))
+    assert set(VIEWS) - set(points) == {"Nudges", "Paper"}
+    assert set(VIEWS) - set(offered_views(FilteredStudy(judged, "two judges"))) == {"Paper"}
 
 
 def test_the_tab_draws_the_view(store: Store) -> None:
     with gr.Blocks():
         tab = results_tab.build()
-    made = render_panels(FilteredStudy(store, "checks"), pass_fail_tab.NAME, FIRST)
-    updates = tab.view_updates(pass_fail_tab.NAME, made)
-    assert len(updates) == len(tab.view_outputs(pass_fail_tab.NAME))
+    controls = VIEWS["Agreement"].first_values
+    made = render_panels(FilteredStudy(store, "checks"), "Agreement", controls)
+    updates = tab.view_updates("Agreement", made)
+    assert len(updates) == len(tab.view_outputs("Agreement"))
     shown = " ".join(str(part) for part in updates)
     assert "κ 0.58" in shown and "always passes: 50.0" in shown
     assert says(shown, "never counted", "fail")

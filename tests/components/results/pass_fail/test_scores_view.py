@@ -10,12 +10,13 @@ from components.filtering.filtered_study import FilteredStudy
 from components.inspect.load_comparison import load_view
 from components.inspect.replies_html import replies_html
 from components.inspect.url_selection import Selection
+from components.results.agreement import tab as agreement_tab
 from components.results.controls.mark_selection import mark_selection
-from components.results.pass_fail import tab as pass_fail_tab
+from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import panels, score_tables
-from components.results.pass_fail.scores import tab as scores_tab
+from components.results.pass_fail.scores import score_panels as scores_tab
 from components.results.pass_fail.scores.computed import load_scores
-from components.results.view_drawing import SHARED_VIEWS, offered_views, render_panels
+from components.results.view_drawing import VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
 from judges.planning.plan import make_plan, save_plan
 from metrics.summary.measured_study import read_stored_study
@@ -80,7 +81,7 @@ def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
 
 
 def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
-    html = str(scores_tab.VIEW.render(FilteredStudy(store, "levels"), {})["score_matrix"])
+    html = str(scores_tab.draw_matrix(FilteredStudy(store, "levels")).bodies["score_matrix"])
     section = read_stored_study(store.path, "levels").summarise([], quick=True)
     found = section["score_distribution"]["sim"]["rubric"]["criteria"]
     assert set(found) == {"Correctness", "Completeness", "Clarity"}
@@ -88,7 +89,7 @@ def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) ->
         row = html[html.index(name) :]
         for key in ("expected", "expected_spread"):
             assert f"{one[key]['value']:.2f}" in row
-    without = str(scores_tab.VIEW.render(FilteredStudy(store, "rubrics"), {})["score_matrix"])
+    without = str(scores_tab.draw_matrix(FilteredStudy(store, "rubrics")).bodies["score_matrix"])
     assert "Expected level" not in without
 
 
@@ -101,23 +102,26 @@ def test_repeats_in_the_same_order_are_shown_with_the_numbers_of_the_json(store:
 
 def test_pairs_and_scores_in_one_study(store: Store) -> None:
     whole = FilteredStudy(store, "mixed")
-    offered = offered_views(whole)
-    assert scores_tab.NAME in offered and offered[0] != scores_tab.NAME
-    assert pass_fail_tab.NAME not in offered
+    shown = VIEWS["Agreement"].shown_panels(whole)
+    assert scores_tab.LABELS in shown and agreement_tab.MATRIX in shown
+    assert pass_fail_panels.AREAS not in shown
     results = load_scores(whole)
     assert results.contradictions["sim"].share.n > 0
     assert "Pairs contradicted" in str(score_tables.contradictions_table(results))
-    assert offered_views(FilteredStudy(store, "rubrics")) == [scores_tab.NAME, *SHARED_VIEWS]
+    assert "Nudges" not in offered_views(FilteredStudy(store, "rubrics"))
 
 
 def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> None:
     for name in ("rubrics", "mixed"):
         filtered = FilteredStudy(store, name)
-        made = render_panels(filtered, scores_tab.NAME, {})
-        assert set(made) <= {"finding", "kpis", "data", *scores_tab.VIEW.output_names}
-        assert "eh-heat-box" in made["score_matrix"]
+        view = VIEWS["Agreement"]
+        made = render_panels(filtered, view.name, view.initial_values(filtered))
+        assert set(made) <= {"finding", "kpis", "absent", "data", *view.output_names}
+        position = VIEWS["Position"]
+        matrix = position.render(filtered, position.initial_values(filtered))["score_matrix"]
+        assert "eh-heat-box" in matrix
         assert made["score_contradictions_panel"] is (name == "mixed")
-        assert says(made["kpis"], "not counted", "lowest")
+        assert says(scores_tab.kpis(filtered), "not counted", "lowest")
         title, lead = scores_tab.finding(filtered)
         assert says(title, "order", "options")
         assert max(len(text.split()) for text in (title, lead)) <= 25
@@ -171,4 +175,4 @@ def test_before_the_first_verdict_the_plan_decides_which_views_are_offered(
     text = f"name: planned\ndata: {{count: 1}}\njudges: [{{{JUDGE}}}]\nprompts: [rubric]\n"
     save_plan(make_plan(parse_study(text, "test", tmp_path)), store)
     planned = FilteredStudy(store, "planned")
-    assert not len(planned.unfiltered_frame) and offered_views(planned)[0] == scores_tab.NAME
+    assert not len(planned.unfiltered_frame) and "Nudges" not in offered_views(planned)

@@ -9,9 +9,9 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.results.nudges import length_panel as wins_length
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol.tab import VIEW as PROTOCOL
-from components.results.wins import length_panel as wins_length
 from components.results.wins import panels as wins_view
 from components.results.wins import precision_panel
 from components.results.wins import sentences as wins_words

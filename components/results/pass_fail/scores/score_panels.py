@@ -1,4 +1,4 @@
-"""The view on scores in Results: arrangement heatmap, order effects, agreement with labels."""
+"""Panels on scores of single answers: arrangement heatmap, order effects, agreement with labels."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from components.results.view.result_view import (
     Body,
     Drawn,
     Panel,
-    PanelGroup,
     ReportPanel,
     View,
+    folded,
 )
 
-NAME: Final = "Scores"
 MATRIX_TITLE: Final = "Scores by arrangement"
 ORDER_TITLE: Final = "Does the order matter?"
 LABELS_TITLE: Final = "Agreement with labels"
@@ -178,8 +177,8 @@ JUDGES: Final = Panel(
     json_keys=("score_distribution.*.*.mean",),
 )
 VIEW: Final = View(
-    NAME,
-    (MATRIX, PanelGroup((ORDER, LABELS)), AGAINST, JUDGES),
+    "Scores",
+    (LABELS, AGAINST, folded("All judges", JUDGES)),
     finding,
     kpis,
     json_keys=(
@@ -187,3 +186,4 @@ VIEW: Final = View(
         "option_order.*.*.changed",
     ),
 )
+"""Panels of the view Agreement on scores, with their headline and key figures."""

@@ -1,4 +1,4 @@
-"""The Win rates view of the Results tab: its panels and their contents."""
+"""Panels of win rates in the view Ranking: by model, category, judge and prompt; ties, jury."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import rule_text
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup
-from components.html.panel import legend_key, panel_heading, wrap
-from components.results.bias.computed import load_bias
-from components.results.bias.sentences import low_consistency_warning
+from components.html.panel import panel_heading
 from components.results.view.address_choices import pick_choice
 from components.results.view.paper_table import PaperTable, percent_cells, slice_text
 from components.results.view.result_view import (
@@ -19,14 +17,9 @@ from components.results.view.result_view import (
     ControlState,
     Drawn,
     Panel,
-    PanelGroup,
-    View,
 )
-from components.results.wins import length_panel, panels, precision_panel, sentences
+from components.results.wins import panels, precision_panel
 from metrics.win_rates.win_rates import win_rate
-
-NAME: Final = "Win rates"
-
 
 HOW_WINS: Final = (
     "`(wins + ties/2) / usable verdicts`. With N options, an answer wins if it is chosen, so an "
@@ -39,21 +32,6 @@ HOW_MATRIX: Final = (
     "judges − people on the same pairs of answers to the same items; t interval, items as "
     "clusters."
 )
-HOW_LENGTH: Final = (
-    "Every verdict counts for both of its answers. `logit P(win) = β · log2(own length / "
-    "other length)`; `exp(β)` is the factor on the odds of winning for twice the length; interval "
-    "by the sandwich estimator, clustered by item. Longer answers may also be better: only the "
-    "padded answers of the probe set separate length from quality."
-)
-HOW_CONTROLLED: Final = (
-    "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`: φ is the effect of length, Δlength the "
-    "difference of the two lengths, sd its standard deviation. The win rate "
-    "is `σ(θ)`, the win probability at equal length. This is the length-controlled win rate of "
-    "AlpacaEval 2 without its term for the difficulty of the instruction. Interval by the "
-    "sandwich estimator, clustered by item."
-)
-
-
 HOW_PRECISION: Final = (
     "A generalizability study: a balanced analysis of variance of the verdicts on the model "
     "with the highest win rate (win 1, tie ½, loss 0). Its factors are item, judge, prompt and "
@@ -74,11 +52,6 @@ HOW_JURY: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    title, lead = sentences.wins_finding(filtered)
-    return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
-
-
 def split_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     names = list(panels.SPLIT_COLUMNS)
     return ControlState(pick_choice(wanted, names, panels.default_split(filtered)))
@@ -96,21 +69,6 @@ def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
         )
     heading = panel_heading(f"{what}{of} by {split}", subtitle)
     return Drawn({"rate_matrix": panels.show_matrix(filtered, by, voice)}, heading)
-
-
-def draw_length(filtered: FilteredStudy) -> Drawn | None:
-    """Draw the win rate by length ratio; None if the lengths are not known."""
-    figure = length_panel.length_figure(filtered)
-    if figure is None:
-        return None
-    sentence = length_panel.show_length_sentence(filtered)
-    return Drawn({"length": figure, "length_text": sentence})
-
-
-def draw_controlled(filtered: FilteredStudy) -> Markup | None:
-    if length_panel.length_effects(filtered)[0] is None:
-        return None
-    return length_panel.show_length_controlled(filtered)
 
 
 def draw_ties(filtered: FilteredStudy) -> Markup | None:
@@ -165,41 +123,6 @@ MATRIX: Final = Panel(
     scale=19,
     json_keys=("--by category: by.*.win_rate.*", "people_gaps.*"),
 )
-LENGTH: Final = Panel(
-    "length",
-    draw_length,
-    (Body("length", "eh-length", chart_height=330), Body("length_text", "eh-length-said")),
-    "Does length decide?",
-    "% of verdicts that an answer wins, by its length relative to the other answer; "
-    f"95{NARROW_SPACE}% CI",
-    legend=wrap(
-        Markup('<div class="eh-row">'),
-        legend_key("dot", "judges, with fit"),
-        legend_key("diamond", "people"),
-        legend_key("even", "even"),
-        Markup("</div>"),
-    ),
-    how=HOW_LENGTH,
-    scale=10,
-    visibility="shown",
-    json_keys=(
-        "length.judges.bins.*.win_rate",
-        "length.judges.odds_ratio",
-        "people_length.bins.*.win_rate",
-        "people_length.odds_ratio",
-    ),
-)
-CONTROLLED: Final = Panel(
-    "controlled",
-    draw_controlled,
-    (Body("controlled", "eh-controlled", clickable=True),),
-    "Win rate with length held equal",
-    "win rate as observed, and as if both answers were equally long; length need not be the "
-    "cause of the difference",
-    how=HOW_CONTROLLED,
-    visibility="shown",
-    json_keys=("length.controlled.*",),
-)
 TIES: Final = Panel(
     "ties",
     draw_ties,
@@ -243,17 +166,4 @@ JURY: Final = Panel(
         "jury.verdict_correlation",
         "tie_models.*.strength.*",
     ),
-)
-VIEW: Final = View(
-    NAME,
-    (
-        RATES,
-        PanelGroup((MATRIX, LENGTH)),
-        PanelGroup((CONTROLLED, TIES)),
-        LEVELS,
-        PanelGroup((PRECISION, JURY)),
-    ),
-    finding,
-    sentences.show_kpis,
-    json_keys=("win_rate.*", "position_pooled.tie_rate", "people_gaps.*", "length.longer"),
 )

@@ -1,4 +1,4 @@
-"""The pass/fail view of the Results tab: how often the judge is right, and the true pass rate."""
+"""Panels on pass/fail verdicts: how often the judge is right, the true pass rate, order effects."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from components.results.view.result_view import (
     PanelGroup,
     ReportPanel,
     View,
+    folded,
 )
 from metrics.labels.label_sections import pass_fail_sentence
 
-NAME: Final = "Pass or fail"
 AREAS_TITLE: Final = "Verdicts of the judge against the labels"
 PARTS_TITLE: Final = "By model and category"
 PARTS_SUBTITLE: Final = (
@@ -185,8 +185,8 @@ PARTS_PANEL: Final = Panel(
     json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )
 VIEW: Final = View(
-    NAME,
-    (PanelGroup((AREAS, RATES)), PanelGroup((WRONG, ORDER)), PARTS_PANEL, JUDGES),
+    "Pass or fail",
+    (PanelGroup((AREAS, RATES)), WRONG, folded(PARTS_TITLE, PARTS_PANEL), JUDGES),
     finding,
     kpis,
     json_keys=(
@@ -196,3 +196,4 @@ VIEW: Final = View(
         "pass_fail.*.*.unusable",
     ),
 )
+"""Panels of the view Agreement on pass/fail verdicts, with their headline and key figures."""

@@ -1,0 +1,133 @@
+"""The control "Compare with" of every view: its choices, its headline and its panels."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE
+from components.filtering.memo import share_in_drawing
+from components.html.format import NARROW_SPACE
+from components.html.markup import Markup, join
+from components.html.panel import panel_html
+from components.html.templates import macros
+from components.results.contrasts import panels, sides
+from components.results.contrasts.computed import PairedSides
+from components.results.contrasts.item_differences import show_items
+from components.results.contrasts.measure_families import (
+    CATEGORY_MEASURES,
+    NUDGES,
+    QUALITY,
+    view_family,
+)
+from components.results.pass_fail.scores.computed import has_comparisons
+from components.results.view.result_view import ControlState
+from metrics.catalogue.label_records import SINGLE_ANSWERS
+from metrics.catalogue.position_records import CONSISTENCY
+from metrics.catalogue.records import RECORDS
+from metrics.summary.contrast_families import WIN_RATES
+
+CONTROL: Final = "compare"
+NOBODY: Final = "none"
+JSON_KEYS: Final = ("contrast_families.*.*.*.adjusted", "contrast_families.*.*.*.raw")
+HOW_COMPARED: Final = (
+    "Paired by item, so the difficulty of an item cancels: `d = measure(A) − measure(B)` on the "
+    "items both sides have. Interval: jackknife over items, times the 95\u202f% quantile of the "
+    "largest |t| of all measures shown, from 1,000 bootstrap rounds over items (max-t): all "
+    "intervals hold together. With more than two judges (or prompts), all pairs of them count, "
+    "because the two shown were chosen among them. Categories are adjusted as a family of their "
+    "own; those with fewer than five items have no interval.\n\n"
+    "No significant difference: the interval covers 0. This does not prove equality; consider the "
+    "width of the interval."
+)
+_CATEGORY_MEASURE: Final = {
+    QUALITY: RECORDS["agreement"].name,
+    NUDGES: RECORDS["longer"].name,
+    SINGLE_ANSWERS: RECORDS["point_right"].name,
+}
+"""Family -> the measure that is compared by category; consistency in other families."""
+
+
+def compare_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+    """State of the menu: the judges and prompts that can be compared; hidden if there is one."""
+    names = _offered(filtered)
+    value = wanted if wanted in names else ""
+    return ControlState(value, [(NOBODY, ""), *((name, name) for name in names)], len(names) > 1)
+
+
+def _offered(filtered: FilteredStudy) -> dict[str, sides.Side]:
+    return sides.list_sides(filtered) | sides.sides_in_other_studies(filtered)
+
+
+def address_of(whole: FilteredStudy, left: str, right: str) -> dict[str, str]:
+    """Present parameters of an older address that names two sides: filters, and the control."""
+    pair = pair_sides(whole, left, right)
+    one = pair.left
+    chosen = {"judge": one.judge, "prompt": one.prompt, CONTROL: pair.right.name}
+    return {name: value for name, value in chosen.items() if value}
+
+
+@share_in_drawing
+def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
+    """Two sides by name, ready to compare; an empty or unknown name selects the default side."""
+    known = sides.list_sides(filtered)
+    if {left, right} - {""} - set(known):
+        known |= sides.sides_in_other_studies(filtered)
+    defaults = sides.default_sides(filtered, known)
+    empty = sides.Side("")
+    one = known.get(left) or known.get(next((n for n in defaults if n != right), ""), empty)
+    other = known.get(right) or known.get(next((n for n in defaults[::-1] if n != one.name), ""))
+    return PairedSides(filtered, one, other or empty)
+
+
+def find_pair(filtered: FilteredStudy, other: str) -> PairedSides:
+    """The side that the filters select (else the most consistent one), and the side `other`."""
+    chosen = filtered.filter
+    wanted = {
+        name: "" if value == ALL_CHOICE else value
+        for name, value in (("judge", chosen.judge), ("prompt", chosen.prompt))
+    }
+    known = sides.list_sides(filtered)
+    left = next((name for name, one in known.items() if _selects(one, wanted)), "")
+    return pair_sides(filtered, left, other)
+
+
+def _selects(side: sides.Side, wanted: dict[str, str]) -> bool:
+    """Whether a side is what the filters select; without a filter, none is."""
+    return any(wanted.values()) and (side.judge, side.prompt) == (wanted["judge"], wanted["prompt"])
+
+
+def family_of(filtered: FilteredStudy, view: str) -> str:
+    """Family of measures that a view compares."""
+    return view_family(view) if has_comparisons(filtered) else SINGLE_ANSWERS
+
+
+def comparison_finding(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
+    """Headline and the sentence below it: the difference of the two sides."""
+    return panels.contrast_finding(find_pair(filtered, other), family_of(filtered, view))
+
+
+def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
+    """HTML panels: the view's measures of both sides with their differences, one of them by
+    category, and the items that differ most."""
+    pair, family = find_pair(filtered, other), family_of(filtered, view)
+    if pair.problem:
+        return Markup("")
+    difference = f"{pair.left.name} minus {pair.right.name}"
+    table = panel_html(
+        difference,
+        panels.family_subtitle(pair),
+        panels.show_family(pair, family),
+        how_text=HOW_COMPARED,
+    )
+    if family == WIN_RATES:
+        return table
+    within = _CATEGORY_MEASURE.get(family, CONSISTENCY.name)
+    categories = panel_html(
+        f"{within} by category",
+        f"difference in points; 95{NARROW_SPACE}% CI, adjusted for the number of categories",
+        panels.show_categories(pair, within),
+    )
+    items = show_items(pair, CATEGORY_MEASURES[within])
+    fold = macros("results/view/view.html").fold("Items that differ most", "", items)
+    return join([table, categories, fold])
