@@ -131,6 +131,7 @@ def build_board(options: argparse.Namespace) -> int:
         print(
             push_space(options.out, options.push, settings.HUB_TOKEN.read() or None, sdk="static")
         )
+    return 0
 
 
 def add_to_board(options: argparse.Namespace) -> int:
