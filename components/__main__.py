@@ -33,11 +33,9 @@ def _run_command(options: argparse.Namespace) -> int:
     if options.command is print_access:
         print_access()
         return 0
-    if options.command is check_board:
-        return check_board(options.board)
-    if options.command in (build_board, add_to_board):
-        options.command(options)
-        return 0
+    if options.command in (build_board, add_to_board, check_board):
+        code: int = options.command(options)
+        return code
     store = open_existing_store(options.store)
     options.command(store, options)
     store.close()
@@ -121,7 +119,7 @@ def _add_board_commands(commands: Any) -> None:
 _STUDY_HELP = "a study's name, or a study file with its exported judgements beside it (x.jsonl)"
 
 
-def build_board(options: argparse.Namespace) -> None:
+def build_board(options: argparse.Namespace) -> int:
     """Write a new board of one or more studies."""
     found = (_records(options, name) for name in options.study)
     board = make_board(found, options.out, options.title)
@@ -133,19 +131,21 @@ def build_board(options: argparse.Namespace) -> None:
         print(
             push_space(options.out, options.push, settings.HUB_TOKEN.read() or None, sdk="static")
         )
+    return 0
 
 
-def add_to_board(options: argparse.Namespace) -> None:
+def add_to_board(options: argparse.Namespace) -> int:
     """Add the judges of one study to a board."""
     board = add_study(options.board, _records(options, options.study))
     print(f"{options.board}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts")
+    return 0
 
 
-def check_board(board: Path) -> int:
+def check_board(options: argparse.Namespace) -> int:
     """Compute every number of a board again from its records; exit code 1 at the first
     difference."""
     try:
-        print(verify_board(board))
+        print(verify_board(options.board))
     except (BoardError, SourceError) as error:
         print(f"difference: {escape_control(str(error))}", file=sys.stderr)
         return 1

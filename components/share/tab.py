@@ -18,12 +18,15 @@ from components.server.limits import temp_files
 from components.share import drawer_html as share_view
 from components.share import link_tab as share_link_tab
 from components.share import paper_text
+from components.share.board.board_files import zip_board
+from components.share.board.record_tree import records_of_store
 from components.share.report import write_report
 from studies.errors import EvenhandError, write_error
 from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.store.store import Store
 
 REPORT_NAME: Final = "report.html"
+BOARD_NAME: Final = "board.zip"
 EXPORT_LABELS: Final = {
     "jsonl": "JSONL",
     "parquet": "Parquet",
@@ -46,7 +49,7 @@ class ShareTab:
     close: gr.Button
     exports: gr.HTML
     buttons: dict[str, gr.Button]
-    """The button of each export format; the report is one of the formats."""
+    """The button of each export format; report and board are among the formats."""
     file: gr.DownloadButton
     table: gr.Radio
     printed: gr.HTML
@@ -80,6 +83,17 @@ def build(*, shared: bool = False) -> ShareTab:
         )
         buttons[REPORT_NAME] = gr.Button(
             "Make report.html", elem_id="eh-export-report", elem_classes="eh-fit"
+        )
+        ClickableHTML(
+            Markup(
+                '<div class="eh"><h3>Publish a board</h3><p class="eh-small">A folder with one '
+                "offline page that compares the judges of this study, and the records behind every "
+                "number: replies, items, prompts and votes. Unpacked, it is also a static Space; "
+                "<code>python -m components board verify</code> computes it again.</p></div>"
+            )
+        )
+        buttons[BOARD_NAME] = gr.Button(
+            "Make board.zip", elem_id="eh-export-board", elem_classes="eh-fit"
         )
         file = gr.DownloadButton("file", visible="hidden", elem_id="eh-export-file")
         ClickableHTML(Markup('<div class="eh"><h3>Table for a paper</h3></div>'))
@@ -158,6 +172,10 @@ def write_export_file(store: Store, study: str, name: str) -> Path:
     if name == REPORT_NAME:
         path = folder / f"{stem}-report.html"
         write_report(store, study, path)
+        return path
+    if name == BOARD_NAME:
+        path = folder / f"{stem}-board.zip"
+        zip_board([records_of_store(store, study)], path)
         return path
     suffix = EXPORT_FORMATS[name].suffix
     path = folder / (f"{stem}{suffix}" if suffix == f".{name}" else f"{stem}-{name}{suffix}")

@@ -10,6 +10,7 @@ of the judge's win rate minus the fitted one.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -132,8 +133,11 @@ def _item_totals(found: _Outcomes, items: Ints, pairs: Ints) -> tuple[Floats, Fl
     row = np.searchsorted(items, found.item[kept])
     code = row * len(pairs) + np.searchsorted(pairs, found.pair[kept])
     size, shape = len(items) * len(pairs), (len(items), len(pairs))
-    total = np.bincount(code, found.points[kept], minlength=size).reshape(shape)
-    return total, np.bincount(code, minlength=size).reshape(shape).astype(np.float64)
+    total, n = (
+        np.bincount(code, value, minlength=size).reshape(shape).astype(np.float64)
+        for value in (found.points[kept], np.ones(len(code)))
+    )
+    return total, n
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +212,7 @@ def fit_decisiveness(gold: Floats, mine: Floats) -> Floats:
         fitted = symmetric_beta(x, np.exp(log_alpha)[:, None])
         return np.asarray(np.where(known, (fitted - y) ** 2, 0.0).sum(axis=1))
 
-    grid = np.linspace(*np.log(ALPHA_BOUNDS), 40)
+    grid = np.linspace(math.log(ALPHA_BOUNDS[0]), math.log(ALPHA_BOUNDS[1]), 40)
     losses = np.stack([loss(np.full(len(x), one)) for one in grid], axis=1)
     best = losses.argmin(axis=1)
     left, right = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, len(grid) - 1)]
@@ -216,7 +220,7 @@ def fit_decisiveness(gold: Floats, mine: Floats) -> Floats:
         gap = _GOLDEN * (right - left)
         lower = loss(right - gap) < loss(left + gap)
         left, right = np.where(lower, left, right - gap), np.where(lower, left + gap, right)
-    return np.exp((left + right) / 2)
+    return np.asarray(np.exp((left + right) / 2))
 
 
 def bradley_terry_of_rates(rates: Floats, low: Ints, high: Ints, models: int) -> Floats:

@@ -13,7 +13,7 @@ from components.html.panel import LegendMark, finding_html, panel_heading, parag
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
 from components.results.pass_fail.scores.computed import has_comparisons
-from components.results.ranking import panels, point_ranking_panel
+from components.results.ranking import choices_strip, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.ranking.sentences import ranking_finding
@@ -225,6 +225,20 @@ ORDERS: Final = Panel(
         "bradley_terry.*",
     ),
 )
+CHOICES: Final = Panel(
+    "choices",
+    choices_strip.choices_strip,
+    (Body("choices", "eh-choices-strip"),),
+    choices_strip.TITLE,
+    choices_strip.SUBTITLE,
+    how=choices_strip.HOW_CHOICES,
+    json_keys=(
+        "first_place.multiverse.*.*",
+        "first_place.first.halves_first",
+        "first_place.first.verdicts",
+        "first_place.cycles",
+    ),
+)
 POINTS: Final = Panel(
     "point_ranking",
     point_ranking_panel.point_ranking_html,
@@ -240,6 +254,7 @@ PAIRS: Final = PanelGroup(
     (
         BOARD,
         PanelGroup((ELO, HEAD_TO_HEAD)),
+        CHOICES,
         folded("Order by order", ORDERS),
         folded("Win rates by category, judge and prompt", wins.MATRIX, wins.RATES, wins.TIES),
         folded("Evidence, jury and precision", EVIDENCE, wins.JURY, wins.PRECISION),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -52,6 +53,13 @@ def make_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> J
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return made
+
+
+def zip_board(found: Iterable[StudyRecords], path: Path) -> None:
+    """Write a new board of these studies as one compressed file."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        make_board(found, Path(folder) / "board")
+        shutil.make_archive(str(path.with_suffix("")), "zip", folder, "board")
 
 
 def add_study(board: Path, records: StudyRecords) -> Json:

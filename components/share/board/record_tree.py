@@ -173,6 +173,11 @@ def _records(
     identities: Mapping[str, str],
     by: str,
 ) -> StudyRecords:
+    if study.judge_sees == "images" and any(one.vision for one in study.judges):
+        raise BoardError(
+            f"{study.name}: its judges see images, which are not part of a board's records; its "
+            "requests could not be checked. Run the study with judge_sees: context"
+        )
     source = study.data.source
     is_file = source != PROBE_SOURCE and not source.startswith(HUB_PREFIX)
     name = PureWindowsPath(source).name.split(".")[0] if is_file else source

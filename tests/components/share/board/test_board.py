@@ -275,6 +275,14 @@ def test_a_study_file_with_its_export_gives_the_same_records(
         record_tree.records_of_file(tmp_path / "two.yaml")
 
 
+def test_a_study_whose_judges_see_images_is_refused(store: Store, tmp_path: Path) -> None:
+    text = STUDY.replace("model: simulated,", "model: simulated, vision: true,")
+    (tmp_path / "two.yaml").write_text(text + "judge_sees: images\n")
+    write_export(store, "Two judges", "jsonl", tmp_path / "two.jsonl")
+    with pytest.raises(BoardError, match="images"):
+        record_tree.records_of_file(tmp_path / "two.yaml")
+
+
 def test_the_readme_is_a_static_space(built: Path) -> None:
     front = yaml.safe_load((built / "README.md").read_text().split("---")[1])
     assert (front["sdk"], front["app_file"]) == ("static", "index.html")

@@ -1,0 +1,124 @@
+"""Places of the models under other choices of analysis, as one strip: a row for each model, a
+column for each choice, a number only where the place differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, tag
+from components.html.panel import paragraph
+from components.html.tables.table import Table, TableCell, TableRow
+from metrics.win_rates.first_place import (
+    EVERY,
+    Analysis,
+    FirstPlace,
+    find_cycles,
+    first_place,
+    pair_verdicts,
+    place_ranges,
+    rank_multiverse,
+)
+
+MAX_CHOICES: Final = 12
+"""Number of columns of the strip; further prompts and baselines are only in the range."""
+TITLE: Final = "Does it hold under other choices?"
+SUBTITLE: Final = (
+    "place by win rate; a dot: the same place as with all verdicts; range: over all combinations"
+)
+HOW_CHOICES: Final = (
+    "Models are placed by win rate, ties counted half; against a baseline that is in every pair, "
+    "the baseline counts as ½. Each column changes one choice: one order alone, flips counted as "
+    "ties, ties left out, one prompt, or one opponent alone. The range is the best and the worst "
+    "place over all combinations of these choices. It is no interval: it says how much the ranking "
+    "depends on the analysis.\n\n"
+    "Halves: 50 random halves of the items, in which the leading model alone must be first. "
+    "Deciding verdicts: the fewest whose change puts another model above the leading one. A cycle "
+    "is a triple of models of which each beats the next more often than not."
+)
+
+
+def choices_strip(filtered: FilteredStudy) -> Markup:
+    """HTML of the strip, with a sentence on first place; empty for fewer than three models."""
+    analyses = rank_multiverse(filtered.machines)
+    if not analyses:
+        return paragraph("Needs comparisons of three models or more.", "eh-small")
+    shown = single_choices(analyses)[:MAX_CHOICES]
+    names = [_choice_name(one, analyses[0]) for one in shown]
+    columns = ["Place", *names, f"Range of {len(analyses)}"]
+    heads = [TableCell("Model", "nm"), *(TableCell(one) for one in columns)]
+    rows = [
+        TableRow(
+            [
+                TableCell(name, "nm"),
+                str(facts["place"]),
+                *(_place_cell(one, name, facts["place"], analyses[0]) for one in shown),
+                _range_text(facts["best"], facts["worst"]),
+            ]
+        )
+        for name, facts in place_ranges(analyses).items()
+    ]
+    table = Table(heads, rows, "eh-tbl dense eh-choices", TITLE).wrapped()
+    return firmness_sentence(filtered) + table
+
+
+def single_choices(analyses: Sequence[Analysis]) -> list[Analysis]:
+    """The analyses that differ from the default in one choice."""
+    default = _choices(analyses[0])
+    return [
+        one
+        for one in analyses
+        if sum(a != b for a, b in zip(_choices(one), default, strict=True)) == 1
+    ]
+
+
+def _choices(one: Analysis) -> tuple[str, ...]:
+    return one.ties, one.order, one.prompt, one.baseline
+
+
+def _choice_name(one: Analysis, default: Analysis) -> str:
+    if one.ties != default.ties:
+        return "ties left out"
+    if one.order != default.order:
+        return one.order
+    return one.prompt if one.prompt != EVERY else f"against {one.baseline}"
+
+
+def _place_cell(one: Analysis, name: str, usual: int, default: Analysis) -> TableCell:
+    place = one.places[name]
+    head = _choice_name(one, default)
+    if place == usual:
+        return TableCell("·", "num", f"{name}: place {place}, as with all verdicts", head)
+    moved = min(4 + 4 * abs(place - usual), 20)
+    mark = tag("b", str(place), class_=f"eh-moved b{moved}")
+    return TableCell(mark, "num", f"{name}: place {place}; with all verdicts {usual}", head)
+
+
+def _range_text(best: int, worst: int) -> str:
+    return str(best) if best == worst else f"{best}–{worst}"
+
+
+def firmness_sentence(filtered: FilteredStudy) -> Markup:
+    """Sentences on first place and on cycles; empty without a single leader and without cycles."""
+    data = pair_verdicts(filtered.machines)
+    found, cycles = first_place(data), find_cycles(data)
+    words = [] if found is None else [_first_words(found)]
+    if cycles.found:
+        example = " > ".join((*cycles.found[0], cycles.found[0][0]))
+        words.append(f"{count(len(cycles.found), 'cycle')} among models, such as {example}.")
+    return paragraph(" ".join(words), "eh-under") if words else EMPTY
+
+
+def _first_words(found: FirstPlace) -> str:
+    text = (
+        f"**{found.leader}** is first by win rate, alone in {found.halves_first} of {found.halves} "
+        "random halves of the items"
+    )
+    if found.verdicts is None:
+        return f"{text}; no change of verdicts puts another model above it."
+    return (
+        f"{text}; {count(found.verdicts, 'changed verdict')} of {count(found.of)} would put "
+        f"{found.challenger} above it."
+    )

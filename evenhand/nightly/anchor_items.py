@@ -1,0 +1,48 @@
+"""Anchor items: items with the same questions and answers every night, which tell a change of the
+judge from a change of the system that it judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from evenhand.nightly.gate_result import StreamCheck, kind_words
+from evenhand.study_table import JudgedStudy
+from metrics.drift.night_scores import Stream, score_night
+from studies.errors import StudyError
+
+ANCHORS: Final = " (anchors)"
+"""End of the prompt's name in the streams of anchor items."""
+
+
+def score_parts(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
+    """Score a night; with `anchors`, the items of this category in streams of their own."""
+    frame, twins = study.frame, study.measured.twins
+    if not anchors:
+        return score_night(frame, twins)
+    fixed = (frame["category"].astype(str) == anchors).to_numpy()
+    if not fixed.any():
+        known = ", ".join(sorted(set(frame["category"].astype(str)) - {""})) or "none"
+        raise StudyError(f"anchors: no item has the category {anchors!r}; categories: {known}")
+    kept = {
+        Stream(stream.judge, f"{stream.prompt}{ANCHORS}", stream.kind): outcomes
+        for stream, outcomes in score_night(frame.loc[fixed]).items()
+    }
+    return {**score_night(frame.loc[~fixed], twins), **kept}
+
+
+def find_changes(checks: Iterable[StreamCheck]) -> Iterator[str]:
+    """Yield a sentence for each score that became worse: whether the judge or the system that it
+    judges changed, by the outcome on the anchor items."""
+    outcomes = {check.stream: check.outcome for check in checks}
+    for stream, outcome in outcomes.items():
+        if stream.prompt.endswith(ANCHORS):
+            continue
+        fixed = outcomes.get(stream._replace(prompt=f"{stream.prompt}{ANCHORS}"))
+        who = f"{stream.judge}, {kind_words(stream.kind)}"
+        if fixed == "worse":
+            yield f"{who}: the judge changed; it is worse on the anchor items, which are fixed."
+        elif outcome == "worse" and fixed == "ok":
+            yield f"{who}: the system judged changed; the judge is as before on the anchor items."
+        elif outcome == "worse" and fixed is not None:
+            yield f"{who}: the anchor items cannot tell whether the judge or the system changed."

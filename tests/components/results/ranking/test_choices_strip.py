@@ -1,0 +1,53 @@
+"""The strip of places under other choices: a dot where a place stays, a number where it moves."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pandas as pd
+
+from components.results.ranking.choices_strip import choices_strip, single_choices
+from metrics.win_rates.first_place import rank_multiverse
+from tests.metrics.frames import build
+from tests.page_words import says
+
+
+def two_prompts() -> pd.DataFrame:
+    """Prompt p prefers a six times, prompt q prefers b three times; c always loses."""
+    rows = []
+    for prompt, winner, times in (("p", "a", 6), ("q", "b", 3)):
+        for k in range(times):
+            for pair in (("a", "b"), ("a", "c"), ("b", "c")):
+                pick = pair.index(winner) if winner in pair else 0
+                rows.append(
+                    {"item": f"{k}", "shown": pair, "pick": pick, "prompt": prompt, "orders": 1}
+                )
+    return build(rows)
+
+
+def test_a_moved_place_is_a_number_and_the_range_covers_it() -> None:
+    frame = two_prompts()
+    html = str(choices_strip(SimpleNamespace(machines=frame)))  # type: ignore[arg-type]
+    assert says(html, "against c", "p</th>", "q</th>")
+    rows = html.split("<tr")[2:]
+    assert [row.count("eh-moved") > 0 for row in rows[:2]] == [True, True]
+    assert "1–2" in rows[0] or "1–3" in rows[0]
+    assert says(html, "a</b>", "of 50 random halves", "2 changed verdicts of 27", "b")
+
+
+def test_columns_of_the_strip_change_one_choice_each() -> None:
+    analyses = rank_multiverse(two_prompts())
+    default = analyses[0]
+    shown = single_choices(analyses)
+    assert {one.prompt for one in shown} == {"all", "p", "q"}
+    for one in shown:
+        changed = [
+            getattr(one, name) != getattr(default, name)
+            for name in ("ties", "order", "prompt", "baseline")
+        ]
+        assert sum(changed) == 1
+
+
+def test_two_models_have_no_strip() -> None:
+    frame = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0} for k in range(6)])
+    assert "<table" not in str(choices_strip(SimpleNamespace(machines=frame)))  # type: ignore[arg-type]

@@ -1,0 +1,75 @@
+"""The page of a board, opened from a file: table, sorting, filters, themes, verdicts; axe finds
+nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.share.board.board_files import make_board
+from components.share.board.record_tree import records_of_file
+
+pytestmark = [pytest.mark.browser, pytest.mark.extra]
+DEMO = Path(__file__).parents[2] / "assets" / "demo"
+WEIGHTS = {"Qwen2.5-Coder-1.5B-Instruct": "embedded:" + 64 * "0"}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    board = tmp_path_factory.mktemp("page") / "board"
+    studies = [records_of_file(DEMO / f"{name}.yaml", WEIGHTS) for name in ("remedies", "second")]
+    make_board(studies, board, "Example")
+    return (board / "index.html").as_uri()
+
+
+def opened(browser: Any, address: str, width: int = 1280, scheme: str = "light") -> tuple[Any, Any]:
+    """A page on the board, and the list of its errors."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    page.goto(address)
+    return page, errors
+
+
+def judges(page: Any) -> list[str]:
+    cells = page.locator("#board-table tbody td:nth-child(2)").all_inner_texts()
+    return [text.splitlines()[0] for text in cells]
+
+
+def test_the_reader_sorts_filters_and_opens_the_verdicts_behind_a_number(
+    browser: Any, address: str
+) -> None:
+    page, errors = opened(browser, address)
+    by_accuracy = judges(page)
+    assert len(by_accuracy) == 3 and by_accuracy[0].startswith("Qwen")
+    page.get_by_role("button", name="Accuracy").first.click()
+    assert judges(page) == by_accuracy[::-1]
+    page.get_by_role("button", name="Consistency").first.click()
+    assert page.locator("th[aria-sort]").inner_text().startswith("Consistency")
+    page.get_by_role("button", name="Consistency of simulated (leans first)").click()
+    page.wait_for_selector("#verdicts-table tbody tr")
+    assert "of 289 verdicts" in page.locator("#verdicts-count").inner_text()
+    flips = page.locator("#verdicts-table tbody td:last-child").all_inner_texts()
+    assert set(flips) == {"yes"}
+    page.get_by_role("button", name="Close").click()
+    page.locator("#theme").click()
+    assert page.evaluate("document.documentElement.classList.contains('dark')")
+    assert errors == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_nothing(browser: Any, address: str, width: int, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page, errors = opened(browser, address, width, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = axe.Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    page.locator("button.value").first.click()
+    page.wait_for_selector("#verdicts-table tbody tr")
+    found += axe.Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    lines = [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+    assert lines == [] and errors == []
