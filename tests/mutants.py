@@ -74,7 +74,7 @@ def changed_node(node: ast.AST) -> ast.AST | None:
     if isinstance(made, ast.Constant) and isinstance(made.value, (bool, int, float)):
         value = made.value
         return ast.Constant(not value if isinstance(value, bool) else value + 1)
-    if isinstance(made, ast.Return) and made.value is not None:
+    if isinstance(made, ast.Return) and ast.unparse(made) not in ("return", "return None"):
         return ast.Return(ast.Constant(None))
     if isinstance(made, ast.Expr) and isinstance(made.value, ast.Call):
         return ast.Pass()

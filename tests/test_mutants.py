@@ -11,6 +11,7 @@ SOURCE = """LIMIT = 3
 def f(a: int = 1) -> bool:
     'text é'
     log(a)
+    if g(): return None
     if not a or a > 2:
         return a + 1 == LIMIT
     return f"{a + 1}"
