@@ -465,7 +465,7 @@ def test_the_count_of_prose_finds_sentences_and_leaves_numbers_and_sql() -> None
     assert prose_assertions(sources) == ["a:1", "b:1", "c:1"]
 
 
-SIZES = {"lines": 76_300, "components": 31_900, "imports": 0.107, "functions": 82}
+SIZES = {"lines": 78_100, "components": 32_300, "imports": 0.107, "functions": 82}
 """Size of the code, by tests/code_size.py; a change may exceed a figure by 3 %."""
 
 
