@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, escape, fill, join
@@ -30,7 +31,8 @@ def suspects_shown(item: Item | None, shown: Sequence[str]) -> list[InjectionSus
     """Injection suspects among the texts that the judge was shown."""
     if item is None:
         return []
-    return [one for one in find_suspects(item) if one.where in (INSTRUCTION, *shown)]
+    with_twins = replace(item, responses={**item.responses, **item.twins})
+    return [one for one in find_suspects(with_twins) if one.where in (INSTRUCTION, *shown)]
 
 
 def suspect_notice(opened: ComparisonDetail) -> Markup:

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from components.inspect.injection_marks import suspects_shown
 from judges.twins.make_twins import LENGTHS, SLACK, add_twins, find_fault, make_twin
 from judges.twins.twin_makers import MAKERS, TwinSkipped, TwinSource
 from judges.twins.twin_texts import ATTACKS, FILLERS, OPENINGS
@@ -96,6 +97,16 @@ def test_another_seed_draws_other_fillers_typos_and_numbers():
 @pytest.mark.parametrize("family", ATTACKS)
 def test_the_injection_rules_recognise_each_attack(family: str):
     assert is_suspect(twin_of(family, ENGLISH)) and not is_suspect(ENGLISH)
+
+
+def test_inspect_marks_an_attack_among_the_answers_shown():
+    item = Item(
+        "q1", "When?", {"m": ENGLISH}, twins={"m ≈ attack-order": twin_of("attack-order", ENGLISH)}
+    )
+    assert [one.where for one in suspects_shown(item, ("m", "m ≈ attack-order"))] == [
+        "m ≈ attack-order"
+    ]
+    assert suspects_shown(item, ("m",)) == []
 
 
 def test_no_other_twin_looks_like_an_attack():
