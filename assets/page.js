@@ -88,6 +88,12 @@
       evenhand.replay(node, figure);
       if (bound) return;
       bound = true;
+      const showBand = (name) => {   // Elo curves: only the band of the model pointed at
+        const bands = node.data.map((trace, at) => trace.meta?.band ? at : -1).filter(at => at >= 0);
+        if (bands.length) window.Plotly.restyle(node, {visible: bands.map(at => node.data[at].meta.band === name)}, bands);
+      };
+      node.on("plotly_hover", ({points}) => points[0]?.data.meta?.contestant && showBand(points[0].data.meta.contestant));
+      node.on("plotly_unhover", () => showBand(null));
       node.on("plotly_click", (click) => {
         const point = nearest(click), customdata = point.customdata ?? point.data.meta ?? null;
         if (customdata !== null) trigger("select", {customdata, x: point.x, y: point.y});

@@ -1,5 +1,4 @@
-"""Chart of Elo ratings after each battle, with bands over shuffled orders of battles and the
-Bradley–Terry ratings."""
+"""Chart of Elo ratings after each battle, with bands over shuffled orders of battles."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import Any
 from components.charts import figure_parts as parts
 from components.charts.figure_parts import Figure
 from components.html.format import count, number
-from components.html.markup import PlotText, escape_plot, fill_plot
+from components.html.markup import escape_plot, fill_plot
 from components.html.palette import PALETTE_SIZE, contestant_colour, contestant_dash
 from components.html.tables.csv_table import CsvCell, CsvTable, csv_table
 
@@ -20,18 +19,18 @@ def elo_curve_figure(
     *,
     band: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     limits: Mapping[str, float] | None = None,
-    lines: bool = True,
     replay: bool = False,
-    height: int = 380,
+    height: int = 340,
     revision: str = "elo",
 ) -> Figure:
-    """Figure of Elo ratings after each battle: a line per model for one order of the battles (if
-    `lines` is set), and a band per model for shuffled orders.
+    """Figure of Elo ratings after each battle: a line per model for one order of the battles, with
+    the model's name at its end, and a band for shuffled orders, which the page shows for the model
+    pointed at.
 
     `battles` are the numbers of battles at which `curves` (model -> ratings) and `band` (model ->
-    lower and upper edge) have values. `limits` are the Bradley–Terry ratings, drawn as dotted
-    lines. `replay` adds a slider under the plot that shows the ratings after any number of battles.
-    A redrawn chart with the same `revision` keeps its zoom.
+    lower and upper edge) have values. `limits`, the Bradley–Terry ratings, are in the table of the
+    download. `replay` adds a slider under the plot that shows the ratings after any number of
+    battles. A redrawn chart with the same `revision` keeps its zoom.
     """
     keep = parts.thin_indices(len(battles))
     x = [battles[i] for i in keep]
@@ -41,33 +40,26 @@ def elo_curve_figure(
         name: ([low[i] for i in keep], [high[i] for i in keep])
         for name, (low, high) in (band or {}).items()
     }
-    ends = [[limits[name]] for name in names if limits and name in limits]
-    sides = [side for pair in bands.values() for side in pair]
-    low, high = parts.value_range([*thin.values(), *sides, *ends])
+    low, high = parts.value_range(list(thin.values()))
     data = []
     for name, (below, above) in bands.items():
         colour = contestant_colour(names.index(name))
-        data.append(parts.band_trace(x, _round_all(below), _round_all(above), colour, 0.13))
-    if lines:
-        data += [_curve_trace(x, thin[name], name, index) for index, name in enumerate(names)]
+        trace = parts.band_trace(x, _round_all(below), _round_all(above), colour, 0.13)
+        data.append({**trace, "visible": False, "meta": {"band": name}})
+    data += [_curve_trace(x, thin[name], name, index) for index, name in enumerate(names)]
     end = x[-1] if x else 1
-    labels = _end_labels(thin if lines else _band_middles(bands), end, (low, high), height)
-    shapes = [
-        _limit_line(limits[name], names.index(name)) for name in names if limits and name in limits
-    ]
+    labels = _end_labels(thin, end, (low, high), height)
     layout = parts.make_layout(
         height=height,
         right=_label_width(names),
         revision=revision,
-        hovermode="x unified",
+        hovermode="closest",
         annotations=labels,
-        shapes=shapes,
         xaxis=parts.make_axis(
             title="battles",
             range=[0, max(end, 1)],
             tickformat=",d",
             dtick=1 if end < 6 else None,
-            unifiedhovertitle={"text": PlotText("after <b>%{x:,d}</b> battles")},
             showgrid=False,
         ),
         yaxis=parts.make_axis(tickformat=",d", range=[low, high]),
@@ -75,7 +67,7 @@ def elo_curve_figure(
     narrow = {"xaxis.nticks": 3, "yaxis.nticks": 4}
     table = _elo_table(x, thin, bands, limits or {}) if bands or limits else None
     figure = parts.make_figure(data, layout, _elo_summary(thin, end), narrow, table)
-    return {**figure, "replay": "battles"} if replay and lines else figure
+    return {**figure, "replay": "battles"} if replay else figure
 
 
 def _elo_table(
@@ -113,32 +105,21 @@ def _curve_trace(x: list[int], y: list[float], name: str, index: int) -> dict[st
             "dash": contestant_dash(index),
         },
         "meta": {"contestant": name},
-        "hovertemplate": "%{y:,.0f}",
+        "hovertemplate": "%{y:,.0f} after %{x:,d} battles",
     }
-
-
-def _limit_line(rating: float, index: int) -> dict[str, Any]:
-    ends = {"xref": "paper", "x0": 0, "x1": 1, "layer": "below", "y0": rating, "y1": rating}
-    line = {"color": contestant_colour(index), "width": 1, "dash": "dot"}
-    return {"type": "line", **ends, "line": line}
-
-
-def _band_middles(bands: Mapping[str, tuple[list[float], list[float]]]) -> dict[str, list[float]]:
-    return {name: [(low[-1] + high[-1]) / 2] for name, (low, high) in bands.items() if low}
 
 
 def _end_labels(
     curves: Mapping[str, Sequence[float]], end: float, extent: tuple[float, float], height: int
 ) -> list[dict[str, Any]]:
-    """Labels at the right ends of the lines: a dot in the line's colour, then rating and name in
-    black, since coloured text has too little contrast."""
+    """Labels at the right ends of the lines: a dot in the line's colour, then the name in black,
+    since coloured text has too little contrast. The rating is the leaderboard's."""
     labels = []
     for index, (name, values) in enumerate(curves.items()):
         if values and index < PALETTE_SIZE:
             text = fill_plot(
-                '<span style="color:{}">\u25cf</span> <b>{}</b> {}',
+                '<span style="color:{}">\u25cf</span> {}',
                 contestant_colour(index),
-                number(values[-1]),
                 parts.shorten(name, 18),
             )
             at: dict[str, Any] = {"x": end, "xanchor": "left", "xshift": 6, "y": values[-1]}
@@ -149,7 +130,7 @@ def _end_labels(
 
 def _label_width(names: Sequence[str]) -> int:
     longest = max((len(parts.shorten(name, 18)) for name in names[:PALETTE_SIZE]), default=0)
-    return min(190, 72 + round(7.4 * longest))
+    return min(170, 30 + round(7.4 * longest))
 
 
 def _elo_summary(curves: Mapping[str, Sequence[float]], end: float) -> str:

@@ -21,7 +21,7 @@ from components.html.format import (
     is_known,
     sample_text,
 )
-from components.html.markup import EMPTY, Markup, attributes, escape, fill
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.html.pieces import wrap
 from components.html.scales import COLOUR_BINS, ColourScale
 from components.html.tables.table import Matrix
@@ -101,7 +101,7 @@ def matrix_html(
     ]
     view = _MatrixOptions(
         cells, scale, keys, click, select or {}, more or {}, beside or {}, least,
-        strengths or {},
+        strengths or {}, frozenset({heads[0].name} if total and heads else ()),
     )  # fmt: skip
     if turns is None:
         turns = scale.kind != "w" and len(rows) <= _MAX_TURNED_ROWS
@@ -132,6 +132,8 @@ class _MatrixOptions:
     beside: Mapping[tuple[str, str], str]
     min_verdicts: int
     strengths: Mapping[tuple[str, str], float]
+    bounded: frozenset[str] = frozenset()
+    """Columns whose cells show their intervals; other cells show them on hover."""
 
     def css_class(self, row: str, column: str, value: float) -> str:
         strength = self.strengths.get((row, column))
@@ -165,7 +167,10 @@ def _download_data(
         "name": scale.name,
         "kind": scale.kind,
         "unit": scale.unit,
-        "legend": [*scale.ends, *([aside] if aside else [])],
+        "legend": [
+            *([text for _, text in scale.marks] or scale.ends),
+            *([aside] if aside else []),
+        ],
         "keys": view.keys,
         "rows": list(rows),
         "columns": [column.name for column in columns],
@@ -283,7 +288,7 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
     few = view.has_few(estimate)
     thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
     classes = [name for name, on in (("few", few), ("thin", thin)) if on]
-    below = _bounds_text(estimate, view)
+    below = _bounds_text(estimate, view) if few or column in view.bounded else ""
     also = view.beside.get((row, column), "")
     third = fill('<small class="also">{}</small>', also) if also else ""
     own = {view.keys[0]: row, view.keys[1]: column}
@@ -291,7 +296,7 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
     button = attributes(
         {
             "type": "button",
-            "class": None if few else view.css_class(row, column, estimate.value or 0.0),
+            "class": view.css_class(row, column, estimate.value or 0.0),
             "data-select": json.dumps(view.select.get((row, column)) or own),
             "data-tip": "\n".join(card),
             "aria-label": ". ".join(card),
@@ -346,10 +351,25 @@ def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> Markup:
     if hatched:
         few += Markup('<span class="eh-grow"></span>') if not aside else EMPTY
         few += fill(
-            '<span class="hatch"></span><span>fewer than {} items: not coloured</span>',
+            '<span class="eh-nw"><span class="hatch"></span> fewer than {} items</span>',
             MIN_COLOURED_ITEMS,
         )
-    return _scale_ends(scale, few)
+    return _scale_marks(scale, few) if scale.marks else _scale_ends(scale, few)
+
+
+def _scale_marks(scale: ColourScale, after: Markup) -> Markup:
+    """HTML of the colour scale with marks on it."""
+    marks = join(
+        fill('<span style="left:{}%">{}</span>', f"{100 * at:.0f}", text)
+        for at, text in scale.marks
+    )
+    return fill(
+        '<div class="eh-scale marked"><div class="eh-marks"><i class="{}"></i>{}</div>'
+        "<span>Stronger colour: lower. Scaled to this study.</span>{}</div>",
+        scale.kind,
+        marks,
+        after,
+    )
 
 
 def _scale_ends(scale: ColourScale, after: Markup) -> Markup:

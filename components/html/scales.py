@@ -1,7 +1,8 @@
-"""The fixed colour scales of the matrices."""
+"""The colour scales of the matrices: fixed ones, and those that fit the cells of a study."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -10,11 +11,13 @@ from metrics.catalogue.record import MeasureRecord
 from studies.domain import Estimate
 
 COLOUR_BINS: Final = 20
+MIDDLE_STRENGTH: Final = 0.7
+"""Strength of the colour at the chance level, so that values below chance are seen at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColourScale:
-    """A mapping of values to colours; its range is fixed and does not depend on the data.
+    """A mapping of values to colours.
 
     The value `blank` has no colour, `full` the strongest colour. Scales of kind `f` (first or
     second position) and `r` (better or worse) have a second colour for values on the other side of
@@ -32,16 +35,30 @@ class ColourScale:
     signed: bool = False
     is_two_sided: bool = False
     """Only for scales with one colour: whether values on both sides of `blank` get it."""
+    middle: float | None = None
+    """Value, such as the chance level, that has MIDDLE_STRENGTH of the full colour; None: halfway
+    between `blank` and `full`."""
+    marks: tuple[tuple[float, str], ...] = ()
+    """Legend instead of `ends`: place on the scale from 0 to 1, and text."""
 
     def css_class(self, value: float) -> str:
         """CSS class of a value: `kind` and a step from 0 to 20. b0 has no colour, b20 the
         strongest; f0 is the second position, f20 the first; r0 is worse, r20 better."""
-        strength = (value - self.blank) / (self.full - self.blank)
+        strength = self._strength(value)
         if self.is_two_sided:
             strength = abs(strength)
         if self.kind in ("f", "r"):
             strength = (strength + 1) / 2
         return f"{self.kind}{round(COLOUR_BINS * min(max(strength, 0.0), 1.0))}"
+
+    def _strength(self, value: float) -> float:
+        if self.middle is None or self.middle in (self.blank, self.full):
+            return (value - self.blank) / (self.full - self.blank)
+        near = (value - self.blank) / (self.middle - self.blank)
+        if near <= 1:
+            return MIDDLE_STRENGTH * near
+        beyond = (value - self.middle) / (self.full - self.middle)
+        return MIDDLE_STRENGTH + (1 - MIDDLE_STRENGTH) * beyond
 
     def text(self, value: float | None) -> str:
         if value is None:
@@ -105,6 +122,27 @@ POSITION_TERM_SCALE: Final = ColourScale(
 )
 _WINS_ENDS: Final = ("no colour: 50 % or less", "full colour: the model wins 100 % of battles")
 WINS_SCALE: Final = ColourScale("Win rate", "w", 0.5, 1, _WINS_ENDS)
+
+
+def fit_scale(scale: ColourScale, values: Iterable[float], chance: float | None) -> ColourScale:
+    """The scale of a measure whose best value is its highest, fitted to the cells of a study: no
+    colour at the best cell, full colour at the lowest, MIDDLE_STRENGTH at chance. If no cell is
+    below chance, the lowest has MIDDLE_STRENGTH. Unchanged if all cells are equal."""
+    known = sorted(values)
+    if not known or known[0] == known[-1] or scale.kind != "b" or scale.is_two_sided:
+        return scale
+    low, best = known[0], known[-1]
+    unit = "\u202f%" if scale.unit == "%" else ""
+    marks = [(0.0, f"best {scale.text(best)}{unit}")]
+    if chance is None or not chance < best:
+        middle = None
+        marks.append((0.5, f"{scale.text((low + best) / 2)}{unit}"))
+    else:
+        middle, low = chance, min(low, chance - 1e-6)
+        marks.append((MIDDLE_STRENGTH, f"chance {scale.text(chance)}{unit}"))
+    if known[0] < low + 1e-6 or middle is None:
+        marks.append((1.0, f"lowest {scale.text(known[0])}{unit}"))
+    return replace(scale, blank=best, full=low, middle=middle, marks=tuple(marks))
 
 
 def even_share_scale(options: int) -> ColourScale:

@@ -43,6 +43,7 @@ def open_view(page: Page, url: str, study: str, view: str, theme: str, **more: s
     """Open a view by its address and wait until its panels are drawn."""
     asked = {"__theme": theme, "study": study, "tab": "results", "view": view, **more}
     page.goto(f"{url}/?{urlencode(asked)}")
+    page.wait_for_selector("#eh-loading", state="hidden", timeout=120_000)
     page.wait_for_selector("#eh-results-view label", timeout=120_000)
     page.wait_for_selector("#eh-results-data p", state="attached", timeout=120_000)
     page.wait_for_function("() => !document.querySelector('#eh-drawing.on, .eh-old, .eh-wait')")

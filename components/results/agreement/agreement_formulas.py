@@ -89,10 +89,13 @@ HOW_DISTANCES: Final = (
     "toward 0, which alone can reduce the distance. For comparison, “always tie” is a judge that "
     "only gives ties."
 )
-HOW_CATEGORIES: Final = (
-    "Share of a judge's verdicts that equal the people's majority, ties included. In a study "
-    "without votes whose better answers are known by design, it is the share of correct "
-    "verdicts."
+HOW_MAJORITY: Final = (
+    "The majority of people is the answer that more than half of the votes on a comparison prefer; "
+    "comparisons without one are left out, as are those that a judge lacks in one order. Credit of "
+    "one call: right 1, undecided ½, wrong 0; mean over both orders. Interval: Wilson at the "
+    "effective number of items. One person: the same credit of a vote, against the answer that "
+    "more than half of at least two other people prefer; these are not the same comparisons. "
+    "In a study without votes, verdicts are compared with the known better answers."
 )
 HOW_CORRECTED: Final = (
     "Prediction-powered (PPI++): the win rate by people, plus λ × (win rate by judges on the pairs "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -27,10 +27,7 @@ from metrics.agreement.pairwise_agreement import (
 from metrics.estimation import row_selection
 from metrics.estimation.contrasts import Contrast, max_t_of_all_pairs, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
-from metrics.estimation.measures import CellKey as Group
-from metrics.estimation.measures import GroupedFrame
 from metrics.people.voters import Voter, drop_voters, list_voters
-from metrics.position.position_measures import ACCURACY
 from metrics.protocols.creation_alignment import Alignment, SignedScores
 from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.prediction_powered import CorrectedWinRate, corrected_win_rates
@@ -224,26 +221,6 @@ class Agreement:
     @cached_property
     def corrected(self) -> dict[str, CorrectedWinRate]:
         return corrected_win_rates(self.raters.frame) if self.raters.has_people else {}
-
-    @cached_property
-    def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
-        """Standard that the verdicts are compared with: "people"; without votes "known answers"
-        (better by design); without either "". And (judge, category) -> share of verdicts equal to
-        it; the category "All" pools all categories."""
-        if self.raters.has_people:
-            return PEOPLE, self._categories(people_agreement_measure().by_cell, self.raters.frame)
-        if self.raters.truth == "design":
-            return KNOWN_ANSWERS, self._categories(ACCURACY.by_cell, self.raters.machines)
-        return "", {}
-
-    def _categories(
-        self, each: Callable[[GroupedFrame], dict[Group, Estimate]], frame: pd.DataFrame
-    ) -> dict[tuple[str, str], Estimate]:
-        judges = set(self.judges)
-        whole = {(cell[0], "All"): e for cell, e in each(GroupedFrame(frame, ["judge"])).items()}
-        split = each(GroupedFrame(frame, ["judge", "category"]))
-        found = whole | {(cell[0], cell[1]): e for cell, e in split.items() if cell[1]}
-        return {key: e for key, e in found.items() if key[0] in judges}
 
 
 @memoise_by_study

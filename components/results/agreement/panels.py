@@ -11,8 +11,7 @@ from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import DASH, count, decimal, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
-from components.html.panel import Kpi, empty_state, kpi_strip, legend_key, wrap
-from components.html.pieces import share_kpi
+from components.html.panel import empty_state, legend_key, wrap
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
     axis_cell,
@@ -22,10 +21,8 @@ from components.html.tables.range_table import (
     range_table,
 )
 from components.html.tables.table import TableCell
-from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, equally_close_judges
+from components.results.agreement.computed import Agreement, equally_close_judges
 from metrics.agreement.pairwise_agreement import PEOPLE
-from metrics.estimation.row_selection import count_items_by
-from metrics.position.position_measures import accuracy_lead, chance_accuracy
 from studies.domain import Estimate
 
 COEFFICIENTS: Final = {
@@ -137,77 +134,6 @@ def rater_noun(data: Agreement) -> str:
     return "judges" if len(prompts) == 1 else "judge-prompt pairs"
 
 
-def show_kpis(data: Agreement) -> Markup:
-    """HTML row of key figures: agreement with people, among people and among judges; effect of
-    merging both orders; number of pairs with only one vote."""
-    if not data.judges:
-        return EMPTY
-    people, judges = _people_kpis(data), _judge_kpis(data)
-    return kpi_strip([*people[:2], *judges, *people[2:]])
-
-
-def _people_kpis(data: Agreement) -> list[Kpi]:
-    ranked = [name for name in data.ranked_judges if _people_share(data, name) is not None]
-    if not ranked:
-        return [Kpi("Highest agreement with people", "–", note=NO_VOTES), *_known_answers_kpi(data)]
-    got = data.with_people(ranked[0])
-    assert got is not None
-    note = f"{ranked[0]} {interval(got.share, 1, scale=100)}, κ {number(got.kappa.value, 2)}"
-    chance = f"chance {share(data.chance, 0)}, ties included"
-    pair = data.among_voters.pair.share
-    two = share_kpi("Agreement of two people", pair, beside=chance)
-    thin = Kpi(
-        "Pairs with one vote",
-        count(data.among_voters.single_vote_cases),
-        f"of {count(data.among_voters.cases)}",
-        "each of these pairs has only one vote, which counts as the people's majority",
-    )
-    gain = data.merging_effects.get(ranked[0])
-    split = []
-    if gain is not None and gain.raw.value is not None:
-        value = number(100 * gain.raw.value, 1, signed=True)
-        note_text = (
-            f"{ranked[0]} {interval(gain.raw, 1, scale=100)} points: change of its agreement with "
-            "people if both orders are combined, compared with one order"
-        )
-        split = [Kpi("Effect of combined orders on agreement", value, "points", note_text)]
-    return [
-        Kpi("Highest agreement with people", share(got.share.value), note=f"{note}; {chance}"),
-        two,
-        *split,
-        thin,
-    ]
-
-
-def _known_answers_kpi(data: Agreement) -> list[Kpi]:
-    """Key figure of the highest accuracy of a judge; empty unless better answers are known."""
-    against, cells = data.by_category
-    right = {name: cells[name, "All"] for name in data.judges if (name, "All") in cells}
-    known = {name: e for name, e in right.items() if e.value is not None}
-    if against != KNOWN_ANSWERS or not known:
-        return []
-    best = max(known, key=lambda name: known[name].value or 0.0)
-    note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
-    lead = accuracy_lead(data.raters.of(best))
-    note += f"; chance {share(chance_accuracy(known[best], lead), 0)}"
-    return [Kpi("Highest accuracy (better answer known)", share(known[best].value), note=note)]
-
-
-def _judge_kpis(data: Agreement) -> list[Kpi]:
-    two = data.closest_pair
-    if two is None:
-        return []
-    a, b, got = two
-    note = f"{a} and {b} {interval(got.kappa, 2)}, n {count(got.kappa.n)}"
-    return [
-        Kpi(
-            f"Highest agreement of two {rater_noun(data)}",
-            f"κ {number(got.kappa.value, 2)}",
-            note=note,
-        )
-    ]
-
-
 # ------------------------------------------------------------------------------ matrix
 
 
@@ -232,27 +158,6 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
         keys=("row", "unlike"),
         click="Click to read the comparisons on which the two raters disagree",
         turns=False,
-    )
-
-
-def show_categories(data: Agreement) -> Markup:
-    """HTML matrix of agreement with people (or with known better answers) by category."""
-    against, cells = data.by_category
-    if not against:
-        return empty_state(NO_VOTES, HOW_TO_VOTE)
-    rows = data.raters.rows
-    sizes = count_items_by(rows, "category")
-    columns = [
-        heat.MatrixColumn("All", count(rows["item"].nunique(), "item")),
-        *(heat.MatrixColumn(name, str(size)) for name, size in sizes.items() if name),
-    ]
-    return heat.matrix_html(
-        data.ranked_judges,
-        columns,
-        cells,
-        scales.AGREEMENT_SCALE,
-        total=True,
-        keys=("row", "category"),
     )
 
 

@@ -12,12 +12,13 @@ from components.html.tables.table import plain_table
 from components.results.agreement import agreement_formulas as texts
 from components.results.agreement import (
     disputes,
+    majority_panel,
     panels,
     people_tables,
     verification_panel,
     voters_panel,
 )
-from components.results.agreement.computed import KNOWN_ANSWERS, load_agreement
+from components.results.agreement.computed import load_agreement
 from components.results.bias.tab import has_passes, has_scores, points_view
 from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import score_panels
@@ -48,7 +49,8 @@ DISPUTE_KINDS: Final = (
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return points_view(filtered).finding(filtered)
-    return panels.agreement_finding(load_agreement(filtered))
+    data = load_agreement(filtered)
+    return majority_panel.majority_finding(filtered, data) or panels.agreement_finding(data)
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
@@ -127,23 +129,21 @@ def draw_verification(filtered: FilteredStudy) -> Drawn | None:
     return Drawn({"verified": verification_panel.show_verification(found)}, heading)
 
 
-def draw_categories(filtered: FilteredStudy) -> Drawn | None:
-    data = load_agreement(filtered)
-    against = data.by_category[0]
-    if not against:
+def draw_majority(filtered: FilteredStudy) -> Drawn | None:
+    """Draw the agreement of each judge; None if it is not known."""
+    made = majority_panel.majority_html(filtered, load_agreement(filtered))
+    if made is None:
         return None
-    measure = (
-        "% of verdicts that are correct (a tie counts as wrong)"
-        if against == KNOWN_ANSWERS
-        else "% of verdicts equal to the people's majority"
-    )
     heading = panel_heading(
-        f"Agreement with {against}, by category", f"{measure}, 95{NARROW_SPACE}% CI"
+        f"Agreement with {majority_panel.truth_words(filtered)}",
+        majority_panel.majority_subtitle(filtered),
     )
-    return Drawn(
-        {"by_category": panels.show_categories(data) + voters_panel.targeted_votes_note(data)},
-        heading,
-    )
+    return Drawn({"majority": made}, heading)
+
+
+def draw_categories(filtered: FilteredStudy) -> Markup | None:
+    """Draw the agreement by judge and category; None if it is not known."""
+    return majority_panel.categories_html(filtered)
 
 
 def draw_corrected(filtered: FilteredStudy) -> Markup | None:
@@ -211,6 +211,18 @@ def report_people(filtered: FilteredStudy) -> ReportPanel | None:
     return ReportPanel("Agreement among people", subtitle, plain_table(table.head, table.rows))
 
 
+MAJORITY: Final = Panel(
+    "majority",
+    draw_majority,
+    (Body("majority", "eh-agree-majority", clickable=True),),
+    "Agreement with the majority of people",
+    heading_changes=True,
+    how=texts.HOW_MAJORITY,
+    visibility="shown",
+    needs="votes of people or known better answers, and verdicts in both orders",
+    in_report=has_comparisons,
+    json_keys=("remedies.rules.*.*.single.agreement", "agreement.among_people.one_person"),
+)
 NOTICE: Final = Panel("notice", draw_notice, (Body("notice", "eh-agree-sought"),), css="")
 MATRIX: Final = Panel(
     "matrix",
@@ -328,13 +340,10 @@ CATEGORIES: Final = Panel(
     draw_categories,
     (Body("by_category", "eh-agree-categories", clickable=True),),
     "Agreement by category",
-    heading_changes=True,
-    how=texts.HOW_CATEGORIES,
+    "% of comparisons, undecided counts half",
+    how=texts.HOW_MAJORITY,
     visibility="shown",
-    json_keys=(
-        "agreement.people.*.agreement",
-        "--by category: by.*.agreement.people.*.agreement",
-    ),
+    json_keys=("--by category: by.*.remedies.rules.*.*.single.agreement",),
 )
 CORRECTED: Final = Panel(
     "corrected",
@@ -363,15 +372,11 @@ DISPUTES: Final = Panel(
 PAIRS: Final = PanelGroup(
     (
         NOTICE,
-        COEFFICIENTS,
+        MAJORITY,
         CATEGORIES,
-        folded(MATRIX_TITLE, MATRIX),
-        folded("One order or both", MERGED_ORDERS),
-        folded("Can a judge replace a person?", REPLACEMENTS),
-        folded("Distance of scores", DISTANCES),
-        folded(VOTERS_TITLE, VOTERS),
-        folded(texts.VERIFICATION_TITLE, VERIFIED),
-        folded("Win rates corrected with people's votes", CORRECTED),
+        folded("Other definitions of agreement", COEFFICIENTS, MATRIX, MERGED_ORDERS, DISTANCES),
+        folded("Can a judge replace a person?", REPLACEMENTS, CORRECTED),
+        folded(VOTERS_TITLE, VOTERS, VERIFIED),
         folded("Disputed comparisons", DISPUTES),
     ),
     row=False,
@@ -393,9 +398,5 @@ VIEW: Final = View(
     finding,
     kpis,
     report=report_headline,
-    json_keys=(
-        "agreement.pairs.*.people.share",
-        "agreement.among_people.pair.share",
-        "agreement.among_people.single_vote_cases",
-    ),
+    json_keys=("remedies.rules.*.*.single.agreement", "agreement.among_people.one_person"),
 )

@@ -52,8 +52,9 @@ def subtitle(name: str) -> str:
 
 def measures_for(options: int) -> list[str]:
     """Names of the measures that apply to comparisons with this number of options."""
-    names = [one.name for one in records.listed("matrix", options)]
-    return names if options == 2 else sorted(names, key=lambda name: name != ENTROPY.name)
+    names = [one.name for one in records.listed("matrix", options) if one.key != ENTROPY.key]
+    names.insert(1 if options == 2 else 0, ENTROPY.name)
+    return names
 
 
 def bias_matrix_html(
@@ -81,13 +82,19 @@ def bias_matrix_html(
     else:
         cells = grid.of(shown.key)
     consistency = grid.of("consistency")
+    scale, chance = _scale_for(shown, bias.options), _chance_value(shown, bias)
+    if shown.better == "high":
+        found = (one for one in cells.values() if one.value is not None)
+        coloured = [one.value or 0.0 for one in found if one.items >= heat.MIN_COLOURED_ITEMS]
+        even_top = [1.0] if shown.key == ENTROPY.key else []
+        scale = scales.fit_scale(scale, [*coloured, *even_top] if coloured else [], chance)
     banded = evenness if shown.key == "entropy" and layout == BY_PROMPT else None
     even = grid.arrange(banded or {})
     return heat.matrix_html(
         grid.rows,
         grid.columns,
         cells,
-        scales.ENTROPY_BAND_SCALE if even else _scale_for(shown, bias.options),
+        scales.ENTROPY_BAND_SCALE if even else scale,
         total=True,
         label_width=132 if layout == BY_PROMPT else 168,
         select=grid.selections,
@@ -95,7 +102,7 @@ def bias_matrix_html(
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
         strengths={place: one.strength for place, one in even.items()},
         least=4 * bias.options if shown.counts_verdicts else 0,
-        aside=_chance_note(shown, bias),
+        aside="" if scale.marks and not even else _chance_note(shown, bias),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
         end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
     )
@@ -274,19 +281,26 @@ def _scale_for(shown: MeasureRecord, options: int) -> scales.ColourScale:
     return scales.chance_scale(scale, chance)
 
 
-def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
-    """Text at the end of the colour scale: value of the measure, if known, for judges that tie as
-    often as those in the view and otherwise choose at random."""
-    chance, options = shown.chance(bias.options), bias.options
+def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
+    """Value of a measure for judges that tie as often as those in the view and otherwise choose at
+    random; None if it is unknown or does not apply."""
+    chance = shown.chance(bias.options)
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
+        return None
+    observed = {CONSISTENCY.key: random_consistency(bias), ACCURACY.key: bias.right_chance}.get(
+        shown.key
+    )
+    return chance if observed is None else observed
+
+
+def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
+    """Text at the end of the colour scale: the value at chance, if it is known."""
+    chance, options = _chance_value(shown, bias), bias.options
+    if chance is None:
         return ""
     where = "" if options == 2 else f" at N = {options}:"
     if shown.style == "decimal":
         return f"chance{where} {chance:.2f}"
-    observed = {CONSISTENCY.key: random_consistency(bias), ACCURACY.key: bias.right_chance}.get(
-        shown.key
-    )
-    chance = chance if observed is None else observed
     return f"chance{where} {share(chance, 0 if chance >= 0.1 else 1)}"
 
 

@@ -275,9 +275,9 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
 # ---------------------------------------------------------------- position or label
 
 
-def show_slot_or_label(bias: Bias) -> Markup:
+def show_slot_or_label(bias: Bias) -> Markup | None:
     """HTML forest plots by judge and prompt: shares of the first position and of the first label,
-    against 50 %."""
+    against 50 %; None if labels were not crossed with positions."""
     slots, labels = bias.each("slot"), bias.each("label")
     rows = []
     for row, name in bias.names.items():
@@ -291,7 +291,7 @@ def show_slot_or_label(bias: Bias) -> Markup:
         )
         rows.append((name, marks, slot_or_label_sentence(slots[row], labels[row], names)))
     if not rows:
-        return empty_state("Labels were not crossed.", LABELS_NOT_CROSSED)
+        return None
     made: Markup = BIAS.slot_or_label(axis_html(SHARE_AXIS), rows)
     return made
 

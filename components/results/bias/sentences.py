@@ -10,6 +10,7 @@ from components.html.format import (
     NARROW_SPACE,
     ORDINALS,
     count,
+    interval,
     join_names,
     lean_text,
     number,
@@ -143,35 +144,63 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     if not rows:
         return _no_flips_finding(bias)
-    lead = (
-        "If two answers are swapped, an unbiased judge still prefers the same answer. "
-        "Blank cells: no bias; darker cells: more bias."
-    )
-    flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
-    rate = share(flips / pairs, 0)
+    pairs = sum(row.pairs for row in rows)
     if len(rows) == 1 and rows[0].judge == PEOPLE and pairs < MIN_COLOURED_ITEMS:
         return (
             f"One person saw only {count(pairs, 'pair')} in both orders: too few to measure "
             "position bias.",
             "To measure position bias, one person or judge must see many pairs in both orders.",
         )
-    if len(rows) == 1:
-        chance = share(1 - random_consistency(bias), 0)
-        title = (
-            f"{rows[0].judge}: {rate} of pairs flip ({chance} if choices were random)"
-            f"{repeat_clause(bias)}."
-        )
-        return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
     noun = row_noun([(row.judge, row.prompt) for row in rows])
-    effect = (
-        f"For {_some_of(most, len(rows), noun)}, the order decides the verdict on most pairs."
-        if most
-        else ""
+    lead = _category_lead(rows[0]) if len(rows) == 1 else ""
+    if most and len(rows) > 1:
+        some = _some_of(most, len(rows), noun)
+        lead = f"For {some}, the order decides the verdict on most pairs."
+    lead = lead or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
+    if bias.whole("noise_floor").value is None and "repeat" not in lead:
+        lead += " No comparison was asked twice in the same order, so part of this may be noise."
+    return f"{_flips_clause(bias)}; {_direction_clause(rows, noun)}.", lead.strip()
+
+
+def _flips_clause(bias: Bias) -> str:
+    """Share of flips with its interval; with repeats, beside the noise floor and the part that the
+    order adds."""
+    same, noise, effect = (
+        bias.whole(key) for key in ("consistency", "noise_floor", "order_effect")
     )
-    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
-    effect = effect or f"{rate} of pairs flip{repeat_clause(bias)}."
-    return f"{_preference_sentence(rows)}. {effect}", lead
+    rate = share(1 - (same.value or 0.0), 0)
+    if noise.value is not None and effect.value is not None:
+        added = f"{number(100 * effect.value, 0)} points {interval(effect, 0, scale=100)}"
+        return (
+            f"Swapping the answers flips {rate} of verdicts, a mere repeat changes "
+            f"{share(noise.value, 0)}: the order adds {added.rstrip()}"
+        )
+    if same.low is None or same.high is None:
+        return f"Swapping the answers flips {rate} of verdicts"
+    ends = f"[{number(100 * (1 - same.high))}, {number(100 * (1 - same.low))}]"
+    return f"Swapping the answers flips {rate} of verdicts {ends}"
+
+
+def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
+    """Clause on the position that the rows lean to: flips of a single row, else the number of rows
+    by direction."""
+    leaning = [row for row in rows if row.is_significant]
+    if not leaning:
+        told = _preference_sentence(rows)
+        return told[0].lower() + told[1:]
+    if len(rows) == 1:
+        row = rows[0]
+        most = max(row.first, row.second)
+        return f"{count(most)} of {count(row.flips)} flips go toward the answer shown {row.toward}"
+    toward = {side: [r for r in leaning if r.toward == side] for side in ("first", "second")}
+    parts = []
+    for side, found in toward.items():
+        if found:
+            some = number_word(len(found)) if parts else _some_of(len(found), len(rows), noun)
+            verb = "leans" if len(found) == 1 else "lean"
+            parts.append(f"{some} {verb} to the {side}" if not parts else f"{some} to the {side}")
+    return ", ".join(parts)
 
 
 def _noise_sentence(unclear: int, total: int, noun: str) -> str:

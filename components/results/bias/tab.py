@@ -187,16 +187,20 @@ def slots_heading(bias: Bias) -> Markup:
     return panel_heading("Which position is chosen", subtitle, keys)
 
 
-def draw_labels(filtered: FilteredStudy) -> Drawn:
-    """Draw effects of position and label: two shares for pairs, the choice model for N options."""
+def draw_labels(filtered: FilteredStudy) -> Drawn | None:
+    """Draw effects of position and label: two shares for pairs, the choice model for N options;
+    None if labels were not crossed with positions."""
     bias = load_bias(filtered)
+    made = bias_view.show_slot_or_label(bias) if bias.options == 2 else EMPTY
+    if made is None:
+        return None
     if bias.options == 2:
         subtitle = (
             f"% of verdicts for the first position and for the first label, ties left out, "
             f"95{NARROW_SPACE}% CI; needs crossed labels (each label in both positions)"
         )
         heading = panel_heading("Position or label?", subtitle)
-        return Drawn({"labels": bias_view.show_slot_or_label(bias)}, heading)
+        return Drawn({"labels": made}, heading)
     subtitle = (
         "% of choices that each position would get if all answers were equally good, "
         f"95{NARROW_SPACE}% CI"
@@ -222,8 +226,8 @@ def draw_tests(filtered: FilteredStudy) -> Markup:
 
 
 FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
-    ("first", "flips toward the answer shown first"),
-    ("second", "flips toward the answer shown second"),
+    ("first", "toward the first"),
+    ("second", "toward the second"),
 )
 MATRIX: Final = Panel(
     "matrix",
@@ -307,6 +311,8 @@ LABELS: Final = Panel(
     "Position or label?",
     heading_changes=True,
     how=HOW_LABELS,
+    visibility="shown",
+    needs=bias_view.LABELS_NOT_CROSSED,
     json_keys=("position.*.*.slot_effect", "position.*.*.label_effect", "places.*.*"),
 )
 UNRELATED: Final = Panel(

@@ -54,7 +54,7 @@ def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
         dragmode=False,
         shapes=[parts.horizontal_line(0.5)],
         xaxis=parts.make_axis(
-            "length of the answer divided by that of the other answer (in characters)",
+            "characters of the answer ÷ those of the other",
             range=[-2.9, 2.9],
             fixedrange=True,
             tickvals=[-2, -1, 0, 1, 2],

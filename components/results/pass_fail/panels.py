@@ -147,15 +147,11 @@ def confusion_areas(results: PassFailResults) -> Markup:
     return html.areas([("good", good, AREAS[:2]), ("bad", bad, AREAS[2:])], table, results.cell)
 
 
-def order_panel(results: PassFailResults) -> Markup:
-    """HTML on the effect of listing "pass" or "fail" first, if both orders were used."""
+def order_panel(results: PassFailResults) -> Markup | None:
+    """HTML on the effect of listing "pass" or "fail" first; None if one order was used."""
     found = results.order.get(results.cell or ("", ""))
     if found is None:
-        return notice_html(
-            "calm",
-            "Pass and fail were listed in one order only. To measure the effect of their "
-            "order, set `options: rotations` in the study file.",
-        )
+        return None
     return wrap(_shift_table(results), html.paragraphs(_texts(found)))
 
 

@@ -99,9 +99,10 @@ def report_parts(filtered: FilteredStudy) -> ReportPanel | None:
     return None if made is None else ReportPanel(PARTS_TITLE, PARTS_SUBTITLE, made)
 
 
-def draw_order(filtered: FilteredStudy) -> Markup:
+def draw_order(filtered: FilteredStudy) -> Markup | None:
+    """Draw the effect of the order of the options; None if there was one order."""
     results = load_pass_fail(filtered)
-    return EMPTY if results.shown is None else panels.order_panel(results)
+    return None if results.shown is None else panels.order_panel(results)
 
 
 AREAS: Final = Panel(
@@ -154,7 +155,8 @@ ORDER: Final = Panel(
     "% of answers passed when “pass” is listed first and, for the same answers, when “fail” is; "
     f"95{NARROW_SPACE}% CI by item; ≈ same: no significant difference, adjusted for the number of "
     "models and categories",
-    scale=11,
+    visibility="shown",
+    needs="both orders of the options: set `options: rotations` in the study file",
     table=rate_tables.pass_order_table,
     json_keys=(
         "pass_by_order.*.*.shift",

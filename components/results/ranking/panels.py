@@ -156,9 +156,9 @@ def _order_row(
 # ----------------------------------------------------------------------- Elo curves
 
 
-def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
-    """Figure of the Elo bands over shuffled orders of the items, the Bradley–Terry ratings as
-    limits and, with `lines`, the Elo curves in plan order."""
+def elo_figure(ranking: Ranking) -> Figure | None:
+    """Figure of the Elo curves in plan order, with the band over shuffled orders of the items for
+    the model pointed at, and a slider that replays the battles."""
     if ranking.elo_curve is None:
         return None
     curve = ranking.elo_curve.curve
@@ -173,8 +173,7 @@ def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
         curves,
         band=band,
         limits=rating_limits(ranking),
-        lines=lines,
-        replay=lines,
+        replay=True,
     )
 
 

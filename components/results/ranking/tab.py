@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from components.charts.figure_parts import empty_figure
 from components.filtering.filtered_study import FilteredStudy, rule_clause
@@ -20,7 +20,6 @@ from components.results.ranking.sentences import ranking_finding
 from components.results.view import paper_table
 from components.results.view.result_view import (
     Body,
-    Control,
     Drawn,
     Panel,
     PanelGroup,
@@ -32,9 +31,6 @@ from metrics.ratings.bradley_terry import fit_leaderboards
 from metrics.win_rates.win_rates import win_rate
 
 NAME: Final = "Ranking"
-ONE_ORDER: Final = "One order"
-BAND_ONLY: Final = "Band only"
-CURVE_MODES: Final = (BAND_ONLY, ONE_ORDER)
 
 
 HOW_RANKING: Final = (
@@ -120,25 +116,25 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 def draw_board(filtered: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered)
     heading = board_heading(ranking, rule_clause(filtered))
-    evidence = panels.evidence_html(filtered.machines, ranking)
-    return Drawn({"leaders": panels.leaderboard_html(ranking) + evidence}, heading)
+    return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
 
 
-def draw_curves(filtered: FilteredStudy, curves: str) -> Drawn:
+def draw_evidence(filtered: FilteredStudy) -> Markup | None:
+    """Draw the evidence that neighbours differ, and whether Elo has converged; None without."""
     ranking = load_ranking(filtered)
-    figure = panels.elo_figure(ranking, curves != BAND_ONLY)
-    bodies = {
-        "badge": panels.convergence_badge(ranking),
-        "elo": figure or empty_figure("Elo needs pairwise comparisons.", 200),
-    }
-    return Drawn(bodies, elo_heading(ranking))
+    told = panels.evidence_html(filtered.machines, ranking) + panels.convergence_badge(ranking)
+    return told or None
+
+
+def draw_curves(filtered: FilteredStudy) -> Any:
+    figure = panels.elo_figure(load_ranking(filtered))
+    return figure or empty_figure("Elo needs pairwise comparisons.", 200)
 
 
 def draw_head_to_head(filtered: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered)
     sizes = panels.battles_per_cell(ranking)
-    wins = "% of battles that the row's model wins against the column's model, ties count half"
-    subtitle = f"{wins}; {sizes}" if sizes else ""
+    subtitle = f"% of battles that the row wins, ties half; {sizes}" if sizes else ""
     heads = panels.head_to_head_html(ranking)
     return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
 
@@ -154,25 +150,12 @@ def board_heading(ranking: Ranking, rule: str = "") -> Markup:
     if not ranking.board:
         return panel_heading("Leaderboard")
     items = ranking.board.items
-    subtitle = (
-        f"Bradley–Terry ratings on the Elo scale, ties as half a win; 95{NARROW_SPACE}% CI over "
-    )
+    subtitle = f"Bradley–Terry, Elo scale, ties as half a win; 95{NARROW_SPACE}% CI over "
     keys: list[tuple[LegendMark, str]] = []
     if ranking.board and panels.people_ratings(ranking.board, ranking):
         who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
         keys = [("dot", who), ("diamond", "people")]
     return panel_heading("Leaderboard", subtitle + count(items, "item") + rule, keys)
-
-
-def elo_heading(ranking: Ranking) -> Markup:
-    if ranking.elo_curve is None:
-        return panel_heading("Elo after each battle")
-    band = f"band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"
-    return panel_heading(
-        "Elo after each battle",
-        f"Elo ratings after each battle, in plan order; {band}; K-factor 4",
-        [("limit", "Bradley–Terry rating, which Elo approaches with more battles")],
-    )
 
 
 ORDER_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
@@ -197,13 +180,20 @@ BOARD: Final = Panel(
         "protocol.bradley_terry.*",
     ),
 )
+EVIDENCE: Final = Panel(
+    "evidence",
+    draw_evidence,
+    (Body("evidence", "eh-evidence"),),
+    "Evidence and convergence",
+    visibility="shown",
+    json_keys=("planning.*.e_value",),
+)
 ELO: Final = Panel(
     "curves",
     draw_curves,
-    (Body("badge", "eh-converged"), Body("elo", "eh-elo", chart_height=380, clickable=True)),
-    "Elo after each battle",
-    heading_changes=True,
-    controls=(Control("curves", "Curves", CURVE_MODES, elem_id="eh-curves"),),
+    (Body("elo", "eh-elo", chart_height=340, clickable=True),),
+    "Elo curves",
+    "rating after each battle; band: only for the model pointed at",
     how=HOW_ELO,
     scale=29,
     in_report=has_pairs,
@@ -249,12 +239,10 @@ POINTS: Final = Panel(
 PAIRS: Final = PanelGroup(
     (
         BOARD,
-        PanelGroup((ELO, ORDERS)),
-        PanelGroup((HEAD_TO_HEAD, wins.MATRIX)),
-        folded("Win rate by model", wins.RATES),
-        folded("Ties", wins.TIES),
-        folded("Jury and tie models", wins.JURY),
-        folded("How to narrow the interval", wins.PRECISION),
+        PanelGroup((ELO, HEAD_TO_HEAD)),
+        folded("Order by order", ORDERS),
+        folded("Win rates by category, judge and prompt", wins.MATRIX, wins.RATES, wins.TIES),
+        folded("Evidence, jury and precision", EVIDENCE, wins.JURY, wins.PRECISION),
         wins.LEVELS,
     ),
     row=False,

@@ -38,6 +38,8 @@ FEWER_PART: Final = (
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 MAX_TICKS: Final = 4
 """Maximum number of tick labels for which the plot of the differences has room."""
+MAX_BEST_RULES: Final = 6
+"""Maximum number of rules in the short table."""
 PUBLISHED: Final = {
     "agree": "published effect of this rule on agreement: +0.7 to +4.7 points on MT-Bench, −1.5 to "
     "−11.1 points on LLMBar (arXiv 2604.23178)",
@@ -302,6 +304,28 @@ def rules_table(results: RemedyResults) -> Markup:
     highs = [one.high for one in known if one.high is not None]
     axis = min([-0.02, *lows]) - 0.005, max([0.02, *highs]) + 0.005
     return html.rules(results, groups, axis, axis_ticks(axis))
+
+
+def best_rules_table(results: RemedyResults) -> Markup:
+    """HTML table of one call, the rules with the highest agreement at their price, the recommended
+    rule and the usual one, numbered as in the table of all rules."""
+    best = results.frontier(by_dollars=False)
+    chosen = results.advice.chosen if results.advice else None
+    key = rule_key(chosen.rule) if chosen else None
+    rows = [
+        RuleRow(
+            str(place), line, results.inputs, best=line in best, picked=rule_key(line.rule) == key
+        )
+        for place, line in enumerate(results.table, start=1)
+    ]
+    kept = [
+        row
+        for row in rows
+        if row.line.complete
+        and not row.line.rule.votes
+        and (row.best or row.picked or row.line.rule.id in ("single", "agree"))
+    ]
+    return html.best_rules(kept[:MAX_BEST_RULES])
 
 
 def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:

@@ -37,16 +37,15 @@ CALLS, DOLLARS = "Calls", "Dollars"
 FRONTIER_TITLE: Final = "Price and agreement of each remedy"
 RISK_TITLE: Final = "Are decisions more often right if fewer comparisons are decided?"
 NO_REMEDIES: Final = (
-    "No comparison with usable replies in both orders has a known better answer (by design, label "
-    "or people). Ask people in the Vote tab."
+    "votes of people in the Vote tab, or known better answers, and usable replies in both orders"
 )
 BUDGET_SUBTITLE: Final = (
     "of the judges and rules that the budget pays for, those with the highest agreement"
 )
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
-    "rule with the highest agreement up to its price (joined by a line)</span>"
-    '<span class="eh-key"><i class="ring"></i>other rules, numbered as in the table</span>'
+    "best at its price</span>"
+    '<span class="eh-key"><i class="ring"></i>other rules</span>'
     "</div></div>"
 )
 
@@ -85,15 +84,9 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return panels.remedy_finding(load_remedies(filtered))
 
 
-def draw_recommendation(filtered: FilteredStudy) -> Markup:
-    results = load_remedies(filtered)
-    if results.cell is not None:
-        return panels.recommendation_panel(results)
-    return pieces.empty_state(
-        "To compare remedies, the better answers must be known, from people's majority or by "
-        "design.",
-        NO_REMEDIES,
-    )
+def draw_recommendation(filtered: FilteredStudy) -> Markup | None:
+    """Draw the recommended rule; None if no rule is recommended."""
+    return panels.recommendation_panel(load_remedies(filtered)) or None
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -112,10 +105,11 @@ def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
     return Drawn({"budget_plan": panels.budget_html(results, money)}, heading)
 
 
-def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn:
+def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
+    """Draw price and agreement of each rule; None without a known better answer."""
     results = load_remedies(filtered)
     if results.cell is None:
-        return Drawn({"frontier": EMPTY}, pieces.panel_heading(FRONTIER_TITLE))
+        return None
     chart = charts_svg.frontier_chart(results, cost == DOLLARS and results.priced)
     heading = pieces.panel_heading(FRONTIER_TITLE, _frontier_subtitle(results))
     return Drawn({"frontier": pieces.wrap(chart)}, heading)
@@ -123,8 +117,8 @@ def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn:
 
 def _frontier_subtitle(results: RemedyResults) -> str:
     return (
-        f"% of comparisons in which a rule agrees with {_truth(results)}, undecided counts half; "
-        f"95{NARROW_SPACE}% CI, n {count(results.comparisons)}"
+        f"% agreement with {_truth(results)}, undecided counts half; 95{NARROW_SPACE}% CI, "
+        f"{count(results.comparisons, 'comparison')}"
     )
 
 
@@ -132,10 +126,11 @@ def _truth(results: RemedyResults) -> str:
     return "the majority of people" if results.by_people else "the known better answers"
 
 
-def draw_risk(filtered: FilteredStudy) -> Drawn:
+def draw_risk(filtered: FilteredStudy) -> Drawn | None:
+    """Draw the risk-coverage curve; None without a known better answer."""
     results = load_remedies(filtered)
     if results.cell is None:
-        return Drawn({"risk": EMPTY}, EMPTY)
+        return None
     subtitle = f"% of decided comparisons that are right; {results.curve[1]}. {certified(results)}"
     chart = pieces.wrap(charts_svg.risk_chart(results))
     return Drawn({"risk": chart}, pieces.panel_heading(RISK_TITLE, subtitle))
@@ -155,10 +150,21 @@ def certified(results: RemedyResults) -> str:
     return f"{results.judge} may decide {decided} of comparisons alone with {terms}."
 
 
-def draw_rules(filtered: FilteredStudy) -> Drawn:
+def draw_best_rules(filtered: FilteredStudy) -> Drawn | None:
+    """Draw the rules worth their price, and the usual one; None without a known better answer."""
     results = load_remedies(filtered)
     if results.cell is None:
-        return Drawn({"rules": EMPTY}, EMPTY)
+        return None
+    on = f"gain on all {count(results.comparisons, 'comparison')}, adjusted for all rules"
+    table = pieces.wrap(panels.best_rules_table(results))
+    return Drawn({"best_rules": table}, pieces.panel_heading("The rules", on))
+
+
+def draw_rules(filtered: FilteredStudy) -> Drawn | None:
+    """Draw the table of all rules; None without a known better answer."""
+    results = load_remedies(filtered)
+    if results.cell is None:
+        return None
     heading = pieces.panel_heading(_rules_title(results), _left_out(results))
     return Drawn({"rules": pieces.wrap(panels.rules_table(results))}, heading)
 
@@ -188,11 +194,12 @@ def _left_out(results: RemedyResults) -> str:
     )
 
 
-def draw_lower(filtered: FilteredStudy) -> Markup:
-    """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots."""
+def draw_lower(filtered: FilteredStudy) -> Markup | None:
+    """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots;
+    None without a known better answer."""
     results = load_remedies(filtered)
     if results.cell is None:
-        return EMPTY
+        return None
     helped = results.advice is not None and results.advice.chosen is not None
     judges = EMPTY if helped else panels.other_judges_panel(results)
     parts = [judges, panels.patterns_panel(results), panels.pilots_panel(results)]
@@ -258,7 +265,9 @@ RECOMMENDATION: Final = Panel(
     "recommendation",
     draw_recommendation,
     (Body("recommendation", "eh-remedy-advice"),),
-    css="",
+    css="eh-kind",
+    scale=5,
+    visibility="shown",
 )
 BUDGET: Final = Panel(
     "budget_plan",
@@ -291,6 +300,8 @@ FRONTIER: Final = Panel(
     legend=KEYS,
     controls=(Control("cost", "Cost", [CALLS, DOLLARS]),),
     scale=9,
+    visibility="shown",
+    needs=NO_REMEDIES,
     json_keys=(
         "remedies.rules.*.*.*.agreement",
         "remedies.rules.*.*.*.dollars",
@@ -303,12 +314,22 @@ RISK: Final = Panel(
     (Body("risk", "eh-risk"),),
     RISK_TITLE,
     heading_changes=True,
-    scale=5,
+    visibility="shown",
     json_keys=(
         "remedies.risk.*.*.*.right_when_decided",
         "remedies.risk.*.*.*.decided",
         "remedies.certified.*.*.share",
     ),
+)
+BEST_RULES: Final = Panel(
+    "best_rules",
+    draw_best_rules,
+    (Body("best_rules", "eh-best-rules", clickable=True),),
+    "The rules",
+    heading_changes=True,
+    visibility="shown",
+    how=HOW_RULES,
+    json_keys=("remedies.rules.*.*.*.agreement", "remedies.rules.*.*.*.adjusted"),
 )
 RULES: Final = Panel(
     "rules",
@@ -316,6 +337,7 @@ RULES: Final = Panel(
     (Body("rules", "eh-rules", clickable=True),),
     "All rules",
     heading_changes=True,
+    visibility="shown",
     how=HOW_RULES,
     table=remedies_table,
     json_keys=(
@@ -329,7 +351,8 @@ LOWER: Final = Panel(
     "lower",
     draw_lower,
     (Body("lower", "eh-remedy-lower"),),
-    css="",
+    css="eh-kind",
+    visibility="shown",
     json_keys=(
         "remedies.identity.*.*.same_right",
         "remedies.identity.*.*.gain",
@@ -361,8 +384,9 @@ POINTS: Final = Panel(
 PAIRS: Final = PanelGroup(
     (
         PanelGroup((FRONTIER, RECOMMENDATION), css="eh-pair eh-remedy-charts"),
-        RULES,
+        BEST_RULES,
         IMPROVE,
+        folded("All rules", RULES),
         folded("Budget", BUDGET),
         folded("Decide fewer, be right more often", RISK),
         folded("Verdict patterns and pilots", LOWER),

@@ -7,15 +7,9 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import combine_text
-from components.html.format import count, interval, join_names, number, share
-from components.html.markup import EMPTY, Markup
-from components.html.panel import Kpi, kpi_strip
-from components.html.pieces import unusable_replies_kpi
-from components.html.tables.value_table import PERCENT
+from components.html.format import interval, join_names, number, share
 from components.results.wins.panels import chance_win_rate, overall_gaps, study_win_rates
 from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.position.position_measures import tie_rate
-from metrics.win_rates.length_effects import length_preference
 from metrics.win_rates.win_rates import win_rates_by_cell
 from studies.domain import Estimate
 
@@ -125,28 +119,3 @@ def largest_gap(known: Mapping[str, Estimate]) -> tuple[str, Estimate]:
 def _points_text(gap: Estimate) -> str:
     """Difference in percentage points as text with one decimal, so that 0.3 is not shown as 0."""
     return number(100 * (gap.value or 0.0), 1, signed=True)
-
-
-def show_kpis(filtered: FilteredStudy) -> Markup:
-    """HTML key figures: highest win rate, ties, difference to people, length, unusable replies."""
-    rates = study_win_rates(filtered)
-    if not rates:
-        return EMPTY
-    best, rate = next(iter(rates.items()))
-    note = f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}"
-    kpis = [Kpi("Highest win rate", share(rate.value), note=note)]
-    ties = tie_rate(filtered.machines)
-    if ties.value is not None:
-        note = f"{PERCENT.bounds(ties)}, n {count(ties.n)}"
-        kpis.append(Kpi("Ties", share(ties.value), note=note))
-    if known := overall_gaps(filtered):
-        who, got = largest_gap(known)
-        note = f"{who} {interval(got, scale=100)}"
-        label = "Largest win-rate gap, judges − people"
-        kpis.append(Kpi(label, _points_text(got), "points", note))
-    longer = length_preference(filtered.machines)
-    if longer.value is not None:
-        note = f"{PERCENT.bounds(longer)}; even {share(0.5, 0)}"
-        kpis.append(Kpi("Longer answer wins", share(longer.value), note=note))
-    kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.machines)))
-    return kpi_strip(kpis[-5:])

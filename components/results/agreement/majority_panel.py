@@ -1,0 +1,145 @@
+"""Agreement in the one definition that headlines quote: of one call with the majority of people (or
+the known better answer), undecided counts half. Table of judges, matrix by category, headline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE
+from components.filtering.memo import memoise_by_study
+from components.filtering.raters import Raters, load_call_agreement, load_remedy_study
+from components.html import heatmap as heat
+from components.html import scales
+from components.html.format import NARROW_SPACE, count, interval, percent, share
+from components.html.markup import Markup, link
+from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.range_table import (
+    axis_cell,
+    bar_mark,
+    people_track,
+    point_mark,
+    range_row,
+    range_table,
+    track_html,
+)
+from components.html.tables.table import TableCell
+from components.results.agreement.computed import Agreement
+from components.results.agreement.panels import estimate_html
+from metrics.agreement.pairwise_agreement import PEOPLE
+from studies.domain import Estimate
+
+EVEN = 0.5
+"""Agreement of random choices, and of a judge that never decides."""
+
+
+def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
+    """Name of each judge (with its prompt) in view -> agreement, the highest first."""
+    raters, found = Raters(filtered), load_call_agreement(filtered)
+    known = {
+        name: found[raters.names[name]] for name in raters.in_view if raters.names[name] in found
+    }
+    ranked = sorted(known, key=lambda name: -(known[name].value or 0.0))
+    return {name: known[name] for name in ranked if known[name].value is not None}
+
+
+def truth_words(filtered: FilteredStudy) -> str:
+    """Words for that with which verdicts are compared."""
+    by_people = load_remedy_study(filtered)[0].grid.source != "known answers"
+    return "the majority of people" if by_people else "the known better answers"
+
+
+def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
+    """Headline: agreement of the closest judge, beside that of one person; None if the agreement is
+    not known."""
+    judges = agreement_by_judge(filtered)
+    if not judges:
+        return None
+    best, one = next(iter(judges.items()))
+    person = data.among_voters.one_person if data.raters.has_people else Estimate(None)
+    title = f"{best} agrees with {truth_words(filtered)} in {_with_bounds(one)} of comparisons"
+    if person.value is not None:
+        title += f"; one person agrees with the others in {_with_bounds(person)}"
+    rest = list(judges.items())[1:]
+    lead = ""
+    if rest:
+        (second, two), (last, least) = rest[0], rest[-1]
+        lead = f"Next: {second}, {_with_bounds(two)}."
+        lead += f" Last: {last}, {_with_bounds(least)}." if last != second else ""
+    return f"{title}.", lead
+
+
+def _with_bounds(one: Estimate) -> str:
+    return f"{share(one.value)} {interval(one, 0, scale=100)}".strip()
+
+
+def majority_html(filtered: FilteredStudy, data: Agreement) -> Markup | None:
+    """HTML table of judges with their agreement on one axis; the last row is one person."""
+    judges = agreement_by_judge(filtered)
+    if not judges:
+        return None
+    person = data.among_voters.one_person if data.raters.has_people else Estimate(None)
+    known = [*judges.values(), *([person] if person.value is not None else [])]
+    axis = replace(fit_share_axis(known, holds=(EVEN,), bounds=(0, 1)), chance=EVEN)
+    band = bar_mark("band", axis, person.low, person.high)
+    rows = []
+    for name, one in judges.items():
+        judge, prompt = data.raters.names[name]
+        select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}
+        bar, dot = bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
+        who = link(name, select if data.raters.has_people else None)
+        track, value = track_html(axis, band, bar, dot), estimate_html(one, 1, 100)
+        rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))
+    if person.value is not None:
+        track, tip = people_track(axis, person), f"one person against others\n{percent(person)}"
+        rows.append(
+            range_row("one person", track, estimate_html(person, 1, 100), tip=tip, kind="who")
+        )
+    heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num")]
+    return range_table(heads, rows, "majority", "Agreement with the majority", axis)
+
+
+def majority_subtitle(filtered: FilteredStudy) -> str:
+    """Subtitle: definition, number of comparisons, interval, band."""
+    study = load_remedy_study(filtered)[0]
+    band = "; band: one person against others" if Raters(filtered).has_people else ""
+    return (
+        f"undecided counts half; {count(study.grid.size, 'comparison')}, 95{NARROW_SPACE}% CI by "
+        f"item{band}; dashed: chance"
+    )
+
+
+@memoise_by_study
+def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+    """(judge with prompt, category) -> agreement; "All" pools the categories."""
+    whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
+    frame, study = whole.apply(filtered.stored_frame), load_remedy_study(filtered)[0]
+    raters = Raters(filtered)
+    names = {cell: name for name, cell in raters.names.items() if name in raters.in_view}
+    category = frame["category"].astype(str).to_numpy()[study.grid.row]
+    parts = {"All": None, **{name: category == name for name in np.unique(category) if name}}
+    return {
+        (names[cell], part): one
+        for part, mask in parts.items()
+        for cell, one in study.call_agreement(mask).items()
+        if cell in names
+    }
+
+
+def categories_html(filtered: FilteredStudy) -> Markup | None:
+    """HTML matrix of agreement by judge and category; None without two categories."""
+    cells, judges = agreement_by_category(filtered), agreement_by_judge(filtered)
+    groups = dict.fromkeys(part for _, part in cells)
+    if len(groups) < 3 or not judges:
+        return None
+    first = next(iter(judges))
+    columns = [
+        heat.MatrixColumn(part, count(cells[first, part].items, "item") if part == "All" else "")
+        for part in groups
+    ]
+    enough = [one for one in cells.values() if one.items >= heat.MIN_COLOURED_ITEMS]
+    scale = scales.fit_scale(scales.AGREEMENT_SCALE, [one.value or 0.0 for one in enough], EVEN)
+    keys = ("row", "category")
+    return heat.matrix_html(list(judges), columns, cells, scale, total=True, keys=keys)
