@@ -164,7 +164,7 @@ def _read_rating_pair(text: CleanedReply, n_options: int) -> MarkerMatch:
     """
     brackets = markers.last_brackets(text.lower)
     if brackets is None:
-        line = _TWO_NUMBERS.match(text.lower)
+        line = _TWO_NUMBERS.match(text.lower) if n_options == 2 else None
         return MarkerMatch() if line is None else _rated_pair([line[1], line[2]], line.span())
     return _rated_pair((brackets.content or "").split(","), brackets.span)
 
