@@ -225,7 +225,10 @@ def main(arguments: list[str] | None = None) -> int:
         )
         requests = Middleware(PageRequests, on_request=partial(read_ahead, page_store))
         shown["app_kwargs"]["middleware"].append(requests)
-        blocks.launch(**settings, **shown)
+        blocks.launch(**settings, **shown, quiet=True, prevent_thread_lock=True)
+        address = f"http://{chosen.host}:{chosen.port}"
+        print(f"Evenhand: {address}\nStore:    {store.path}\nTo stop:  Ctrl-C", flush=True)
+        blocks.block_thread()
     except GradioChanged as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -491,7 +491,7 @@
   const removed = {}, refused = {};             // judge -> the host of a key that was deleted; judge -> why a key was not taken
   const LONGEST_KEY = 512;                      // as LONGEST in judges/security/key_store.py
   const boxes = new Set(), lines = {};          // the pieces of the form; the invisible components that carry values to the server
-  let waiting = [], number = 0, typed = 0, focused = "";
+  let waiting = [], number = 0, typed = 0, focused = "", focusedKey;
 
   // Gradio repeats the first event of a burst, not the last: so the changes travel as a value, which is read when it is sent.
   evenhand.wire = (name, props, trigger) => { lines[name] = {props, trigger}; };
@@ -528,10 +528,19 @@
     if (key.length > LONGEST_KEY) return `key not taken: it has more than ${LONGEST_KEY} characters`;
     return /\s/.test(key) ? "key not taken: it has white space inside" : "";
   };
+  const typedAt = {};                           // id of a key field -> {key, url} as typed there
   const takeKey = (input) => {
     const name = input.dataset.key, key = input.value.trim(), fault = faultOf(key);
     const url = (input.closest(".eh-drawer") ?? input.closest(".eh-jf"))?.querySelector("[data-field$='.base_url']")?.value ?? input.dataset.keyUrl;
+    typedAt[input.id] = {key, url};
     putKey(name, key, url, fault);
+  };
+  // A key typed while its judge got another name on the server belongs to the new name; never to another address.
+  const settleKey = (input) => {
+    const {key: name, keyUrl: url} = input.dataset, held = typedAt[input.id];
+    const orphan = held?.key && !keys[name] && !refused[name] && !removed[name] && !faultOf(held.key) && originOf(held.url) === originOf(url);
+    if (orphan) putKey(name, held.key, url, "");
+    if (input !== document.activeElement) input.value = keys[name]?.key ?? "";
   };
   const putKey = (name, key, url, fault) => {
     delete keys[name]; delete removed[name]; delete refused[name];
@@ -562,11 +571,11 @@
   // One errand (a test, a description) at a time: the others wait until it is back.
   let running = false;
   const rest = (on) => { running = on; boxes.forEach(box => box.querySelectorAll("[data-errand]").forEach(node => { node.disabled = on; })); };
-  evenhand.idle = () => { rest(false); evenhand.rememberTab(); };
-  // A tab that was opened by the server, not by a click, stands in the address too.
-  evenhand.rememberTab = () => {
+  evenhand.idle = (study) => { rest(false); evenhand.rememberTab(study); };
+  // A tab that was opened by the server, not by a click, stands in the address too, with the study that it shows.
+  evenhand.rememberTab = (study) => {
     const tab = document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]");
-    if (tab) evenhand.remember({tab: tab.textContent.trim().toLowerCase()});
+    if (tab) evenhand.remember({tab: tab.textContent.trim().toLowerCase(), ...(study && {study})});
   };
 
   const valueOf = (node) => {
@@ -620,7 +629,8 @@
       commit(target);
     });
     element.addEventListener("keydown", ({key, target}) => { if (key === "Enter" && target.dataset.keyDraft !== undefined) useDraft(target); });
-    element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; });
+    element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; focusedKey = target.dataset.key; });
+    element.addEventListener("focusout", ({relatedTarget}) => { if (relatedTarget) focusedKey = undefined; });
     element.addEventListener("click", (event) => {
       const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold], [data-use-key]");
       if (!node || node.disabled) return;
@@ -644,7 +654,8 @@
       const next = wanted && !waiting.length && [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === wanted);
       if (next) { wanted = ""; next.focus(); }
       dropForeign(element);
-      element.querySelectorAll("[data-key]").forEach(node => { if (node !== document.activeElement) node.value = keys[node.dataset.key]?.key ?? ""; });
+      element.querySelectorAll("[data-key]").forEach(settleKey);
+      if (focusedKey !== undefined && document.activeElement === document.body) [...element.querySelectorAll("[data-key]")].find(node => node.dataset.key === focusedKey)?.focus();
       element.classList.remove("eh-busy");
       if (running) rest(true);
       mark(element);
@@ -719,6 +730,8 @@
     followedStudy = null;
     evenhand.starting(false);
     evenhand.starting(Boolean(document.querySelector("#eh-first-squares [data-demo=running]")), "#eh-again");
+    // A disabled button loses the focus: it goes on to the link of the run, then of the results, never to the page's start.
+    if (document.activeElement === document.body) document.querySelector("#eh-first-squares [data-demo] button")?.focus({preventScroll: true});
   };
   evenhand.openWhenShown = (tab, study) => {
     arriving = tab;
@@ -752,7 +765,7 @@
   }, true);
   evenhand.filesRead = () => {
     reading("");
-    const next = document.querySelector("#eh-seen .eh-go button");
+    const next = document.querySelector("#eh-seen .eh-then button");
     next?.focus({preventScroll: true});
     (next ?? document.querySelector("#eh-home-notice .eh > *"))?.scrollIntoView({block: "nearest"});
   };

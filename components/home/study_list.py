@@ -54,8 +54,11 @@ class StudyState:
     dot: Dot
 
 
-def study_state(line: StudySummary, running: Iterable[str], unusable: int = 0) -> StudyState:
-    """State of a study; `unusable`: number of its replies without a usable verdict."""
+def study_state(
+    line: StudySummary, running: Iterable[str], unusable: int = 0, failed: int = 0
+) -> StudyState:
+    """State of a study; `unusable`: number of its replies without a usable verdict, `failed`: of
+    its calls without a reply, which the next run makes again."""
     if line.name in running:
         done = share(line.judged / max(1, line.planned), 0)
         return StudyState(f"Running, {done}", "run", "running")
@@ -66,18 +69,19 @@ def study_state(line: StudySummary, running: Iterable[str], unusable: int = 0) -
     if not line.judged:
         return StudyState(f"Ready: {count(line.planned, 'call')}", "study", "ready")
     if line.judged < line.planned:
-        left = count(line.planned - line.judged, "call")
+        left = count(line.planned - line.judged + failed, "call")
         return StudyState(f"{left} left", "run", "unfinished")
-    failed = f", {count(unusable)} unusable" if unusable else ""
-    return StudyState(f"Done{failed}", "results", "done")
+    told = f", {count(unusable)} unusable" if unusable else ""
+    return StudyState(f"Done{told}", "results", "done")
 
 
-def _count_unusable(store: Store, line: StudySummary) -> int:
-    """Number of unusable replies of a study whose calls have all been made; else 0."""
-    if line.recorded or line.judged < line.planned:
-        return 0
-    rows = store.ask_counts(line.name)
-    return sum(n for *_, status, n in rows if status not in (*USABLE_STATUSES, "pending"))
+def _count_unusable(store: Store, line: StudySummary) -> tuple[int, int]:
+    """Numbers of unusable replies and, among them, of failed calls; (0, 0) for recorded studies."""
+    if line.recorded or not line.judged:
+        return 0, 0
+    rows = [(status, n) for *_, status, n in store.ask_counts(line.name)]
+    bad = sum(n for status, n in rows if status not in (*USABLE_STATUSES, "pending"))
+    return bad, sum(n for status, n in rows if status == "error")
 
 
 def studies_html(
@@ -91,7 +95,7 @@ def studies_html(
     rows = [
         {
             "line": line,
-            "state": study_state(line, running, _count_unusable(store, line)),
+            "state": study_state(line, running, *_count_unusable(store, line)),
             "asks": question if line.name == asked else "",
             "calls": count(line.planned)
             if line.recorded or line.judged == line.planned

@@ -45,7 +45,7 @@ SHOW_HOME: Final = "() => evenhand.showHome()"
 MARK_DRAWN: Final = "() => evenhand.demoDrawn()"
 """Script that keeps the button of the demo disabled while the run is active."""
 READ_ENDED: Final = "() => evenhand.filesRead()"
-REMEMBER_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.rememberTab()"}
+REMEMBER_TAB: Final[dict[str, Any]] = {"js": "(study) => evenhand.rememberTab(study)"}
 TOUR_OFFER: Final = study_list.html.tour_offer()
 """Line that offers the tour; assets/page.js shows it until the visitor takes or declines the
 tour."""
@@ -198,7 +198,7 @@ def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, sto
 
     tab.upload.upload(read, tab.upload, shown, **QUIET).then(None, None, None, js=READ_ENDED)
     inputs = [tab.read, tab.judge, study.view, study.tested]
-    tab.seen.select(act, inputs, outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)
+    tab.seen.select(act, inputs, outputs, **QUIET).then(None, header.study, None, **REMEMBER_TAB)
 
 
 def _bind_studies(
@@ -255,9 +255,11 @@ def _bind_studies(
 
     inputs = [study.yaml, study.view, study.tested]
     lists = [part.select for part in (tab.studies, tab.examples)]
-    gr.on(lists, act, inputs, outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)
+    gr.on(lists, act, inputs, outputs, **QUIET).then(None, header.study, None, **REMEMBER_TAB)
 
     def begin(state: FormState, tested: Any) -> list[Any]:
         return open_form(START_YAML, state, tested)
 
-    tab.new.click(begin, inputs[1:], outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)
+    tab.new.click(begin, inputs[1:], outputs, **QUIET).then(
+        None, header.study, None, **REMEMBER_TAB
+    )

@@ -29,6 +29,7 @@ __all__ = [
     "json_script",
     "link",
     "link_button",
+    "markdown_html",
     "program_file",
     "tag",
 ]
@@ -41,6 +42,9 @@ _SPECIAL: Final = re.compile("[&<>\"']")
 _PLOT_SPECIAL: Final = re.compile(r"[&<>${]")
 _BOLD: Final = re.compile(r"\*\*(.+?)\*\*")
 _CODE: Final = re.compile(r"`([^`]+)`")
+_HEADING: Final = re.compile(r" {0,3}#{1,6} +(.*)")
+_BULLET: Final = re.compile(r"^( *)[-*+] (?=\S)")
+_MARKS: Final = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|(?<![\w*])\*([^*\s][^*]*)\*(?![\w*])")
 
 
 def _mark_safe(text: str) -> Markup:
@@ -116,6 +120,33 @@ def inline_markup(text: object) -> Markup:
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 """Folder of the program's stylesheet, scripts and pictures."""
+
+
+def markdown_html(text: str) -> Markup:
+    """Text of a model with the Markdown of its lines as HTML: headings, bold, italics, code and
+    bullets. Links and images stay text; everything is escaped."""
+    lines: list[Markup] = []
+    fenced = False
+    for line in text.split("\n"):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif fenced:
+            lines.append(tag("code", line))
+        elif head := _HEADING.match(line):
+            lines.append(tag("b", _inline_markdown(head[1])))
+        else:
+            lines.append(_inline_markdown(_BULLET.sub(r"\1• ", line)))
+    return join(lines, "\n")
+
+
+def _inline_markdown(line: str) -> Markup:
+    parts, end = [], 0
+    for found in _MARKS.finditer(line):
+        code, bold, slanted = found.groups()
+        name: LiteralString = "code" if code else "b" if bold else "i"
+        parts += [escape(line[end : found.start()]), tag(name, code or bold or slanted)]
+        end = found.end()
+    return join([*parts, line[end:]])
 
 
 def program_file(path: Path) -> Markup:

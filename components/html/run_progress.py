@@ -31,9 +31,11 @@ class ReplyRow:
 
 
 def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> Markup:
-    """HTML bar of calls by status: usable black, unusable coloured, waiting calls hatched."""
-    done = sum(counts.values())
-    whole = max(planned, done + waiting, 1)
+    """HTML bar of calls by status: usable black, unusable coloured, waiting calls hatched. A failed
+    call has no reply and is made again, so that it is not done."""
+    failed = counts.get("error", 0)
+    done = sum(counts.values()) - failed
+    whole = max(planned, done + failed + waiting, 1)
     parts = [(f"s-{status}", counts.get(status, 0)) for status in STATUSES]
     bars = join(
         fill('<i class="{}" style="width:{:.2f}%"></i>', kind, 100 * n / whole)
@@ -43,6 +45,7 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
     words = fill("<b>{}</b> done, {} left", share(done / whole), count(whole - done))
     if done == planned > 0:
         words = fill("<b>Done:</b> all {} replies are stored", count(done))
+    words += fill(", <b>{} of them failed</b>", count(failed)) if failed else ""
     words += fill(", <b>{} waiting</b>", count(waiting)) if waiting else ""
     shown = [s for s in STATUSES if counts.get(s, 0) or s == "ok"]
     badges = join(status_badge(status, counts.get(status, 0)) for status in shown)

@@ -7,6 +7,7 @@ soon as Gradio has drawn a control.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import parse_qsl
@@ -27,10 +28,21 @@ LOADING: Final = "Loading the page…"
 Preview = Callable[[Mapping[str, str]], Markup | None]
 """Function from query parameters to the content to show while loading; None: empty cards."""
 _BODY: Final = b"<gradio-app"
+_CARD_TAGS: Final = re.compile(rb"<meta\s+(?:property|name)=\"(?:og|twitter):[^>]*>\s*")
+"""Tags from which a chat draws the card of a link; Gradio's name Gradio."""
+LINK_CARD: Final = fill(
+    '<meta property="og:title" content="Evenhand: {}"><meta property="og:description" content="{}">'
+    '<meta property="og:type" content="website"><meta property="og:site_name" content="Evenhand">'
+    '<meta name="twitter:card" content="summary">',
+    TITLE,
+    LEAD,
+)
+"""Card of a link to the page, without any outside address."""
 
 
 class LoadingScreen:
-    """Middleware that puts the loading screen before Gradio's element in the page at "/"."""
+    """Middleware that puts the loading screen before Gradio's element in the page at "/", and
+    the card of a link into its head."""
 
     def __init__(
         self, app: ASGIApp, *, home: bool = True, preview: Preview = lambda _: None
@@ -58,6 +70,9 @@ class LoadingScreen:
                 return
             body = b"".join(parts)
             if start["status"] == 200:
+                head, found, rest = body.partition(b"</head>")
+                card = str(LINK_CARD).encode() if found else b""
+                body = _CARD_TAGS.sub(b"", head) + card + found + rest
                 body = body.replace(_BODY, screen + _BODY, 1)
             headers = [one for one in start["headers"] if one[0].lower() != b"content-length"]
             length = (b"content-length", str(len(body)).encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -43,6 +43,7 @@ from judges.operations.check_judge import check_judge
 from judges.planning.plan import load_stored_plan
 from judges.security.key_consents import Pair, TypedKey, TypedKeys, keys_for
 from studies.errors import EvenhandError
+from studies.settings import secret_value
 from studies.store.store import Store
 
 
@@ -72,15 +73,36 @@ class RunActions:
             show_run(self._store, opened, name),
         ]
 
-    def start(self, name: str, which: str) -> list[Any]:
-        start_run(self._store, self._engine, name)
-        return self(name, which)
+    def start(self, name: str, which: str, key: str = "", origin: str = "") -> list[Any]:
+        return self._start(name, which, key, origin)
 
-    def retry(self, name: str, which: str) -> list[Any]:
+    def retry(self, name: str, which: str, key: str = "", origin: str = "") -> list[Any]:
         again = retry_statuses(self._store.counts(name))
-        settings = RunSettings(retry_statuses=again)
-        start_run(self._store, self._engine, name, settings=settings)
-        return self(name, which)
+        return self._start(name, which, key, origin, RunSettings(retry_statuses=again))
+
+    def _start(
+        self, name: str, which: str, key: str, origin: str, settings: RunSettings | None = None
+    ) -> list[Any]:
+        """Start a run. A key typed in the tab is tested first, with one call to each judge that
+        lacks a key, and used if none refuses it; if a key is missing and none was typed, the page
+        asks for it. `origin`: the only origin to which the key may be sent."""
+        known = load_run_facts(self._store, self._engine, self._live.quotes, name)
+        lacking = known.judges_without_key
+        typed = dict.fromkeys(lacking, TypedKey(key, origin)) if key.strip() else {}
+        if lacking and not typed and self._needs_key(name, lacking):
+            gr.Warning(escape(f"Type the key of {' and '.join(lacking)} first."))
+        elif refused := find_key_refusal(self._store, name, typed) if typed else "":
+            gr.Warning(escape(refused))
+        else:
+            start_run(self._store, self._engine, name, typed, settings=settings)
+            return [*self(name, which), ""]
+        return [*self(name, which), gr.skip()]
+
+    def _needs_key(self, name: str, lacking: Collection[str]) -> bool:
+        """Whether one of the judges `lacking` has no key in the environment either."""
+        judges = called_judges(self._store.study(name))
+        keyless = [judge for judge in judges if not secret_value(judge.api_key_env or "")]
+        return any(judge.name in lacking for judge in keyless)
 
     def pause(self, name: str, which: str) -> list[Any]:
         run = self._engine.active_run(name)
@@ -95,11 +117,14 @@ class RunActions:
             run.wait(2)
         return self(name, which)
 
-    def run_notice_action(self, name: str, which: str, event: gr.EventData) -> list[Any]:
+    def run_notice_action(
+        self, name: str, which: str, event: gr.EventData, key: str = "", origin: str = ""
+    ) -> list[Any]:
         """Perform the action of a button that was clicked in a notice."""
         asked = read_click(click_data(event))
+        if asked.get("do") == "start":
+            return self._start(name, which, key, origin)
         do: dict[str, Callable[[], object]] = {
-            "start": lambda: start_run(self._store, self._engine, name),
             "allow": lambda: self._allow(asked.get("variable"), asked.get("origin")),
             "go": lambda: self._control_run(name, resume),
             "raise": lambda: self._raise_budget(name, asked.get("budget")),
@@ -114,7 +139,7 @@ class RunActions:
             ),
         }
         do.get(str(asked.get("do")), lambda: None)()
-        return self(name, which)
+        return [*self(name, which), gr.skip()]
 
     def _control_run(self, name: str, act: Callable[[Run], None]) -> None:
         run = self._engine.active_run(name)
@@ -124,19 +149,6 @@ class RunActions:
     def _raise_budget(self, name: str, budget: object) -> None:
         if isinstance(budget, (int, float)) and budget > 0:
             start_run(self._store, self._engine, name, budget=float(budget))
-
-    def test_key_and_start(self, name: str, which: str, key: str, origin: str) -> list[Any]:
-        """Test the typed key with one call to each judge that lacks a key; if none refuses it,
-        start the run. `origin`: the only origin to which the key may be sent."""
-        known = load_run_facts(self._store, self._engine, self._live.quotes, name)
-        typed = dict.fromkeys(known.judges_without_key, TypedKey(key, origin))
-        if not key.strip():
-            gr.Warning("Paste a key first.")
-        elif not (refused := find_key_refusal(self._store, name, typed)):
-            start_run(self._store, self._engine, name, typed)
-        else:
-            gr.Warning(escape(refused))
-        return [*self(name, which), ""]
 
     def _allow(self, variable: object, origin: object) -> None:
         try:

@@ -113,12 +113,12 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     """HTML notice if more than 5 % of the replies are unusable: their number, their effect, a link
     to read them."""
     unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
-    if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.done):
+    if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.tried):
         return EMPTY
-    rate = share(unusable / max(1, facts.done))
+    rate = share(unusable / max(1, facts.tried))
     effect = tie_rule_effect(store.frame(facts.name))
     text = (
-        f"{rate} of {count(facts.done)} replies are unusable. They are left out of the "
+        f"{rate} of {count(facts.tried)} replies are unusable. They are left out of the "
         f"measures{effect}."
     )
     read = Action(f"Read the {count(unusable)}", {"status": "failures"})

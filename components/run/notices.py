@@ -182,7 +182,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     last = facts.last
     if facts.running or last is None:
         return
-    kept = f"The replies of {count(facts.done)} completed calls are stored."
+    kept = f"{count(facts.done, 'reply')} of {count(facts.planned, 'call')} are stored."
     start = (
         Action(start_button_text(facts.missing), {"do": "start"}) if facts.missing.asks else None
     )
@@ -247,8 +247,8 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
         yield notice_html("warn", "Unknown token counts.", text)
     if snapshot and snapshot.unpriced:
         text = (
-            f"{count(snapshot.unpriced, 'call')} went to a judge without a price and are not in "
-            "the total above. Set its price on the Study tab."
+            f"{count(snapshot.unpriced, 'attempt')}, failed ones included, went to a judge without "
+            "a price and are not in the total above. Set its price on the Study tab."
         )
         yield notice_html("warn", "Unknown price.", text)
 
@@ -264,7 +264,7 @@ def key_notice(facts: RunFacts) -> Markup:
     who = " and ".join(facts.judges_without_key)
     text = (
         f"Keys are held in memory only, so type the key again. {count(facts.missing.asks)} calls "
-        f"wait for it; the replies of {count(facts.done)} calls are stored."
+        f"wait for it; the replies of {count(facts.done)} others are stored."
     )
     where = " and ".join(facts.key_origins)
     return notice_html("bad", f"A key is needed for {who}; the key is sent to {where} only.", text)

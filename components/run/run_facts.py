@@ -67,7 +67,13 @@ class RunFacts:
 
     @property
     def done(self) -> int:
-        return self.planned - self.counts.get("pending", 0)
+        """Number of calls with a stored reply; a failed call has none and is made again."""
+        return self.tried - self.counts.get("error", 0)
+
+    @property
+    def tried(self) -> int:
+        """Number of calls that were made, also those that failed."""
+        return self.planned - self.pending
 
     @property
     def recorded(self) -> bool:

@@ -191,7 +191,7 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
     if end and (facts.running or (facts.budget and facts.missing.asks)):
         notes.append(f"about {dollars(end)} at the end")
     if facts.unpriced:
-        notes.append(f"{count(facts.unpriced, 'call')} at an unknown price")
+        notes.append(f"{count(facts.unpriced, 'attempt')} at an unknown price")
     if snapshot and snapshot.unknown_usage:
         notes.append(f"{count(snapshot.unknown_usage, 'call')} without token counts")
     if facts.maybe_paid_twice:
@@ -214,7 +214,7 @@ def _cost_kpi(facts: RunFacts) -> Kpi:
     if facts.last is not None and facts.last.ended is not None:
         notes.append(f"last run {duration(facts.last.ended - facts.last.started)}")
     if facts.unpriced:
-        notes.append(f"{count(facts.unpriced, 'call')} at an unknown price")
+        notes.append(f"{count(facts.unpriced, 'attempt')} at an unknown price")
     if facts.maybe_paid_twice:
         notes.append(f"{count(facts.maybe_paid_twice)} possibly paid twice")
     note = "; ".join(notes)
@@ -227,7 +227,10 @@ def _cost_kpi(facts: RunFacts) -> Kpi:
 
 def _spent_text(facts: RunFacts) -> str:
     """Dollars spent; "free" if no call costs anything, "unknown" if no price is known."""
-    if facts.unpriced and not facts.spent:
+    unpriced = facts.unpriced or (facts.missing.asks and facts.missing.dollars is None)
+    if facts.running and facts.snapshot is not None:
+        unpriced = unpriced or facts.snapshot.expected_dollars is None
+    if unpriced and not facts.spent:
         return "unknown"
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget
     return dollars(facts.spent) if facts.spent or free else "$0"
@@ -247,14 +250,14 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
     failures = sum(counts[status] for status in kinds)
     if not failures:
         note = "every reply has a verdict" if facts.done else "no calls yet"
-        return Kpi("Unusable replies", "0", f"of {count(facts.done)}", note)
+        return Kpi("Unusable replies", "0", f"of {count(facts.tried)}", note)
     told = ", ".join(f"{count(counts[status])} {status.replace('_', ' ')}" for status in kinds)
-    note = f"{share(failures / max(1, facts.done))}: {told}"
+    note = f"{share(failures / max(1, facts.tried))}: {told}"
     if facts.complete and facts.offers_retry:
         failed = facts.failed
         note += f"; asking again: {count(failed.asks, 'call')}, {dollars(failed.dollars)}"
     return Kpi(
-        "Unusable replies", count(failures), f"of {count(facts.done)}", note,
+        "Unusable replies", count(failures), f"of {count(facts.tried)}", note,
         link=f"Open {count(failures)}", select={"status": "failures"},
     )  # fmt: skip
 

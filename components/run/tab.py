@@ -170,14 +170,14 @@ def bind(
     tab.see.click(None, None, None, js="() => evenhand.openTab('results')")
     tab.notify.click(None, None, None, js="() => evenhand.toggleNotify()")
     tab.which.change(look, inputs, outputs, **QUIET)
+    typed = [*inputs, tab.key, tab.key_origin]
     for button, act in ((tab.start, look.start), (tab.retry, look.retry)):
-        button.click(act, inputs, outputs, **QUIET).then(**past)
+        button.click(act, typed, [*outputs, tab.key], **QUIET).then(**past)
     # Outside the queue: a click reaches the engine even while figures are being drawn.
     tab.pause.click(look.pause, inputs, outputs, queue=False, **QUIET)
     tab.stop.click(look.stop, inputs, outputs, queue=False, **QUIET).then(**past)
-    tab.notices.select(look.run_notice_action, inputs, outputs, **QUIET).then(**past)
-    typed = [*inputs, tab.key, tab.key_origin]
-    tab.key_go.click(look.test_key_and_start, typed, [*outputs, tab.key], **QUIET).then(**past)
+    tab.notices.select(look.run_notice_action, typed, [*outputs, tab.key], **QUIET).then(**past)
+    tab.key_go.click(look.start, typed, [*outputs, tab.key], **QUIET).then(**past)
     _bind_past_runs(tab, header, store, look, past, on_tab)
     header.pill.change(None, header.pill, None, js="(pill) => evenhand.title(pill)")
 

@@ -102,7 +102,7 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
 
     state = [tab.yaml, tab.view, tab.tested]
     tab.upload.upload(take, [tab.upload, *state], outputs, **QUIET).then(
-        None, None, None, js="() => evenhand.rememberTab()"
+        None, header.study, None, js="(study) => evenhand.rememberTab(study)"
     )
 
 

@@ -17,6 +17,7 @@ from components.study.plan.idle_cache import RECORDS
 from components.study.plan.study_preview import StudyPreview
 from judges.operations.check_judge import JudgeCheck
 from studies.domain import Item
+from studies.files.upload_names import original_name
 from studies.spec.keys import STUDY
 from studies.texts.slice_statistics import profile_slice
 
@@ -44,6 +45,9 @@ def render_form(
 
 def render_title(preview: StudyPreview) -> Markup:
     question = more_settings.study_question(preview.lenient_study)
+    unread = preview.data_error and preview.records is None
+    if unread and table_columns.table_to_map(preview) is None:
+        question = f"{original_name(preview.lenient_study.source)} cannot be read"
     return finding_html(question, "Three steps. No call is made before you press Run.")
 
 

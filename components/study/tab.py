@@ -53,7 +53,7 @@ OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
 """Script that opens the Run tab as soon as the page shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
 MARK_ENDED: Final = "() => evenhand.starting(false)"
-MARK_IDLE: Final = "() => evenhand.idle()"
+MARK_IDLE: Final = "(study) => evenhand.idle(study)"
 
 
 def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
@@ -214,7 +214,9 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
 
     tab.errand.select(
         run, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
-    ).then(redraw, state, [tab.judges, tab.drawer], **QUIET).then(None, None, None, js=MARK_IDLE)
+    ).then(redraw, state, [tab.judges, tab.drawer], **QUIET).then(
+        None, header.study, None, js=MARK_IDLE
+    )
 
 
 def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> None:

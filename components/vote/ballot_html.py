@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from components.html.format import count
-from components.html.markup import Markup
+from components.html.markup import Markup, markdown_html
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.templates import macros
-from components.inspect.html_parts import text_html
+from components.inspect.html_parts import hidden_length_note, text_html, truncate_text
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_PATH, LOGOUT_PATH
 from components.vote.ballot_form import MODES, BallotState
 from components.vote.vote_controls import vote_buttons
@@ -31,7 +31,7 @@ ANSWER_LETTERS: Final = "AB"
 def ballot_html(ballot: BallotState) -> Markup:
     """HTML of a ballot: progress, question with its context, answers, and buttons to vote."""
     shown, mode = ballot.voter_view, ballot.ballot.mode
-    _, _, total = ballot.standing
+    standing = ballot.standing
     # The context is closed at first if the item has an image.
     drawers = [
         ("Image description" if shown.images else "Context", shown.context,
@@ -47,20 +47,35 @@ def ballot_html(ballot: BallotState) -> Markup:
             "stamp": ballot.ballot.done,
             "voter": ballot.name,
         },
-        noun=count(total, MODES[mode].noun).split(" ", 1)[1],
+        noun=ballots_text(standing, mode).split(" ", 1)[1],
         voter=voter_html(ballot.name, ballot.name_fixed),
         notice=notice if ballot.notice_text else None,
         question=MODES[mode].question,
         instruction=text_html(shown.instruction),
         drawers=[(title, text_html(text), open) for title, text, open in drawers if text.strip()],
         answers=list(
-            zip(answer_labels(mode, len(shown.texts)), map(text_html, shown.texts), strict=True)
+            zip(answer_labels(mode, len(shown.texts)), map(answer_html, shown.texts), strict=True)
         ),
         buttons=vote_buttons(mode, len(ballot.ballot.shown), shown.scale),
         levels=option_values(tuple(shown.scale)) if mode == "rubric" else {},
         given=list((ballot.earlier_vote or {}).get("levels", ())),
         compares=mode not in SINGLE_MODES,
     )
+
+
+def answer_html(text: str) -> Markup:
+    """HTML of an answer as people read it: its Markdown is shown as it is meant, in all answers
+    alike."""
+    return markdown_html(truncate_text(text)) + hidden_length_note(text)
+
+
+def ballots_text(standing: VoterProgress, mode: BallotMode) -> str:
+    """The number of ballots in words: "3 pairs", or "880 ballots: 800 pairs, 80 of them twice"."""
+    noun, once = MODES[mode].noun, standing.total - standing.repeats
+    if not standing.repeats:
+        return count(once, noun)
+    again = f"{count(standing.repeats)} of them twice"
+    return f"{count(standing.total, 'ballot')}: {count(once, noun)}, {again}"
 
 
 def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
@@ -108,7 +123,7 @@ def finished_html(
     name: str, progress: VoterProgress, mode: BallotMode, notice: str = "", *, fixed: bool = False
 ) -> Markup:
     """HTML of the screen after all ballots; `fixed`: whether the voter's name cannot be changed."""
-    voted, skipped, _ = progress
+    voted, skipped, *_ = progress
     noun = count(voted, MODES[mode].noun)
     if not voted and not skipped:
         texts = "Nothing is left to vote on.", "All comparisons have enough votes."

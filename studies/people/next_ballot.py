@@ -32,11 +32,13 @@ voters get other comparisons."""
 
 
 class VoterProgress(NamedTuple):
-    """Progress of a voter: numbers of ballots voted, skipped, and expected in total."""
+    """Progress of a voter: numbers of ballots voted, skipped, and expected in total; `repeats` of
+    these show a comparison again."""
 
     voted: int
     skipped: int
     total: int
+    repeats: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class BallotPicker:
         answered = total - sum(ballot.state == "skipped" for ballot in first)
         repeatable = self.mode not in SINGLE_MODES and total > MIN_REPEAT_GAP
         due = int(self.rules.repeats * answered) if repeatable else 0
-        return VoterProgress(states["voted"], states["skipped"], total + max(due, repeated))
+        repeats = max(due, repeated)
+        return VoterProgress(states["voted"], states["skipped"], total + repeats, repeats)
 
     # ---- new ballots ---------------------------------------------------------------------------
 

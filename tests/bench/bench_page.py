@@ -6,6 +6,7 @@ EVENHAND_BENCH_QUICK=1 writes fewer judgements and watches shorter, and says so.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -288,15 +289,21 @@ def _open_large(browser: Browser, store: Path) -> tuple[float, float, float, flo
     return first, again, controls, filtered, peak
 
 
+RATIO_BARS = {"Home, whole": 1.4, "Results": 1.8}
+"""Page -> most times the seconds of an empty Gradio page."""
+MAX_COMPONENTS = 250
+
+
 def report_first_content(browser: Browser, folder: Path) -> None:
-    """Seconds to the first content, of Home, of the demo's Results and of an empty Gradio page."""
+    """Seconds to the first content, of Home, of the demo's Results and of an empty Gradio page, and
+    their ratios to the empty page; the number of components that the page starts with."""
     ours, peer = free_port(), free_port()
     app = ("app.py", "--port", str(ours), "--store", str(folder / "first.db"))
     empty = ("-m", "tests.bench.page_peer", "empty", "peer", str(peer))
     pages = (
         ("first words", f"http://127.0.0.1:{ours}/", "#eh-loading h1, #eh-home-title h1"),
         ("Home", f"http://127.0.0.1:{ours}/", "#eh-home-title h1"),
-        ("Home, demo", f"http://127.0.0.1:{ours}/", "#eh-first-finding h1"),
+        ("Home, whole", f"http://127.0.0.1:{ours}/", "#eh-home-examples .eh-thumb"),
         ("Results", f"http://127.0.0.1:{ours}/?tab=results", OVERVIEW),
         ("empty Gradio", f"http://127.0.0.1:{peer}/", "button"),
     )
@@ -308,9 +315,14 @@ def report_first_content(browser: Browser, folder: Path) -> None:
                 page.context.close()
                 if passed:
                     took[name].append(seconds)
-    for name, values in took.items():
-        bar = "" if name == "empty Gradio" else " (bar 2)"
-        print(f"content    {name:12s} {statistics.median(values):.1f} s{bar}")
+        with urllib.request.urlopen(f"http://127.0.0.1:{ours}/config", timeout=60) as answer:
+            components = len(json.load(answer)["components"])
+    medians = {name: statistics.median(values) for name, values in took.items()}
+    for name, seconds in medians.items():
+        ratio = seconds / medians["empty Gradio"]
+        bar = f" (bar {RATIO_BARS[name]})" if name in RATIO_BARS else ""
+        print(f"content    {name:12s} {seconds:.1f} s, {ratio:.1f} times the empty page{bar}")
+    print(f"content    {components} components at the start (bar {MAX_COMPONENTS})")
 
 
 # ---------------------------------------------------------------------------------- weight

@@ -136,7 +136,7 @@ def test_no_drawer_of_the_form_has_a_serious_violation(visit, theme):
         found[button] = violations(page, theme)
         page.keyboard.press("Escape")
         page.locator(opened).wait_for(state="hidden")
-    page.get_by_text("Add a second judge").click()
+    page.get_by_role("button", name="Add a second judge", exact=True).click()
     page.locator("#f-judge-1-key").wait_for()
     settle(page)
     found["a provider and its key"] = violations(page, theme)

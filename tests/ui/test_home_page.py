@@ -186,9 +186,10 @@ def test_files_are_said_to_be_read_and_bad_ones_leave_nothing(visit, app, tmp_pa
     page.locator("#eh-home-studies tbody tr").first.wait_for()
     before = shown_rows(page)
     page.evaluate("""() => {
+      const status = document.querySelector("#eh-drop-status");
       window.saidWhileReading = [];
-      new MutationObserver(() => saidWhileReading.push(document.querySelector("#eh-drop-status").textContent))
-        .observe(document.querySelector("#eh-drop-status"), {childList: true});
+      new MutationObserver(() => saidWhileReading.push(status.textContent))
+        .observe(status, {childList: true});
     }""")
     for file in (garbage, empty):
         choose(page, file)

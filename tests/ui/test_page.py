@@ -205,9 +205,11 @@ def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
     except WeightsMissing as error:
         pytest.skip(f"NO WEIGHTS: {error}")
     page = visit()
-    page.locator("#eh-again").click()
+    page.locator("#eh-again").focus()
+    page.keyboard.press("Enter")
     demo = page.locator("#eh-first-squares")
     demo.locator("[data-demo=running]").wait_for()
+    until(lambda: page.evaluate("document.activeElement.dataset.tab") == "run")  # not at the start
     until(lambda: 0 < demo.locator(".eh-squares i.waiting").count() < 40, 180)  # filled on Home
     assert "tab=home" in address(page) and page.locator("#eh-again").is_disabled()
     demo.locator("[data-tab=run]").click()

@@ -36,7 +36,7 @@ def test_a_burst_of_changes_is_in_the_file_and_in_the_form(visit):
     page.locator("#f-repeats + button").click()
     field(page, "labels").nth(1).check()
     page.locator("#f-data-count + button").click()
-    page.get_by_text("Add a second judge").click()
+    page.get_by_role("button", name="Add a second judge", exact=True).click()
     until(lambda: "count: 13" in file_of(page) and "gpt-4o-mini" in file_of(page))
     text = file_of(page)
     for line in ("repeats: 3", "labels: crossed"):
@@ -74,7 +74,7 @@ def test_what_is_written_by_hand_stays_and_a_preset_marks_what_differs_from_it(v
 def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
     with JudgeServer(behaviour=say("Overall, Response A is better.")) as server:
         page = visit("tab=study")
-        page.get_by_text("Add a second judge").click()
+        page.get_by_role("button", name="Add a second judge", exact=True).click()
         field(page, "judge.1.base_url").fill(server.base_url)
         page.locator("#f-judge-1-key").fill(CANARY)
         field(page, "judge.1.model").fill("judge")
@@ -85,6 +85,8 @@ def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
         drawer.locator(".ft").get_by_text("Test: 1 call").click()
         shown = until(lambda: drawer.locator(".t").count() and drawer.locator(".t").inner_text())
         assert "Overall, Response A is better." in shown and "ok" in shown
+        box = drawer.locator(".ft .eh-tested").bounding_box()  # beside the button that was pressed
+        assert box["y"] >= 0 and box["y"] + box["height"] <= page.viewport_size["height"]
         assert CANARY not in page.content()
         kept = page.evaluate(
             "JSON.stringify([{...localStorage}, {...sessionStorage}, location.href])"
@@ -92,6 +94,28 @@ def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
         assert CANARY not in kept
     for path in Path(app.store).parent.rglob("*"):
         assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
+
+
+def test_a_key_typed_while_the_judge_is_renamed_is_kept(visit):
+    """The server learns the new name of the judge while its key is typed under the name before."""
+    page = visit("tab=study")
+    page.get_by_role("button", name="Add a second judge", exact=True).click()
+    key = page.locator("#f-judge-1-key")
+    key.wait_for()
+    page.evaluate(
+        """key => {
+          const put = (node, value, ...events) => {
+            node.value = value;
+            events.forEach(name => node.dispatchEvent(new Event(name, {bubbles: true})));
+          };
+          put(document.querySelector('[data-field="judge.1.model"]'), "judge", "input", "change");
+          put(document.querySelector("#f-judge-1-key"), key, "input");
+        }""",
+        CANARY,
+    )
+    until(lambda: "Use judge" in page.locator(".eh-drawer.on").inner_text())
+    until(lambda: "key set" in page.locator('#eh-judges [data-key-of="judge"]').inner_text())
+    assert key.input_value() == CANARY
 
 
 def test_another_address_is_asked_for_before_its_key(visit):
@@ -119,7 +143,7 @@ def test_another_address_is_asked_for_before_its_key(visit):
 
 def test_a_missing_key_is_typed_where_the_reason_stands_and_then_the_study_can_be_run(visit, app):
     page = visit("tab=study")
-    page.get_by_text("Add a second judge").click()
+    page.get_by_role("button", name="Add a second judge", exact=True).click()
     page.locator("#f-judge-1-key").wait_for()
     page.keyboard.press("Escape")
     plan, run = page.locator("#eh-plan"), page.locator("#eh-run")

@@ -22,6 +22,7 @@ from components.home.study_list import (
     studies_html,
     study_state,
 )
+from components.html.format import MIN_COLOURED_ITEMS
 from components.html.markup import escape
 from components.study.file.yaml_edit import read_mapping
 from components.study.plan import demo_studies
@@ -121,6 +122,17 @@ def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(stor
     for name, _, text, _ in EXAMPLES:
         assert not store.counts(name).get("pending")
         assert text.startswith(f"{len(store.frame(name, 'with')):,} real calls")
+
+
+def test_no_example_opens_with_a_mostly_hatched_matrix(store):
+    """A cell is coloured from MIN_COLOURED_ITEMS items on; a matrix has a row for each prompt and a
+    column for each category."""
+    demo_studies.open_demo(store)
+    for name in demo_studies.DEMO_STUDIES:
+        frame = store.frame(name)
+        read = frame[frame["status"] == "ok"]
+        items = read.groupby(["prompt", "category"], observed=True)["item"].nunique()
+        assert (items >= MIN_COLOURED_ITEMS).mean() > 0.9, name
 
 
 def test_a_renamed_study_keeps_replies_runs_and_makes_no_call_again(store):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
 from components.html.markup import Markup
@@ -37,6 +38,24 @@ def test_the_page_begins_with_its_purpose_and_has_the_right_length():
     status, headers, body = answer("/")
     assert status == 200 and TITLE in body and LEAD in body
     assert body.index("eh-loading") < body.index("<gradio-app>") and body.endswith("</html>")
+    assert int(headers[b"content-length"]) == len(body.encode())
+
+
+GRADIO_HEAD = (
+    b'<html><head><meta property="og:title" content="Gradio" /><meta\n\tproperty="og:image"\n'
+    b'\tcontent="https://example.org/gradio.png" /><meta name="twitter:creator" content="@G" />'
+    b"<title>Evenhand</title></head>"
+)
+
+
+def test_the_card_of_a_link_names_the_page_and_no_outside_address(monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "PAGE", PAGE.replace(b"<html>", GRADIO_HEAD))
+    _, headers, body = answer("/")
+    head = body.partition("</head>")[0]
+    assert "Gradio" not in head and "http" not in head and "<title>Evenhand</title>" in head
+    assert f'property="og:title" content="Evenhand: {TITLE}"' in head
+    assert f'property="og:description" content="{LEAD}"' in head
+    assert head.count("og:title") == 1 and "@G" not in head
     assert int(headers[b"content-length"]) == len(body.encode())
 
 

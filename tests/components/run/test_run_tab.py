@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import html
 import re
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from components.home.study_list import study_state
 from components.html.markup import Markup
 from components.html.panel import finding_html
 from components.results.view_drawing import study_finding
@@ -28,6 +30,7 @@ from components.run.status_html import (
     show_kpis,
     show_progress,
     show_replies,
+    start_button_text,
     stopping_note,
 )
 from components.study.plan.cost_preview import forecast_by_judge, stored_plan_quote
@@ -40,7 +43,7 @@ from metrics.position.position_measures import consistency, noise_floor
 from studies.domain import Estimate
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.run_owners import LeaseOwner
-from studies.store.store import PastRun, Store
+from studies.store.store import PastRun, Store, StudySummary
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
 from tests.judges.small_studies import QUICK, endpoint, mumbling_plan, start_small, study_plan
 from tests.page_words import says
@@ -484,10 +487,12 @@ def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, en
         known = now(store, engine, "small")
         assert known.judges_without_key == ("judge",)
         look = RunActions(store, engine, LiveStudies(store))
-        look.test_key_and_start("small", "All", "wrong-key-1234", known.key_origins[0])
+        look.start("small", "All")
+        assert says(warnings.pop(0), "key of judge") and store.counts("small")["pending"] == 5
+        look.start("small", "All", "wrong-key-1234", known.key_origins[0])
         assert says(warnings[0], "refused", "API key") and "wrong-key" not in warnings[0]
         assert store.counts("small")["pending"] == 5
-        shown = look.test_key_and_start("small", "All", "right-key-1234", known.key_origins[0])
+        shown = look.start("small", "All", "right-key-1234", known.key_origins[0])
         assert shown[-1] == "", "the box is emptied"
         run = engine.latest_run("small")
         assert run is not None and run.wait(120)
@@ -580,7 +585,7 @@ def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
         assert says(words(show_notices(known)), "keys are needed", "2 hosts")
         look = RunActions(store, engine, LiveStudies(store))
         for origin in ("", known.key_origins[0], "https://api.openai.com"):
-            look.test_key_and_start("small", "All", "right-key-1234", origin)
+            look.start("small", "All", "right-key-1234", origin)
         assert len(warnings) == 3 and all("was typed for" in told for told in warnings)
         assert first.bill.totals.calls == second.bill.totals.calls == 0
 
@@ -607,3 +612,23 @@ def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
         run = engine.latest_run("small")
         assert run is not None and run.wait(120)
     assert store.counts("small") == {"planned": 2, "ok": 2}
+
+
+def test_a_broken_run_counts_its_calls_in_one_way():
+    """71 calls: 16 replies, 4 calls that failed, 51 not made yet: 16 done, 55 left everywhere."""
+    ended = PastRun("id", "s", "failed", "the endpoint does not answer", 1.0, 2.0)
+    counts = {"planned": 71, "pending": 51, "ok": 16, "error": 4}
+    known = RunFacts(
+        name="s", counts=counts, snapshot=None, running=False, last=ended, spent=0.0,
+        budget=None, maybe_paid_twice=0, missing=CostQuote(55, None),
+    )  # fmt: skip
+    assert says(words(show_finding(known)), "16 of 71 calls done")
+    bar = words(show_progress(known))
+    assert says(bar, "22.5", "done, 55 left") and says(bar, "4 of them failed")
+    assert says(start_button_text(known.missing), "Run 55 calls")
+    assert says(words(show_notices(known)), "16 replies of 71 calls are stored")
+    kpis = words(show_kpis(known, LiveFigures(0, NO_VERDICT, 2, None, None, None)))
+    assert says(kpis, "Spent", "unknown") and "free" not in kpis
+    assert says(kpis, "Unusable replies", "4", "of 20")
+    line = StudySummary("s", False, 1.0, lambda: Counter(pending=51, ok=16, error=4))
+    assert study_state(line, [], 4, 4).text == "55 calls left"

@@ -12,6 +12,7 @@ import pytest
 from components.vote import organiser
 from components.vote.ballot_actions import find_voter, handle_action, show_start
 from components.vote.ballot_form import load_ballot_form
+from components.vote.ballot_html import answer_html, ballots_text
 from components.vote.organiser import (
     SAMPLING_CHOICES,
     VotingControls,
@@ -20,6 +21,7 @@ from components.vote.organiser import (
     show_voters,
 )
 from studies.domain import Ask, Item, Judgement, Verdict
+from studies.people.next_ballot import VoterProgress
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, checks_by_item, read_ballots
 from studies.store.rows import PromptText
@@ -346,3 +348,22 @@ def test_who_has_voted_is_listed(store: Store) -> None:
     for k in range(organiser.MAX_LISTED_VOTERS):
         begin(store, f"voter {k}")
     assert "and 1 more" in show_voters(store, "s")
+
+
+def test_ballots_that_come_twice_are_counted_apart_from_pairs() -> None:
+    """A tenth of 800 pairs is repeated: the start names 800 pairs, the ballot both numbers."""
+    assert ballots_text(VoterProgress(0, 0, 880, 80), "pair") == (
+        "880 ballots: 800 pairs, 80 of them twice"
+    )
+    assert ballots_text(VoterProgress(0, 0, 3), "pair") == "3 pairs"
+
+
+def test_markdown_of_an_answer_is_shown_as_meant_and_stays_harmless() -> None:
+    text = "# Plan\n- **one** and *two*\n```py\na * b * c\n```\nuse `x*y*z`, 2 * 3 * 4 <img src=x>"
+    assert str(answer_html(text)) == (
+        "<b>Plan</b>\n• <b>one</b> and <i>two</i>\n<code>a * b * c</code>\n"
+        "use <code>x*y*z</code>, 2 * 3 * 4 &lt;img src=x&gt;"
+    )
+    assert str(answer_html("[a](javascript:x) snake_case_name")) == (
+        "[a](javascript:x) snake_case_name"
+    )

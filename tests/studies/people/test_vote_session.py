@@ -178,7 +178,7 @@ def test_a_tenth_comes_again_with_the_sides_swapped(store: Store) -> None:
     ann = enter(store)
     cast = vote_all(ann)
     assert [b.chosen for b in cast].count("repeat") == 4 and len(cast) == 44
-    assert ann.progress() == (44, 0, 44)
+    assert ann.progress() == (44, 0, 44, 4)
     frame = store.frame("s")
     twice = frame[frame["orders"] == 2]
     assert len(twice) == 8 and twice.groupby("item", observed=True)["shown"].nunique().eq(2).all()
@@ -283,7 +283,7 @@ def test_skipped_ballots_wait_until_they_are_asked_for(store: Store) -> None:
     assert ballot is not None
     ann.skip(ballot.position, ballot.done)
     assert len(vote_all(ann)) == 2 and ann.next() is None
-    assert ann.progress() == (2, 1, 3)
+    assert ann.progress() == (2, 1, 3, 0)
     assert ann.reopen_skipped() == 1
     opened = ann.next()
     assert opened is not None and opened.item == ballot.item

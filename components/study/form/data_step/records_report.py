@@ -50,12 +50,12 @@ def records_html(preview: StudyPreview, state: FormState) -> Markup:
 def _error_notice(preview: StudyPreview) -> Markup:
     if not preview.data_error or has_roles(preview):
         return EMPTY  # the strip below names a column that is missing
-    why = with_original_name(preview, preview.data_error)
     if not preview.lenient_study.raw(*DATA.mapping) and table_to_map(preview):
+        why = with_original_name(preview, preview.data_error)
         advice = "The meaning of each column was guessed. Check the guesses below and confirm them."
         notice = notice_html("warn", "The format of this table is unknown.", advice)
         return notice + html.error_details(why)
-    return notice_html("bad", "These records cannot be used.", why)
+    return EMPTY  # the strip below says why the file cannot be read
 
 
 def with_original_name(preview: StudyPreview, words: str) -> str:
@@ -157,7 +157,11 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
         for item in items[first : first + PAGE_SIZE]
     ]
     orders = planned_orders(preview.plan) if preview.plan else 0
-    return html.comparisons(shown, first, len(items), orders, PAGE_SIZE, _MAX_TEXT)
+    known = [item.id for item in preview.records.items] if preview.records else []
+    places = {id: place for place, id in enumerate(known)}
+    order = [places.get(item.id, 0) for item in items]
+    mixed = order != sorted(order)
+    return html.comparisons(shown, first, len(items), mixed, orders, PAGE_SIZE, _MAX_TEXT)
 
 
 def _first_showing(preview: StudyPreview, item: Item) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ import pytest
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
 from components.study.form.data_step.data_source import source_card
-from components.study.form.data_step.records_report import item_html, records_html
+from components.study.form.data_step.records_report import comparisons_html, item_html, records_html
 from components.study.form.data_step.slice_form import slice_form
 from components.study.form_changes import apply_changes
-from components.study.form_html import render_records, render_slice_profile
+from components.study.form_html import render_records, render_slice_profile, render_title
 from components.study.plan.study_preview import build_preview
+from components.study.steps.blockers import find_blockers
 from tests.page_words import says
 
 ROWS = (
@@ -41,6 +42,16 @@ def answers(tmp_path: Path) -> Path:
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "items.jsonl").write_text(text, encoding="utf-8")
     return tmp_path
+
+
+def test_the_preview_says_that_its_questions_are_in_random_order(tmp_path):
+    text = put_value(START_YAML, ("data", "count"), 30)
+    html = comparisons_html(build_preview(text, tmp_path), FormState())
+    assert says(html, "1 to 3 of 30 questions", "random order")
+    alone = comparisons_html(
+        build_preview(put_value(text, ("data", "count"), 1), tmp_path), FormState()
+    )
+    assert "random order" not in alone
 
 
 def test_a_guessed_mapping_of_an_unknown_table_is_applied_only_when_confirmed(tmp_path):
@@ -136,8 +147,11 @@ def test_visit_bench_is_detected_and_its_missing_answers_counted(records, monkey
 def test_a_known_format_with_a_fault_in_it_is_no_unknown_table(tmp_path):
     line = {"id": "q1", "instruction": "Say hello.", "responses": {"x": 5, "y": "hello"}}
     (tmp_path / "items.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    html = records_html(build_preview(on("items.jsonl"), tmp_path), FormState())
-    assert says(html, "These records cannot", "used") and "line 1" in html
+    look = build_preview(on("items.jsonl"), tmp_path)
+    assert says(render_title(look), "items.jsonl cannot be read")
+    reasons = [one.sentence for one in find_blockers(look) if "line 1" in one.sentence]
+    html = records_html(look, FormState())
+    assert len(reasons) == 1 and "line 1" not in html  # the fault is said once
     assert "Meaning of the columns" not in html
 
 
