@@ -163,12 +163,12 @@ def approximate_count(value: int) -> str:
 
 def more_items_text(battles: int, gap: Estimate) -> str:
     """Text on the further items, and their battles, that would make a gap of two ratings
-    significant: "1,000 more items (2,400 battles)". More battles on the same items would not, since
+    significant: "1,000 more items, 2,400 battles". More battles on the same items would not, since
     the verdicts on an item have common errors."""
     if not gap.items or not gap.n:
         return f"{approximate_count(battles)} more battles"
     items = approximate_count(max(1, round(battles * gap.items / gap.n)))
-    return f"{items} more items ({approximate_count(battles)} battles)"
+    return f"{items} more items, {approximate_count(battles)} battles"
 
 
 def truncate(text: str, most: int) -> str:

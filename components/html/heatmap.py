@@ -101,7 +101,7 @@ def matrix_html(
     ]
     view = _MatrixOptions(
         cells, scale, keys, click, select or {}, more or {}, beside or {}, least,
-        strengths or {}, frozenset({heads[0].name} if total and heads else ()),
+        strengths or {}, frozenset(head.name for head in (heads[:1] if total else heads)),
     )  # fmt: skip
     if turns is None:
         turns = scale.kind != "w" and len(rows) <= _MAX_TURNED_ROWS

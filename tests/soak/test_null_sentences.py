@@ -167,7 +167,7 @@ def position_preferred_under_a_filter(view: StoredStudy) -> bool:
 
 
 def order_decides(view: StoredStudy) -> bool:
-    return "order decides" in bias_finding(view.bias)[0]
+    return "order decides" in " ".join(bias_finding(view.bias))
 
 
 def low_consistency(view: StoredStudy) -> bool:

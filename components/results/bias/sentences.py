@@ -159,7 +159,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         lead = f"For {some}, the order decides the verdict on most pairs."
     lead = lead or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
     if bias.whole("noise_floor").value is None and "repeat" not in lead:
-        lead += " No comparison was asked twice in the same order, so part of this may be noise."
+        lead += " No comparison was asked twice in one order: part may be noise."
     return f"{_flips_clause(bias)}; {_direction_clause(rows, noun)}.", lead.strip()
 
 

@@ -32,7 +32,8 @@ def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
         return unclear_leader_sentence(board)
     if ranking.judges == (first,):
         return f"{first} ranks itself first"
-    return f"{first} is ahead of {second}"
+    gap = board.gap(first, second)
+    return f"{first} leads {second} by {number(gap.value)} Elo points {interval(gap, 0)}"
 
 
 def unclear_leader_sentence(board: Leaderboard) -> str:
@@ -56,7 +57,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
     if people.names == board.names:
-        return "; people's votes give the same ranking, but some differences are not significant"
+        return "; people's votes give the same order, and not all places are settled"
     first, other = board.names[0], people.names[0]
     if other == first:
         return (
@@ -90,7 +91,7 @@ def _tied_sentence(board: Leaderboard) -> str:
         if gap.low is None or gap.high is None or is_significantly_above(gap):
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
-        size = f"{number(gap.value)} points, 95{NARROW_SPACE}% CI {interval(gap, 0)}"
+        size = f"{number(gap.value)} points {interval(gap, 0)}"
         return f"{places}: no significant difference ({size}).{_items_needed(gap)}"
     return ""
 

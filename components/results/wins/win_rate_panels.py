@@ -75,6 +75,10 @@ def draw_ties(filtered: FilteredStudy) -> Markup | None:
     return panels.show_ties(filtered) or None
 
 
+def draw_levels(filtered: FilteredStudy) -> Markup | None:
+    return panels.show_levels(filtered) or None
+
+
 def draw_precision(filtered: FilteredStudy) -> Markup | None:
     return precision_panel.show_precision(filtered) or None
 
@@ -134,9 +138,10 @@ TIES: Final = Panel(
 )
 LEVELS: Final = Panel(
     "levels",
-    panels.show_levels,
+    draw_levels,
     (Body("levels", "eh-levels", clickable=True),),
-    css="",
+    css="eh-kind",
+    visibility="hidden",
     json_keys=("levels.*.*",),
 )
 PRECISION: Final = Panel(

@@ -21,6 +21,7 @@ from components.html.scales import (
     LEAN_SCALE,
     WINS_SCALE,
     ColourScale,
+    fit_scale,
 )
 from studies.domain import Estimate
 
@@ -70,7 +71,7 @@ def test_under_five_items_hatched_under_ten_grey(items, few, thin):
     table = one(0.5, items)
     assert ('class="few"' in table) == few
     assert ('class="thin"' in table) == thin
-    assert ('class="b13"' in table) != few  # a hatched cell has no colour
+    assert 'class="b13"' in table  # a hatched cell keeps its colour; the stylesheet makes it pale
     assert ("4 items" in table) == few
 
 
@@ -112,6 +113,23 @@ def test_the_card_gives_value_who_where_n_and_what_a_click_does():
         "80 items, n 100",
         "Click to read the replies",
     ]
+
+
+def test_beside_a_total_only_the_total_shows_its_interval():
+    cells = {("a", name): Estimate(0.7, 0.6, 0.8, 100, 20) for name in ("All", "b")}
+    table = matrix_html(["a"], ["All", "b"], cells, CONSISTENCY_SCALE, total=True, turns=False)
+    assert table.count("<small>60–80</small>") == 1 and table.count("[60, 80]") >= 2  # on hover
+
+
+def test_a_fitted_scale_has_no_colour_at_the_best_cell_and_seven_tenths_at_chance():
+    scale = fit_scale(CONSISTENCY_SCALE, [0.2, 0.5, 0.8], 0.4)
+    assert [scale.css_class(value) for value in (0.8, 0.6, 0.4, 0.3, 0.2)] == [
+        "b0", "b7", "b14", "b17", "b20",
+    ]  # fmt: skip
+    assert [at for at, _ in scale.marks] == [0.0, 0.7, 1.0]
+    above = fit_scale(CONSISTENCY_SCALE, [0.5, 0.8], 0.4)
+    assert above.css_class(0.5) == "b10" and len(above.marks) == 2
+    assert fit_scale(CONSISTENCY_SCALE, [0.5, 0.5], 0.4) is CONSISTENCY_SCALE
 
 
 def test_a_signed_interval_keeps_its_brackets():

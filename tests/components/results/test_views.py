@@ -44,7 +44,7 @@ def test_a_control_redraws_the_panels_that_take_it():
         for view in VIEWS.values()
         for control in view.controls
     }
-    assert redrawn["measure"] == ["matrix"] and redrawn["curves"] == ["curves"]
+    assert redrawn["measure"] == ["matrix"] and redrawn["cost"] == ["frontier"]
     assert redrawn["budget"] == ["budget_plan"] and redrawn["voice"] == ["rate_matrix"]
 
 

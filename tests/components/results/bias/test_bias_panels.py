@@ -117,17 +117,16 @@ def test_a_long_list_of_categories_is_cut():
 
 def test_the_finding_counts_what_the_rows_are(judged):
     # One of two judges has a preferred slot, and for that one all pairs flip.
-    title, _ = bias_finding(bias_from_frame(judged.frame(NAME)))
-    assert (
-        title == "One of two judges prefers a position. "
-        "For one of the two judges, the order decides the verdict on most pairs."
-    )
+    title, lead = bias_finding(bias_from_frame(judged.frame(NAME)))
+    assert says(title, "flips 50", "repeat", "0", "adds 50 points", "[31, 69]")
+    assert title.endswith("one of the two judges leans to the first.")
+    assert says(lead, "one of the two judges", "order decides", "most pairs")
 
 
 def test_one_judge_alone_is_named(judged):
     frame = Filter(judge="always first").apply(judged.frame(NAME))
     title, _ = bias_finding(bias_from_frame(frame))
-    assert says(title, "always", "100", "of pairs flip")
+    assert says(title, "flips 100", "40 of 40 flips", "shown first")
 
 
 @pytest.mark.parametrize("measure", measures_for(2))
@@ -303,5 +302,5 @@ def test_a_part_of_the_judges_is_named_in_words():
     assert sentences._some_of(3, 3, "prompt") == "all three prompts"
     assert says(sentences._some_of(1, 2, "judge"), "one of", "two judges")
     rows = [row for j in "ab" for k in range(12) for row in pair(f"q{k}", k % 2, k % 2, judge=j)]
-    title, _ = bias_finding(bias_from_frame(build(rows)))
-    assert says(title, "Both judges flip", "noise")
+    _, lead = bias_finding(bias_from_frame(build(rows)))
+    assert says(lead, "Both judges flip", "noise")

@@ -149,14 +149,19 @@ def test_the_curve_can_be_replayed_and_its_numbers_taken_along(ladder):
     figure = panels.elo_figure(compute_ranking(ladder))
     assert figure["replay"] == "battles"
     assert figure["table"]["columns"][:3] == ["contestant", "battles", "elo"]
-    assert [s["y0"] for s in figure["layout"]["shapes"]]  # the limits are drawn
-    assert "replay" not in panels.elo_figure(compute_ranking(ladder), lines=False)
 
 
-def test_limits_are_inside_the_picture(ladder):
-    figure = panels.elo_figure(compute_ranking(ladder))
-    low, high = figure["layout"]["yaxis"]["range"]
-    assert all(low < shape["y0"] < high for shape in figure["layout"]["shapes"])
+def test_each_curve_has_its_name_at_the_end_and_a_band_that_starts_hidden(ladder):
+    ranking = compute_ranking(ladder)
+    figure = panels.elo_figure(ranking)
+    names = set(ranking.board.names)
+    bands = {one["meta"]["band"]: one for one in figure["data"] if "band" in one.get("meta", {})}
+    lines = {one["meta"]["contestant"] for one in figure["data"] if one.get("mode") == "lines"
+             and "contestant" in one.get("meta", {})}  # fmt: skip
+    assert set(bands) == lines == names
+    assert all(one["visible"] is False for one in bands.values())
+    labels = [one["text"] for one in figure["layout"]["annotations"]]
+    assert {name for name in names if any(text.endswith(name) for text in labels)} == names
 
 
 def test_a_head_to_head_says_what_is_expected_and_how_many_battles(ladder):
