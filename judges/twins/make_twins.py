@@ -69,7 +69,7 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
             other = _other_answer(study, item, others)
             for family in families:
                 seed = f"{study.data.seed}\x1f{item.id}\x1f{answer}\x1f{family}"
-                source = TwinSource(item, item.answer(answer), random.Random(seed), maker, other)
+                source = TwinSource(item, item.answer(answer), seed, maker, other)
                 try:
                     twins[twin_name(answer, family)] = make_twin(family, source)
                     made[family] += 1

@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Final
 
 from judges.twins import twin_texts
@@ -28,11 +28,17 @@ class TwinSource:
 
     item: Item
     text: str
-    rng: random.Random
+    seed: str
+    """Text that identifies study, answer and family."""
     maker: str = ""
     """Maker of the study's judges; empty if unknown or if they have several."""
     other: str = ""
     """An answer to another item."""
+
+    @cached_property
+    def rng(self) -> random.Random:
+        """Generator of the draws; made on first use, since most families draw nothing."""
+        return random.Random(self.seed)
 
 
 Maker = Callable[[TwinSource], str]
@@ -67,11 +73,14 @@ _CLAUSE: Final = re.compile(r"[^,;:.!?。，；：！？،؛]+")
 _LARGEST_ROUND: Final = 4
 
 
-def split_code(text: str) -> list[tuple[str, bool]]:
-    """Split a text into (part, whether it is code): fenced blocks are code, and so is an unfenced
-    text of which most lines look like code."""
-    parts = [(part, bool(k % 2)) for k, part in enumerate(_FENCE.split(text)) if part.strip()]
-    return [(part, fenced or _looks_like_code(part)) for part, fenced in parts]
+@lru_cache(maxsize=64)  # asked for several families of an answer
+def split_code(text: str) -> tuple[tuple[str, bool], ...]:
+    """Split a text into (part, whether it is code or blank): fenced blocks are code, and so is an
+    unfenced text of which most lines look like code."""
+    return tuple(
+        (part, bool(k % 2) or not part.strip() or _looks_like_code(part))
+        for k, part in enumerate(_FENCE.split(text))
+    )
 
 
 def _looks_like_code(text: str) -> bool:
@@ -104,11 +113,7 @@ def _prose(source: TwinSource) -> str:
 
 def _map_prose(text: str, change: Callable[[str], str]) -> str:
     """Change the parts of a text that are no code."""
-    fenced = _FENCE.split(text)
-    return "".join(
-        part if k % 2 or not part.strip() or _looks_like_code(part) else change(part)
-        for k, part in enumerate(fenced)
-    )
+    return "".join(part if code else change(part) for part, code in split_code(text))
 
 
 def _add_opening(family: str, source: TwinSource) -> str:
@@ -149,7 +154,11 @@ def _markdown(source: TwinSource) -> str:
         return "\n".join(f"- {_bold_clause(line)}" for line in lines if line)
 
     head = "## Answer" if is_latin(text) else "##"
-    pieces = (part.strip("\n") if code else bullets(part) for part, code in split_code(text))
+    pieces = (
+        part.strip("\n") if code else bullets(part)
+        for part, code in split_code(text)
+        if part.strip()
+    )
     return "\n\n".join([head, *pieces])
 
 
@@ -216,13 +225,7 @@ def _typos(share: float, source: TwinSource) -> str:
     """Swap two neighbouring letters inside some words; at least one word is changed."""
     _prose(source)
     text = _in_english(source)
-    places = [
-        (match.start(), match.end())
-        for match in _WORD.finditer(text)
-        if len(set(match[0][1:-1])) > 1
-    ]
-    for fence in _FENCE.finditer(text):
-        places = [one for one in places if not fence.start() <= one[0] < fence.end()]
+    places = _misspellable(text)
     if not places:
         raise TwinSkipped("no word to misspell")
     count = max(1, round(share * len(text.split())))
@@ -232,6 +235,19 @@ def _typos(share: float, source: TwinSource) -> str:
         k = source.rng.choice(inner)
         letters[k], letters[k + 1] = letters[k + 1], letters[k]
     return "".join(letters)
+
+
+@lru_cache(maxsize=4)  # asked for both shares of an answer
+def _misspellable(text: str) -> list[tuple[int, int]]:
+    """Start and end of the words, outside code blocks, with two different inner letters."""
+    places = [
+        (match.start(), match.end())
+        for match in _WORD.finditer(text)
+        if len(set(match[0][1:-1])) > 1
+    ]
+    for fence in _FENCE.finditer(text):
+        places = [one for one in places if not fence.start() <= one[0] < fence.end()]
+    return places
 
 
 def _cut(source: TwinSource) -> str:

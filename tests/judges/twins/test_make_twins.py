@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 
 import pytest
@@ -41,7 +40,7 @@ TEXTS = {
 
 def source_of(text: str, seed: int = 0, maker: str = "qwen") -> TwinSource:
     item = Item("q1", "When does water boil?", {"m": text}, images=("https://x.org/a.png",))
-    return TwinSource(item, text, random.Random(seed), maker, "The other item's answer.")
+    return TwinSource(item, text, str(seed), maker, "The other item's answer.")
 
 
 def twin_of(family: str, text: str, seed: int = 0) -> str:
