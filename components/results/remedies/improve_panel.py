@@ -235,7 +235,9 @@ def candidates_table(table: CandidateTable) -> Markup:
     """HTML table of today's prompt and its candidates on the hold-out."""
 
     def row(line: CandidateLine) -> ValueRow:
-        return ValueRow(line.prompt, line, note="today" if line.status == "today" else "")
+        if line.status == "today":
+            return ValueRow(line.prompt, line, note="today")
+        return ValueRow(f"+ {line.prompt.rpartition('+')[2]}", line)
 
     return page_table("Prompt", COLUMNS, map(row, table.lines), "Candidates on the hold-out")
 
