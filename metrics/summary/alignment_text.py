@@ -34,7 +34,7 @@ def render_result(
     advice: PromptAdvice,
 ) -> str:
     """Format a comparison of candidates: a line for each prompt, the split, the recommendation."""
-    rows = [HEADS]
+    rows: list[tuple[str, ...]] = [HEADS]
     if table is not None:
         rows += [_cells(line, result) for line in table.lines]
     widths = [max(len(row[k]) for row in rows) for k in range(len(HEADS))]

@@ -235,21 +235,22 @@ def candidates_table(table: CandidateTable) -> Markup:
     """HTML table of today's prompt and its candidates on the hold-out."""
 
     def row(line: CandidateLine) -> ValueRow:
-        return ValueRow(line.prompt, line, note="today" if line.status == "today" else "")
+        if line.status == "today":
+            return ValueRow(line.prompt, line, note="today")
+        return ValueRow(f"+ {line.prompt.rpartition('+')[2]}", line)
 
     return page_table("Prompt", COLUMNS, map(row, table.lines), "Candidates on the hold-out")
 
 
-def draw_improve(filtered: FilteredStudy) -> Markup:
-    """Draw the card, and above it the result of the latest look."""
-    if not has_comparisons(filtered):
-        return EMPTY
-    found = build_card(load_remedies(filtered))
+def draw_improve(filtered: FilteredStudy) -> Markup | None:
+    """Draw the card, and above it the result of the latest look; None without a known better
+    answer."""
+    found = build_card(load_remedies(filtered)) if has_comparisons(filtered) else None
     if found is None:
-        return EMPTY
+        return None
     card, table = found
     template = macros(TEMPLATE)
-    drawn = template.improve(card)
+    drawn: Markup = template.improve(card)
     if card.advice is None:
         return drawn
     shown = EMPTY if table is None else candidates_table(table)

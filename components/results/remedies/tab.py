@@ -361,8 +361,9 @@ LOWER: Final = Panel(
 IMPROVE: Final = Panel(
     "improve",
     improve_panel.draw_improve,
-    (Body("improve", "eh-improve"),),
-    css="",
+    (Body("improve", "eh-improve-body"),),
+    css="eh-kind",
+    visibility="hidden",
     how=improve_panel.HOW,
     json_keys=(
         "alignment.judges.*.*.candidates.*.difference",

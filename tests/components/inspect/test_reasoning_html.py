@@ -54,3 +54,10 @@ def test_tags_in_replies_of_older_stores_are_folded_and_the_verdict_stays_boxed(
 
 def test_a_note_on_the_call_is_shown_with_a_readable_reply():
     assert "asked without temperature" in html_of(ANSWER, detail="asked without temperature")
+
+
+def test_a_reply_that_contradicts_itself_is_marked_and_keeps_its_verdict():
+    html = html_of("Response A is more accurate than Response B. Overall, Response B is better.")
+    assert "Contradicts itself" in html
+    assert "picked <b>y</b>" in html
+    assert "Contradicts itself" not in html_of(ANSWER)

@@ -31,14 +31,14 @@ def weak_store(tmp_path: Path) -> Iterator[Store]:
 
 def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) -> None:
     shown = FilteredStudy(weak_store, "small")
-    card = draw_improve(shown)
+    card = str(draw_improve(shown))
     assert says(card, "learn</b> 30 items", "hold-out</b> 30 items")
     assert says(card, "better answer shown second", "100.0")  # mistakes before anything is tried
     assert stored_split(weak_store, "small") is None, "drawing stores nothing"
 
     writer, _ = act_on_prompt(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
-    assert "A higher number of q" in draw_improve(shown)
+    assert "A higher number of q" in str(draw_improve(shown))
 
     fields = {"rules": "- A higher number of q is better.", "criteria": ""}
     act_on_prompt(shown, {"improve": "try", "fields": {**fields, "criteria": "Short."}})
@@ -46,7 +46,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     split = stored_split(weak_store, "small")
     assert split is not None and len(split.looks) == 1, "a look without replies is replaced"
     run_through(load_stored_plan(weak_store, name), weak_store)
-    drawn = draw_improve(shown)
+    drawn = str(draw_improve(shown))
     assert says(drawn, "Adopt brief-letters+", "+50.0 points")
     assert "Adopt as brief-letters@2" in drawn and "looked at <b>once" in drawn
     kind = "rules" if '"kind": "rules"' in drawn.replace("&#34;", '"') else "both"
@@ -59,6 +59,6 @@ def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     rules = "<script>alert(1)</script> is never better."
     act_on_prompt(shown, {"improve": "try", "fields": {"rules": rules}})
-    assert "<script>" not in draw_improve(shown)
+    assert "<script>" not in str(draw_improve(shown))
     with pytest.raises(PlanError, match="not asked"):
         act_on_prompt(shown, {"improve": "adopt", "kind": "magic"})
