@@ -83,6 +83,7 @@ WORDS: Final[dict[str, tuple[Callable[[], Main], str]]] = {
     "report": (_components, "write a study as one HTML file"),
     "freeze": (_components, "write a read-only page of a study"),
     "publish": (_components, "write a Space with a study"),
+    "board": (_components, "compare judges on one offline page, and verify it"),
     "access": (_components, "print the table of limits"),
     "demo": (_demo, "print the card of the recorded judge, offline"),
     "gate": (_gate, "compare a judge with its baseline, for CI"),

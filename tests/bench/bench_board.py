@@ -1,5 +1,4 @@
-"""A board of 200 rows with 2,000 verdicts each: seconds and peak memory of the build, and of
-`board verify`.
+"""A board of 200 rows with 2,000 verdicts each: seconds and peak memory of the build.
 
 Run alone with `python -m tests.bench.bench_board`. EVENHAND_BENCH_QUICK=1 takes a tenth.
 """
