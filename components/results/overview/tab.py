@@ -155,9 +155,9 @@ JUDGES: Final = Panel(
     how=HOW_JUDGES,
     visibility="shown",
     json_keys=(
-        "position.*.*.consistency",
         "position.*.*.flips.toward_first",
         "position.*.*.flips.toward_second",
+        "position.*.*.consistency",
         "remedies.rules.*.*.single.agreement",
         "agreement.among_people.one_person",
     ),

@@ -175,7 +175,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 
 SELECTED = {
     ("Remedies", "frontier"), ("Remedies", "risk"),
-    ("Remedies", "rules"), ("Remedies", "lower"), ("Summary", "card"),
+    ("Remedies", "rules"), ("Remedies", "best_rules"), ("Remedies", "lower"), ("Summary", "card"),
     ("Ranking", "precision"), ("Ranking", "orders"), ("Remedies", "budget_plan"),
     ("Remedies", "improve"),
 }  # fmt: skip
