@@ -13,7 +13,7 @@ from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters, load_call_agreement, load_remedy_study
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import NARROW_SPACE, count, interval, percent, share
+from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, interval, percent, share
 from components.html.markup import Markup, link
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
@@ -139,7 +139,7 @@ def categories_html(filtered: FilteredStudy) -> Markup | None:
         heat.MatrixColumn(part, count(cells[first, part].items, "item") if part == "All" else "")
         for part in groups
     ]
-    enough = [one for one in cells.values() if one.items >= heat.MIN_COLOURED_ITEMS]
+    enough = [one for one in cells.values() if one.items >= MIN_COLOURED_ITEMS]
     scale = scales.fit_scale(scales.AGREEMENT_SCALE, [one.value or 0.0 for one in enough], EVEN)
     keys = ("row", "category")
     return heat.matrix_html(list(judges), columns, cells, scale, total=True, keys=keys)

@@ -15,7 +15,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import row_names
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import NARROW_SPACE, count, number, share
+from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, number, share
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
@@ -85,7 +85,7 @@ def bias_matrix_html(
     scale, chance = _scale_for(shown, bias.options), _chance_value(shown, bias)
     if shown.better == "high":
         found = (one for one in cells.values() if one.value is not None)
-        coloured = [one.value or 0.0 for one in found if one.items >= heat.MIN_COLOURED_ITEMS]
+        coloured = [one.value or 0.0 for one in found if one.items >= MIN_COLOURED_ITEMS]
         even_top = [1.0] if shown.key == ENTROPY.key else []
         scale = scales.fit_scale(scale, [*coloured, *even_top] if coloured else [], chance)
     banded = evenness if shown.key == "entropy" and layout == BY_PROMPT else None

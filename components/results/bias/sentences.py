@@ -194,7 +194,7 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
         most = max(row.first, row.second)
         return f"{count(most)} of {count(row.flips)} flips go toward the answer shown {row.toward}"
     toward = {side: [r for r in leaning if r.toward == side] for side in ("first", "second")}
-    parts = []
+    parts: list[str] = []
     for side, found in toward.items():
         if found:
             some = number_word(len(found)) if parts else _some_of(len(found), len(rows), noun)
