@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from evenhand.auditing.twin_table import twins as twins
     from evenhand.judge_audit import JudgeAudit as JudgeAudit
     from evenhand.judge_audit import audit as audit
     from evenhand.nightly.gate_check import gate as gate
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from evenhand.study_table import JudgedStudy as JudgedStudy
     from evenhand.study_table import read as read
     from evenhand.study_table import study as study
-    from evenhand.twin_table import twins as twins
 
 __version__: Final = "0.1.0"
 
@@ -45,7 +45,7 @@ _MODULES: Final = {
     "run": "running.study_runs",
     "show": "page_views",
     "study": "study_table",
-    "twins": "twin_table",
+    "twins": "auditing.twin_table",
 }
 __all__ = (
     "JudgeAudit", "JudgedStudy", "align", "audit", "bradley_terry", "elo", "gate", "judge",

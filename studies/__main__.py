@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,8 @@ def import_file(options: argparse.Namespace) -> None:
     error creates nothing."""
     path = Path(options.store) if options.store is not None else default_store_path()
     folder = path.parent
+    with suppress(OSError):  # the store says what is wrong with its folder
+        folder.mkdir(parents=True, exist_ok=True)
     files = _parse_assignments(options.files, "--files")
     mapping = _parse_assignments(options.mapping, "--mapping")
     first, *rest = _expand_patterns(options.file)

@@ -47,6 +47,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in {
         "good.yaml": STUDY, "endpoint.yaml": ENDPOINT, "empty": "", "broken.yaml": "name: x\n a: [",
         "wrong.yaml": "name: x\njudges: 7", "words.db": "no store", "table.csv": "a,b\n1,2\n",
+        "battles.csv": "question_id,model_a,model_b,winner\n1,x,y,model_a\n",
     }.items():  # fmt: skip
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00\x01")
@@ -153,7 +154,7 @@ def test_without_rights_it_says_so(place: Path, capsys: pytest.CaptureFixture[st
         "metrics table.csv": "table.csv: Permission denied; name a path that you may read",
         "judges run endpoint.yaml --store new.db": "cannot open the store new.db",
         "studies list --store good.db": "cannot open the store good.db: .*choose another file",
-        "studies import endpoint.yaml --store new.db": "cannot open the store new.db",
+        "studies import battles.csv --store new.db": "cannot open the store new.db",
     }
     try:
         for command, told in commands.items():

@@ -59,9 +59,10 @@ ORDER = {
     "metrics": (
         "estimation",
         "agreement ratings",
-        "position remedies",
+        "position",
+        "remedies",
         "win_rates error_models",
-        "alignment labels people protocols twins",
+        "labels people protocols twins",
         "catalogue",
         "drift summary",
         "__main__",
@@ -70,7 +71,7 @@ ORDER = {
         "extras",
         "table_input",
         "study_table",
-        "audit_cards rating_frames remedy_rates running twin_table",
+        "audit_cards rating_frames remedy_rates running",
         "auditing",
         "judge_audit inspect_scorers",
         "recorded_demo",
@@ -507,7 +508,7 @@ def test_the_count_of_prose_finds_sentences_and_leaves_numbers_and_sql() -> None
     assert prose_assertions(sources) == ["a:1", "b:1", "c:1"]
 
 
-SIZES = {"lines": 77_600, "components": 32_700, "imports": 0.107, "functions": 82}
+SIZES = {"lines": 82_900, "components": 33_900, "imports": 0.108, "functions": 81}
 """Size of the code, by tests/code_size.py; a change may exceed a figure by 3 %."""
 
 

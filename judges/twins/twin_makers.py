@@ -46,7 +46,7 @@ Maker = Callable[[TwinSource], str]
 _FENCE: Final = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _CODE_LINE: Final = re.compile(
     r"^\s*(?:(?:def|class|import|from|return|if|for|while|else|elif|try|except|const|let|var|"
-    r"function|public|private|static|void|int|#include|SELECT|INSERT|CREATE)\b.*[:;({,)]?"
+    r"function|public|private|static|void|int|#include)\b.*[:;({,)]?"
     r"|.*[;{}]|\s{4,}\S.*|[\w.\[\]]+ ?[-+*/]?= ?\S.*)$"
 )
 _SENTENCE_END: Final = re.compile(

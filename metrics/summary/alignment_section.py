@@ -9,9 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from metrics.alignment.candidate_table import CandidateLine, CandidateTable, compare_candidates
-from metrics.alignment.learn_mistakes import judge_mistakes
-from metrics.alignment.prompt_advice import PromptAdvice, advise, too_few_labels
+from metrics.remedies.alignment.candidate_table import (
+    CandidateLine,
+    CandidateTable,
+    compare_candidates,
+)
+from metrics.remedies.alignment.learn_mistakes import judge_mistakes
+from metrics.remedies.alignment.prompt_advice import PromptAdvice, advise, too_few_labels
 from metrics.remedies.order_grid import Cell
 from studies.people.label_split import (
     LabelSplit,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from metrics.alignment.candidate_table import CandidateLine, CandidateTable
-from metrics.alignment.prompt_advice import PromptAdvice
+from metrics.remedies.alignment.candidate_table import CandidateLine, CandidateTable
+from metrics.remedies.alignment.prompt_advice import PromptAdvice
 from metrics.remedies.recommendation import gain_text, points
 from metrics.summary.alignment_section import (
     AlignmentInputs,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from components.study.plan.demo_studies import DEMO_FOLDER, TWINS_STUDY
+from evenhand.auditing.twin_table import twins
 from evenhand.recorded_demo import demo_study
-from evenhand.twin_table import twins
 from judges.planning.plan import asks_of, make_plan
 from studies.spec.study import load_study
 

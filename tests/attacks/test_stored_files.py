@@ -30,6 +30,7 @@ from tests.judge_server import JudgeServer
 from tests.judges.planning.test_plan import PIXEL
 from tests.judges.security.test_key_consents import repeat_key
 from tests.judges.small_studies import QUICK, endpoint, engine, write_items
+from tests.page_words import says
 
 FILES = "file access"
 LEAK = "a typed key leaks"
@@ -126,7 +127,7 @@ def test_a_link_among_a_visitors_prompts_is_not_followed(folder: Path) -> None:
     (folder.parent / "prompts" / "mine.yaml").symlink_to(folder.parents[2] / "secret.yaml")
     text = put_value(START_YAML, ("prompts",), ["prompts/mine.yaml"])
     with in_mode(PUBLIC), attempt(FILES, PUBLIC, "a link among stored prompts"):
-        assert "file of this server" in build_preview(text, folder.parent).plan_error
+        assert says(build_preview(text, folder.parent).plan_error, "file", "this server")
 
 
 HOSTILE_NAMES = (

@@ -115,7 +115,7 @@ def test_a_judge_without_any_verdict_is_an_error_with_its_cause(baseline: Path) 
     suite = ElementTree.fromstring(junit(result))
     assert (suite.attrib["errors"], suite.attrib["skipped"]) == ("3", "0")
     errors = suite.findall("testcase/error")
-    assert all("none of its replies has a verdict" in one.attrib["message"] for one in errors)
+    assert all(says(one.attrib["message"], "none", "has a verdict") for one in errors)
     nights = {stream["nights"] for stream in json.loads(baseline.read_text())["streams"]}
     assert nights == {0} and baseline.read_bytes() == before
 
@@ -232,7 +232,7 @@ def test_the_command_runs_a_study_file_and_reports_a_changed_model(
 def test_a_baseline_of_another_version_is_refused(version: object, baseline: Path) -> None:
     data = json.loads(baseline.read_text())
     baseline.write_text(json.dumps({**data, "version": version}))
-    with pytest.raises(BaselineUnusable, match="no baseline of this version; make a new one"):
+    with pytest.raises(BaselineUnusable, match="of this version"):
         load_baseline(baseline)
 
 

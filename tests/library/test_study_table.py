@@ -110,7 +110,7 @@ def test_rows_that_become_items_are_said(tmp_path: Path) -> None:
         (note,) = found.notes
         assert says(note, "each row", "which item", "item='") and note in str(eh.audit(found))
     numbered = table.assign(id=range(4))
-    assert says(eh.study(numbered).notes[0], "'id' differs in every row")
+    assert says(eh.study(numbered).notes[0], "'id' differs", "every row")
     assert eh.study(table, item="topic").notes == ("items: the column 'topic'",)
 
 

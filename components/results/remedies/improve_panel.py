@@ -26,9 +26,9 @@ from judges.operations.prompt_candidates import EXAMPLES, block_text, read_rules
 from judges.planning.plan import assign_owner, load_stored_plan, save_plan
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import prompts_folder
-from metrics.alignment.candidate_table import CandidateLine, CandidateTable
-from metrics.alignment.learn_mistakes import judge_mistakes
-from metrics.alignment.prompt_advice import PromptAdvice
+from metrics.remedies.alignment.candidate_table import CandidateLine, CandidateTable
+from metrics.remedies.alignment.learn_mistakes import judge_mistakes
+from metrics.remedies.alignment.prompt_advice import PromptAdvice
 from metrics.summary.alignment_section import candidate_result, read_alignment_inputs
 from metrics.summary.alignment_text import status_words
 from studies.domain import Estimate

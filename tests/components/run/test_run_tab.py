@@ -626,7 +626,7 @@ def test_a_broken_run_counts_its_calls_in_one_way():
     bar = words(show_progress(known))
     assert says(bar, "22.5", "done, 55 left") and says(bar, "4 of them failed")
     assert says(start_button_text(known.missing), "Run 55 calls")
-    assert says(words(show_notices(known)), "16 replies of 71 calls are stored")
+    assert says(words(show_notices(known)), "16 replies", "71 calls")
     kpis = words(show_kpis(known, LiveFigures(0, NO_VERDICT, 2, None, None, None)))
     assert says(kpis, "Spent", "unknown") and "free" not in kpis
     assert says(kpis, "Unusable replies", "4", "of 20")

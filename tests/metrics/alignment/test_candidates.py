@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from metrics.alignment.candidate_table import compare_candidates
-from metrics.alignment.learn_mistakes import judge_mistakes
-from metrics.alignment.prompt_advice import advise, items_needed
+from metrics.remedies.alignment.candidate_table import compare_candidates
+from metrics.remedies.alignment.learn_mistakes import judge_mistakes
+from metrics.remedies.alignment.prompt_advice import advise, items_needed
 from studies.domain import Estimate
 from studies.people.label_split import LabelledComparison
 from tests.metrics.frames import build

@@ -186,7 +186,7 @@ def test_a_list_on_each_line_is_said_as_such(tmp_path: Path) -> None:
     path.write_text('["q", "a"]\n["q2", "b"]\n')
     with pytest.raises(SourceError) as refused:
         read_table(path)
-    assert says(str(refused.value), "each line is a list", "one object per line")
+    assert says(str(refused.value), "is a list", "one object")
     assert "rename" not in str(refused.value)
 
 

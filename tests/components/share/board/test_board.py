@@ -25,6 +25,7 @@ from studies.exchange.export import write_export
 from studies.spec.study import Study
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
+from tests.page_words import says
 
 STUDY = """
 name: Two judges
@@ -184,14 +185,14 @@ def test_a_changed_prompt_and_a_changed_answer_do_not_fit_the_keys(board: Path) 
     prompt.write_text(text.replace("answer", "reply", 1).replace("Response", "Reply", 1))
     assert prompt.read_text() != text
     record_tree.write_manifest(board)
-    assert "key does not fit" in fault(board)
+    assert says(fault(board), "key", "not fit")
     prompt.write_text(text)
     rewrite(
         board,
         lambda rows: [row["responses"].update(flawed="Better.") for row in rows],
         f"{FOLDER}/items.jsonl.gz",
     )
-    assert "key does not fit" in fault(board)
+    assert says(fault(board), "key", "not fit")
 
 
 def test_a_judge_with_other_settings_does_not_fit_the_keys(board: Path) -> None:
@@ -200,7 +201,7 @@ def test_a_judge_with_other_settings_does_not_fit_the_keys(board: Path) -> None:
     facts["identities"]["fair"] = facts["identities"]["fair"].replace("1", "0.9")
     record_tree.write_json(path, facts)
     record_tree.write_manifest(board)
-    assert "key does not fit" in fault(board)
+    assert says(fault(board), "key", "not fit")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from metrics.alignment.candidate_table import CandidateLine, CandidateTable
 from metrics.estimation.intervals import student_t_quantile
+from metrics.remedies.alignment.candidate_table import CandidateLine, CandidateTable
 from metrics.remedies.recommendation import gain_text, points
 from studies.domain import Estimate
 from studies.people.label_split import LEAST_HOLD_OUT
