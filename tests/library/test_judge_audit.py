@@ -23,6 +23,7 @@ from evenhand.page_views import _save_copy
 from evenhand.recorded_demo import demo_study
 from evenhand.recorded_demo import main as demo
 from studies.store.store import Store
+from tests.page_words import says
 
 ROOT = Path(__file__).parents[2]
 ATTACK = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
@@ -151,7 +152,6 @@ sys.meta_path.insert(0, Absent())
 import evenhand as eh
 assert 'pandas' not in sys.modules, 'the import itself loads nothing'
 from evenhand.recorded_demo import demo_study
-from tests.page_words import says
 audit = eh.audit(demo_study())
 assert str(audit).count('Consistency') == 4
 assert not set({OPTIONAL!r}) & set(sys.modules)
