@@ -19,6 +19,7 @@ from studies.errors import write_error
 from studies.files.items import dump_item
 from studies.frames.frame import SEP, TIE, frame_from_rows
 from studies.frames.frame_codes import NO_PICK
+from studies.frames.reply_facts import add_reply_facts
 from studies.people.item_votes import votes_as_judgements
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.load import LoadedSource
@@ -37,7 +38,10 @@ def frame_from_judgements(
 ) -> pd.DataFrame:
     """Build the frame of the judgements, in the given order; `items` are the items judged."""
     facts = {item.id: item_facts(item) for item in items}
-    return frame_from_rows(_frame_rows(judgements), facts, study=study)
+    frame = frame_from_rows(_frame_rows(judgements), facts, study=study)
+    return add_reply_facts(
+        frame, ((seq, one.reply) for seq, one in enumerate(judgements) if one.reply)
+    )
 
 
 def has_designed_answers(items: Iterable[Item]) -> bool:

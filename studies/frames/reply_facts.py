@@ -45,7 +45,8 @@ def add_reply_facts(frame: pd.DataFrame, replies: Iterable[tuple[int, str]]) -> 
     found: dict[str, dict[int, float]] = {column: {} for column in REPLY_FACTS}
     for seq, text in replies:
         for column, fact in REPLY_FACTS.items():
-            found[column][seq] = float(fact(text))
+            if len(text) >= getattr(fact, LEAST, 1):
+                found[column][seq] = float(fact(text))
     return frame.assign(
         **{column: frame["seq"].map(values).astype(np.float64) for column, values in found.items()}
     )

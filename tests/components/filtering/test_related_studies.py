@@ -9,7 +9,7 @@ from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
 from tests.studies.small_items import ask, item, judged
 
-WINS = "Win rates"
+WINS = "Ranking"
 
 
 def save(store: Store, name: str, source: str, picks: str, sha: str = "1") -> None:
