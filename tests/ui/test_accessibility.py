@@ -88,10 +88,13 @@ def test_pass_fail_panels_and_all_examples_have_no_serious_violation(visit, app,
     page.locator('[data-unfold="#eh-all-examples"]').click()
     settle(page)
     found = {"home": violations(page, theme)}
-    page = visit(f"tab=results&study={quote(ORDERED)}&view=Position", theme=theme)
-    page.locator("#eh-pass-order .eh-shift").first.wait_for()
-    settle(page)
-    found["pass or fail"] = violations(page, theme)
+    page = visit(f"tab=results&study={quote(ORDERED)}", theme=theme)
+    for view, shown in (("Position", "#eh-pass-order .eh-shift"), ("Agreement", "#eh-pass-areas")):
+        open_view(page, view)
+        page.locator(shown).first.wait_for()
+        open_folds(page)
+        settle(page)
+        found[view] = violations(page, theme)
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
