@@ -185,11 +185,10 @@ demo: $(VENV)/.run $(VENV)/.weights
 clean:
 	rm -rf $(VENV)
 
-# The example board, from the recorded demo. The identities are those of the weights that were asked.
+# The example board, from the recorded demo. The identity is that of the embedded weights that were asked.
 board: $(VENV)/.run
 	@rm -rf build/board
-	@$(BIN)/python -m components board build assets/demo/second.yaml assets/demo/remedies.yaml assets/demo/pairs.yaml \
+	@$(BIN)/python -m components board build assets/demo/second.yaml assets/demo/pairs.yaml \
 	  --out build/board --title "Judges on the probe set" --by Evenhand \
-	  --identity embedded=embedded:0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387 \
-	  --identity Qwen2.5-Coder-1.5B-Instruct=embedded:cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046
+	  --identity embedded=embedded:0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387
 	@$(BIN)/python -m components board verify build/board

@@ -23,7 +23,7 @@ TOUR: Final = (
         "home",
         "#eh-again",
         "Home: start here",
-        "Try the demo, or open a file of your own with one of the three buttons below.",
+        "Try the demo, or open your own data: choose files, drop them or paste a table.",
     ),
     TourStep(
         "study",

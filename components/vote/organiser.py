@@ -101,7 +101,7 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
     targeted, cast = count_non_random_votes(store.read_connection, study)
     warning = (
         f" {count(targeted)} of {count(cast)} votes are on pairs that were not chosen at "
-        "random: see the view People."
+        "random: see the view Agreement."
         if targeted
         else ""
     )

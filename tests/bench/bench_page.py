@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from components.server.fair_turns import IDLE_SECONDS
 from tests.bench import big_store
-from tests.ui.conftest import BROWSERS, QUIET, ROOT, free_port
+from tests.ui.conftest import BROWSERS, QUIET, ROOT, free_port, open_fold
 
 SHORT = os.environ.get("EVENHAND_BENCH_QUICK") == "1"
 WATCH = 12 if SHORT else 30
@@ -34,10 +34,10 @@ MILLION = 200_000 if SHORT else 1_000_000
 ROUNDS = 5
 """As many judges as the store has: no filter is asked for twice, so nothing drawn is kept."""
 PASSES = 3
-OVERVIEW = "#eh-over-bias h2"
-FINDINGS = f"#eh-loading .content h2, {OVERVIEW}"
-"""The findings of the Overview, on the loading screen or in the page with its controls."""
-BIAS_VIEW = "view=Position+bias"
+SUMMARY = "#eh-over-judges table"
+FINDINGS = f"#eh-loading .content table, {SUMMARY}"
+"""The table of judges of Summary, on the loading screen or in the page with its controls."""
+BIAS_VIEW = "view=Position"
 LAG = """seconds => new Promise(done => {
   // Finished is the last change of a plot before its next figure: gr.Plot draws each one twice, and
   // into a new element. Plots are told apart by their place.
@@ -165,6 +165,7 @@ def ours_filter(browser: Browser, store: Path) -> tuple[list[float], list[float]
     with process("-m", "tests.bench.timed_app", str(port), str(store), port=port) as started:
         query = f"?tab=results&study={big_store.NAME}&{BIAS_VIEW}"
         page = page_of(browser, f"http://127.0.0.1:{port}/{query}")
+        open_fold(page, "Which position is chosen")
         page.wait_for_selector("#eh-slots .main-svg")
         page.wait_for_timeout(2000)
         times = []
@@ -248,7 +249,7 @@ def seconds_until(browser: Browser, url: str, selector: str) -> tuple[float, Pag
 
 
 def report_million(browser: Browser, folder: Path) -> None:
-    """The Overview of a large study: opened for the first time, again, and after a restart."""
+    """The Summary of a large study: opened for the first time, again, and after a restart."""
     store = folder / "million.db"
     n = big_store.write(store, MILLION)
     size = store.stat().st_size / 1e9
@@ -268,11 +269,11 @@ def _open_large(browser: Browser, store: Path) -> tuple[float, float, float, flo
     url = f"http://127.0.0.1:{port}/?tab=results&study={big_store.NAME}"
     command = ("app.py", "--port", str(port), "--store", str(store))
     with process(*command, port=port) as started:
-        first, page = seconds_until(browser, url, OVERVIEW)
+        first, page = seconds_until(browser, url, SUMMARY)
         page.context.close()
         again, page = seconds_until(browser, url, FINDINGS)
         began = time.monotonic() - again
-        page.locator(OVERVIEW).first.wait_for()
+        page.locator(SUMMARY).first.wait_for()
         controls = time.monotonic() - began
         page.context.close()
         _, page = seconds_until(browser, f"{url}&{BIAS_VIEW}", "#eh-matrix .eh-heat-box")
@@ -304,7 +305,7 @@ def report_first_content(browser: Browser, folder: Path) -> None:
         ("first words", f"http://127.0.0.1:{ours}/", "#eh-loading h1, #eh-home-title h1"),
         ("Home", f"http://127.0.0.1:{ours}/", "#eh-home-title h1"),
         ("Home, whole", f"http://127.0.0.1:{ours}/", "#eh-home-examples .eh-thumb"),
-        ("Results", f"http://127.0.0.1:{ours}/?tab=results", OVERVIEW),
+        ("Results", f"http://127.0.0.1:{ours}/?tab=results", SUMMARY),
         ("empty Gradio", f"http://127.0.0.1:{peer}/", "button"),
     )
     with process(*app, port=ours), process(*empty, port=peer):
@@ -334,7 +335,7 @@ def report_weight(browser: Browser, folder: Path) -> None:
     with process("app.py", "--port", str(port), "--store", str(folder / "new.db"), port=port):
         for name, query, shown in (
             ("first screen", "", "#eh-first-finding h1"),
-            ("Results", f"?tab=results&{BIAS_VIEW}", "#eh-slots .main-svg"),
+            ("Results", "?tab=results&view=Ranking", "#eh-elo .main-svg"),
         ):
             context = browser.new_context(viewport={"width": 1440, "height": 900})
             page = context.new_page()

@@ -143,6 +143,22 @@ def open_view(page, name: str) -> None:
     label.click()
 
 
+SUMMARY = "#eh-over-judges table"
+"""The table of judges in Summary, of a study with several judges or prompts."""
+
+
+def open_fold(page, title: str) -> None:
+    """Open folded panels of a view by their title."""
+    page.locator("button.label-wrap:visible").filter(has_text=title).click()
+
+
+def open_folds(page) -> None:
+    """Open all folded panels of the view."""
+    page.evaluate(
+        "document.querySelectorAll('button.label-wrap:not(.open)').forEach(b => b.click())"
+    )
+
+
 def open_filters(page) -> None:
     if not page.locator("#eh-filter-box").is_visible():
         page.locator("#eh-filter-pill [aria-expanded]").click()

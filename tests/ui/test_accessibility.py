@@ -6,12 +6,12 @@ from urllib.parse import quote
 
 import pytest
 
-from components.results.view_drawing import PAIR_VIEWS
+from components.results.view_drawing import VIEWS
 from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
-from tests.ui.conftest import open_filters, open_view, show_file, show_settings
+from tests.ui.conftest import SUMMARY, open_filters, open_folds, open_view, show_file, show_settings
 from tests.ui.test_pass_fail_page import ORDERED, save_ordered_study
 
 axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
@@ -69,27 +69,32 @@ def test_no_ballot_has_a_serious_violation(visit, theme):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_results_view_has_a_serious_violation(visit, theme):
-    page = visit("tab=results&view=Protocol", theme=theme)
-    page.get_by_test_id("Protocol-radio-label").wait_for(state="attached")
+    page = visit("tab=results&view=Paper", theme=theme)
+    page.get_by_test_id("Paper-radio-label").wait_for(state="attached")
     found = {}
-    for name in PAIR_VIEWS:
+    for name in VIEWS:
         open_view(page, name)
+        settle(page)
+        open_folds(page)
         settle(page)
         found[name] = violations(page, theme)
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_pass_fail_view_and_all_examples_have_no_serious_violation(visit, app, tmp_path, theme):
+def test_pass_fail_panels_and_all_examples_have_no_serious_violation(visit, app, tmp_path, theme):
     save_ordered_study(app.store, tmp_path)
     page = visit(theme=theme)
     page.locator('[data-unfold="#eh-all-examples"]').click()
     settle(page)
     found = {"home": violations(page, theme)}
-    page = visit(f"tab=results&study={quote(ORDERED)}&view=Pass+or+fail", theme=theme)
-    page.locator("#eh-pass-order .eh-shift").first.wait_for()
-    settle(page)
-    found["pass or fail"] = violations(page, theme)
+    page = visit(f"tab=results&study={quote(ORDERED)}", theme=theme)
+    for view, shown in (("Position", "#eh-pass-order .eh-shift"), ("Agreement", "#eh-pass-areas")):
+        open_view(page, view)
+        page.locator(shown).first.wait_for()
+        open_folds(page)
+        settle(page)
+        found[view] = violations(page, theme)
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
@@ -171,13 +176,9 @@ def test_no_step_of_the_form_has_a_serious_violation(visit, theme):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_menu_of_results_has_a_serious_violation(visit, theme):
     page, found = visit("tab=results", theme=theme), {}
-    page.wait_for_selector("#eh-over-bias h2")
+    page.wait_for_selector(SUMMARY)
     open_filters(page)
     page.locator("#eh-filter-prompt input").wait_for()
     settle(page)
     found["filters"] = violations(page, theme)
-    page.locator("#eh-results-more summary").click()
-    page.locator("#eh-results-more .list button").first.wait_for()
-    settle(page)
-    found["more views"] = violations(page, theme)
     assert {name: lines for name, lines in found.items() if lines} == {}

@@ -46,8 +46,8 @@ def test_results_follow_a_run_to_its_end(visit, study):
     page.get_by_role("tab", name="Results", exact=True).click()
     first = until(lambda: partial(page))
     assert page.locator("#eh-results-finding h1").count() == 0
-    page.locator("#eh-over-bias .eh-card3").wait_for()
-    assert not page.locator("#eh-over-bias h2").is_visible()  # a finding, too
+    page.locator("#eh-card .eh-report").wait_for()
+    assert not page.locator("#eh-card .eh-claim").is_visible()  # a finding, too
     mark = until(lambda: page.get_by_role("tab", name="Results").get_attribute("data-partial"))
     assert re.fullmatch(r"Partial: \d+ of 50", mark)
     later = until(lambda: (now := partial(page)) != first and (now or "ended"))
@@ -55,13 +55,13 @@ def test_results_follow_a_run_to_its_end(visit, study):
     title = until(lambda: page.locator("#eh-results-finding h1").count() and
                      page.locator("#eh-results-finding h1").inner_text())  # fmt: skip
     assert title and partial(page) is None
-    assert page.locator("#eh-over-bias h2").is_visible()
+    assert page.locator("#eh-card .eh-claim").is_visible()
     tab = page.get_by_role("tab", name="Results", exact=True)
     until(lambda: tab.get_attribute("data-partial") is None)
     page.get_by_role("tab", name="Run", exact=True).click()
     until(lambda: page.locator("#eh-run-finding h1").inner_text() == title)
     page.locator("#eh-see-results").click()
-    page.locator("#eh-over-ranking").get_by_role("button", name="Ranking and Elo").click()
+    page.locator("#eh-over-ranking").get_by_role("button", name="Ranking", exact=True).click()
     page.wait_for_selector("#eh-leaders table")
     until(lambda: "view=Ranking" in address(page) and "tab=results" in address(page))
 

@@ -8,7 +8,7 @@ from tests.page_words import says
 from tests.ui.conftest import wait_until_opened
 
 pytestmark = pytest.mark.browser
-BIAS = "study=Probe+set%2C+embedded+judge&tab=results&view=Position+bias"
+BIAS = "study=Probe+set%2C+embedded+judge&tab=results&view=Position"
 STEPS = ("home", "study", "run", "results", "inspect")
 SELECTED = "#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]"
 

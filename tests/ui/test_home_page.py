@@ -10,7 +10,7 @@ from judges.planning.plan import make_plan, save_plan
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.page_words import says
-from tests.ui.conftest import address, choose
+from tests.ui.conftest import SUMMARY, address, choose
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -105,10 +105,10 @@ def test_home_is_shown_again_after_a_reload(visit):
     )  # it ends by itself at 20 s
 
 
-@pytest.mark.parametrize("view", ["Ranking", "People"])
+@pytest.mark.parametrize("view", ["Ranking", "Agreement"])
 def test_a_view_chosen_while_a_study_opens_stays(visit, studies, view):
     page = visit(f"tab=results&study={DEMO}")
-    page.wait_for_selector("#eh-over-bias h2")
+    page.wait_for_selector(SUMMARY)
     page.locator("#eh-study input").click()
     page.get_by_role("option", name="Beta answers").click()
     page.get_by_test_id(f"{view}-radio-label").click()  # before the answer of the server
@@ -116,7 +116,7 @@ def test_a_view_chosen_while_a_study_opens_stays(visit, studies, view):
     page.wait_for_timeout(3_000)  # a late answer would reset the switch
     assert page.get_by_test_id(f"{view}-radio-label").locator("input").is_checked()
     assert f"view={view}" in address(page)
-    shown = page.locator("#eh-leaders, #eh-agree").filter(visible=True)
+    shown = page.locator("#eh-leaders, #eh-agree-majority").filter(visible=True)
     until(lambda: shown.count() == 1 and shown.first.inner_text().strip())
 
 
@@ -165,12 +165,12 @@ def test_home_is_short(visit, theme):
     assert page.evaluate("document.documentElement.scrollHeight") <= MAX_HEIGHT
 
 
-def test_the_four_examples_open_recorded_studies(visit):
+def test_the_five_examples_open_recorded_studies(visit):
     page = visit()
     cards = page.locator(".eh-examples li button")
     cards.first.wait_for()
-    assert cards.count() == 4
-    cards.nth(3).click()  # four options: all calls are made
+    assert cards.count() == 5
+    cards.nth(4).click()  # four options: all calls are made
     until(
         lambda: (
             "tab=results" in address(page) and "four%20options" in address(page).replace("+", "%20")

@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 import pytest
 
-from components.results.view_drawing import PAIR_VIEWS
+from components.results.view_drawing import VIEWS
 from studies.store.store import Store
 from tests.attacks.attack_list import OWN, PUBLIC
 from tests.attacks.attack_log import Mode, attempt
-from tests.ui.conftest import App, choose, open_filters, open_view, outside, show_file
+from tests.ui.conftest import App, choose, open_filters, open_folds, open_view, outside, show_file
 from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill
 from tests.ui.test_page import tab
 from tests.waiting import until
@@ -77,12 +77,13 @@ def shows(page, text: str) -> bool:
 
 
 def test_in_every_view_of_the_results(watched):
-    page = watched(f"{HERE}&tab=results&view=Protocol")
-    page.get_by_test_id("Protocol-radio-label").wait_for(state="attached")
-    for view in PAIR_VIEWS:
+    page = watched(f"{HERE}&tab=results&view=Paper")
+    page.get_by_test_id("Paper-radio-label").wait_for(state="attached")
+    for view in VIEWS:
         open_view(page, view)
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
         until(lambda panel=panel: len(panel.inner_text()) > 200)
+        open_folds(page)
         page.wait_for_timeout(600)
         harmless(page)
         assert shows(page, PAYLOADS[1]), view
@@ -169,7 +170,8 @@ def test_as_the_name_and_the_comment_of_a_voter(watched, app):
     assert shows(page, VOTER) and shows(page, PAYLOADS[1])
     harmless(page)
     page = watched(f"{HERE}&tab=results&view=Agreement")
-    open_view(page, "People")
+    page.wait_for_selector("#eh-results-data p")
+    open_folds(page)
     until(lambda: shows(page, VOTER))
     harmless(page)
 
@@ -207,13 +209,14 @@ def test_on_the_page_of_a_frozen_study(browser, frozen):
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("dialog", lambda dialog: (faults.append("a dialog"), dialog.dismiss()))
     page.on("request", lambda r: faults.append(r.url) if outside(r.url) else None)
-    page.goto(f"{frozen.url}/?{HERE}&tab=results&view=Protocol")
-    page.get_by_test_id("Protocol-radio-label").wait_for(state="attached")
+    page.goto(f"{frozen.url}/?{HERE}&tab=results&view=Paper")
+    page.get_by_test_id("Paper-radio-label").wait_for(state="attached")
     assert not page.get_by_role("tab", name="Run", exact=True).is_visible()
-    for view in PAIR_VIEWS:
+    for view in VIEWS:
         open_view(page, view)
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
         until(lambda panel=panel: len(panel.inner_text()) > 200)
+        open_folds(page)
         page.wait_for_timeout(600)
         harmless(page, PUBLIC)
         assert shows(page, PAYLOADS[1]), view

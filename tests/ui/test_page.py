@@ -8,7 +8,15 @@ import pytest
 
 from judges.models.weights import WeightsMissing, find_weights
 from studies.store.store import Store
-from tests.ui.conftest import address, open_filters, open_view, show_settings, use_judge
+from tests.ui.conftest import (
+    SUMMARY,
+    address,
+    open_filters,
+    open_fold,
+    open_view,
+    show_settings,
+    use_judge,
+)
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -71,17 +79,17 @@ def test_a_visitor_without_scripts_or_patience_reads_what_the_page_is_for(browse
     context.close()
 
 
-def test_a_drawn_overview_is_shown_while_the_page_loads(app, browser, visit):
+def test_a_drawn_summary_is_shown_while_the_page_loads(app, browser, visit):
     """The server sends what it has drawn; Home, opened soon after, is not covered by it."""
     query = "tab=results&study=Probe+set%2C+embedded+judge"
-    visit(query).locator("#eh-over-bias h2").wait_for()
+    visit(query).locator(SUMMARY).wait_for()
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{app.url}/?{query}")
-    assert page.locator("#eh-loading .content h2").first.is_visible()
+    assert page.locator("#eh-loading .content table").first.is_visible()
     context.close()
     page = visit(query)
-    page.locator("#eh-over-bias h2").wait_for()
+    page.locator(SUMMARY).wait_for()
     assert not page.locator("#eh-loading").is_visible()
     tab(page, "Home")
     page.locator("#eh-first-finding h1").wait_for()
@@ -92,19 +100,20 @@ def test_a_drawn_overview_is_shown_while_the_page_loads(app, browser, visit):
 
 
 def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
-    page = visit("tab=results&view=Position+bias")
+    page = visit("tab=results&view=Position")
     page.wait_for_selector("#eh-matrix td button")
     assert page.locator("#eh-matrix table.wide tbody tr").count() >= 4
+    open_fold(page, "Which position is chosen")
     page.wait_for_selector("#eh-slots .main-svg")
     open_view(page, "Ranking")
     page.wait_for_selector("#eh-elo .main-svg")
     assert "precise" in page.locator("#eh-leaders").inner_text()
-    open_view(page, "Win rates")
+    open_view(page, "Nudges")
     page.wait_for_selector("#eh-length .main-svg")
 
 
 def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
-    page = visit("tab=results&view=Position+bias")
+    page = visit("tab=results&view=Position")
     page.wait_for_selector("#eh-matrix td button")
     assert_cells_open_judgements(page)
 
@@ -133,7 +142,7 @@ def assert_cells_open_judgements(page) -> None:
 
 
 def test_a_filter_redraws_the_finding(visit):
-    page = visit("tab=results&view=Position+bias")
+    page = visit("tab=results&view=Position")
     page.wait_for_selector("#eh-matrix td button")
     before = page.locator("#eh-matrix table.wide tbody tr").count()
     open_filters(page)
@@ -163,7 +172,7 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
     page.wait_for_selector("#eh-live-share .main-svg")
     page.wait_for_selector("#eh-live-elo .main-svg")
     tab(page, "Results")
-    open_view(page, "Position bias")
+    open_view(page, "Position")
     page.wait_for_selector("#eh-matrix td button")
     until(lambda: "study=From" in address(page) and "tab=results" in address(page))
     other = visit(address(page).split("?", 1)[1].replace("__theme=light&", ""))
@@ -238,7 +247,7 @@ def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
 
 def test_no_menu_opens_by_tab_and_the_content_can_be_skipped_to(visit):
     page = visit("tab=results")
-    page.wait_for_selector("#eh-over-bias h2")
+    page.wait_for_selector(SUMMARY)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "eh-skip"
     page.keyboard.press("Enter")

@@ -10,7 +10,7 @@ import pytest
 
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
-from tests.ui.conftest import address, choose
+from tests.ui.conftest import address, choose, open_view
 from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra]
@@ -31,10 +31,12 @@ def test_from_the_file_to_the_false_passes_without_a_setting(
     page = visit(width=width, theme=theme)
     choose(page, table, then="Show results")
     until(lambda: page.locator("#eh-study input").input_value() == name)
-    areas = page.locator("#eh-pass-areas button")
-    areas.first.wait_for()
     finding = page.get_by_text("The judge passes 97 % of good answers and 39 % of bad ones.").first
     finding.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    open_view(page, "Agreement")
+    areas = page.locator("#eh-pass-areas button")
+    areas.first.wait_for()
     assert areas.count() == 4
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     false_passes = areas.filter(has_text="false passes")
@@ -75,14 +77,16 @@ def save_ordered_study(path: Path, folder: Path) -> None:
 
 def test_errors_are_switched_and_a_cell_of_the_order_opens_its_replies(visit, app, tmp_path):
     save_ordered_study(app.store, tmp_path)
-    page = visit(f"tab=results&study={quote(ORDERED)}&view=Pass+or+fail")
+    page = visit(f"tab=results&study={quote(ORDERED)}&view=Agreement")
     wrong = page.locator("#eh-pass-wrong")
     wrong.get_by_text("false pass").wait_for()
     page.locator("#eh-pass-errors").get_by_text("False fails", exact=True).click()
     wrong.get_by_text("false fail").wait_for()
     assert wrong.get_by_text("false pass").count() == 0
     until(lambda: "errors=False" in address(page))
+    open_view(page, "Position")
     cells = page.locator("#eh-pass-order .eh-shift")
+    cells.first.wait_for()
     assert cells.count() == 4  # all answers, and three groups
     cells.nth(2).click()
     until(lambda: "tab=inspect" in address(page) and "category=" in address(page))

@@ -1,4 +1,4 @@
-"""The protocol view and the win rates in a real browser: switches, clicks, an upload, a phone."""
+"""The view Paper and the win rates in a real browser: switches, clicks, an upload, a phone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
 from tests.page_words import says
-from tests.ui.conftest import address, open_view
+from tests.ui.conftest import address, open_fold, open_view
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 GRADE, CREATION = "Rotated options", "Against a baseline"
@@ -61,7 +61,7 @@ def overflow(page) -> int:
 
 
 def test_a_switch_redraws_the_heatmap_and_a_cell_opens_its_replies(visit, filled):
-    page = visit(f"study={GRADE}&tab=results&view=Protocol")
+    page = visit(f"study={GRADE}&tab=results&view=Paper")
     page.wait_for_selector("#eh-heatmap td button")
     assert "chance at N = 3: 0.58" in page.locator("#eh-heatmap").inner_text()
     assert page.locator("#eh-grades-printed td.flag").count() == 15
@@ -80,7 +80,7 @@ def test_a_switch_redraws_the_heatmap_and_a_cell_opens_its_replies(visit, filled
 
 def test_an_uploaded_table_is_drawn_beside_the_study(visit, filled, tmp_path):
     scores = tmp_path / "scores.csv"
-    page = visit(f"study={CREATION}&tab=results&view=Protocol")
+    page = visit(f"study={CREATION}&tab=results&view=Paper")
     page.wait_for_selector("#eh-creation .eh-stack")
     assert "x" in page.locator("#eh-creation .eh-link").first.inner_text()
     scores.write_text("model,benchmark\nx,B\n", encoding="utf-8")
@@ -99,11 +99,14 @@ def test_an_uploaded_table_is_drawn_beside_the_study(visit, filled, tmp_path):
 
 @pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_protocol_and_win_rates_fit_a_phone(visit, filled, theme):
-    page = visit(f"study={CREATION}&tab=results&view=Protocol", width=390, theme=theme)
+    page = visit(f"study={CREATION}&tab=results&view=Paper", width=390, theme=theme)
     page.wait_for_selector("#eh-creation .eh-stack")
     assert overflow(page) <= 0
-    open_view(page, "Win rates")
+    open_view(page, "Ranking")
+    open_fold(page, "Win rates by category")
     page.wait_for_selector("#eh-rates .eh-grid")
+    assert overflow(page) <= 0
+    open_view(page, "Nudges")
     page.wait_for_selector("#eh-length .main-svg")
     assert overflow(page) <= 0
     assert re.search(r"wins \d+\s*%", page.locator(".eh-finding h1:visible").first.inner_text())

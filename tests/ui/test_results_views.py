@@ -1,4 +1,4 @@
-"""Agreement, contrasts and report cards in a real browser: clicks, links, a phone, on paper."""
+"""The views of Results in a real browser: clicks, links, a phone, on paper."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from components.results.protocol.tab import NAME as PAPER
+from components.results.view_drawing import VIEWS
 from studies.store.store import Store
-from tests.ui.conftest import address, open_view
+from tests.ui.conftest import SUMMARY, address, open_fold, open_folds, open_view
 from tests.voted_studies import six_items
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
-SHOWN = {"People": "#eh-agree td button", "Compare two": "#eh-contrasts tbody tr",
-         "Report cards": "#eh-card .eh-report"}  # fmt: skip
+DRAWN = "#eh-results-data p"
+"""The note below every view, drawn with its panels."""
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +27,18 @@ def study(app) -> str:
     return name
 
 
-def view(visit, study: str, name: str, **options):
-    page = visit(f"study={study}&tab=results&view={name.replace(' ', '%20')}", **options)
-    page.wait_for_selector(SHOWN["People" if name == "Agreement" else name])
+def view(visit, study: str, asked: str, shown: str = DRAWN, **options):
+    page = visit(f"study={study}&tab=results&{asked}", **options)
+    page.wait_for_selector(shown)
     return page
 
 
 def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):
-    page = view(visit, study, "Agreement")  # the former name of People in addresses
-    page.get_by_role("heading", name="good agrees with people most often").wait_for()
+    page = view(visit, study, "view=People")  # a former name of Agreement in addresses
+    assert page.get_by_test_id("Agreement-radio-label").locator("input").is_checked()
+    title = page.locator("#eh-results-finding h1").inner_text()
+    assert title.startswith("good agrees with the majority of people in 100"), title
+    open_fold(page, "Other definitions of agreement")
     row = page.locator("#eh-agree tbody tr", has=page.locator("th", has_text="first"))
     row.locator("button").first.click()  # first against people
     page.wait_for_selector(".eh-inspect-filters .eh-fpill.on")
@@ -41,31 +46,41 @@ def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):
     assert "6" in page.locator(".eh-list .h").first.inner_text()
 
 
+def choose_in(page, menu: str, name: str) -> None:
+    page.locator(f"{menu} input").click()
+    option = page.get_by_role("option", name=name, exact=True)
+    until(lambda: option.count() == 1)  # the other menu fades out
+    option.click()
+
+
 def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
-    page = view(visit, study, "Compare two")
-    told = page.locator("#eh-contrast-told h1")
-    until(lambda: "good" in told.inner_text())
-    page.locator("#eh-left input").click()
-    page.get_by_role("option", name="first", exact=True).click()
-    until(lambda: "selected as A and as B" in page.locator("#eh-contrast-told").inner_text())
-    page.locator("#eh-right input").click()
-    good = page.get_by_role("option", name="good", exact=True)
-    until(lambda: good.count() == 1)  # the other menu fades out
-    good.click()
-    until(lambda: "between first and good" in told.inner_text())
-    page.get_by_test_id("Quality-radio-label").click()
-    page.wait_for_url(re.compile("family=Quality"))
+    page = view(visit, study, "view=Agreement")
+    told = page.locator("#eh-results-finding")
+    choose_in(page, "#eh-filter-judge", "first")
+    choose_in(page, "#eh-compare", "first")
+    until(lambda: "selected as A and as B" in told.inner_text())
+    choose_in(page, "#eh-compare", "good")
+    compared = page.locator("#eh-results-kpis .eh-panel").first
+    until(lambda: "first minus good" in compared.inner_text())
+    page.wait_for_url(re.compile("compare=good"))
     asked = parse_qs(urlsplit(address(page)).query)
-    assert (asked["left"], asked["right"]) == (["first"], ["good"])
-    other = visit(address(page).split("?", 1)[1].replace("__theme=light&", ""))
-    other.wait_for_selector("#eh-contrasts tbody tr")
-    until(lambda: other.locator("#eh-left input").input_value() == "first")
-    said = other.locator("#eh-contrasts").inner_text()
-    assert "Agreement with people" in said and "\u221258.3" in said  # 5/12 − 1
+    assert (asked["judge"], asked["view"]) == (["first"], ["Agreement"])
+    former = "view=Compare%20two&left=first&right=good&family=Quality"
+    for link in (address(page).split("?", 1)[1].replace("__theme=light&", ""), former):
+        other = visit(link if "tab=" in link else f"study={study}&tab=results&{link}")
+        other.wait_for_selector("#eh-results-kpis tbody tr")
+        until(lambda other=other: other.locator("#eh-compare input").input_value() == "good")
+        assert other.locator("#eh-filter-judge input").input_value() == "first"
+        said = other.locator("#eh-results-kpis").inner_text()
+        assert "Agreement with people" in said and "\u221258.3" in said  # 5/12 − 1
 
 
 def test_a_card_reads_prints_on_one_page_and_opens_its_flips(visit, study):
-    page = view(visit, study, "Report cards", theme="dark")
+    page = view(visit, study, "", SUMMARY, theme="dark")
+    page.locator(SUMMARY).get_by_role("button", name="first", exact=True).click()
+    page.wait_for_selector("#eh-card .eh-report")
+    until(lambda: "judge=first" in address(page))
+    assert not page.locator(SUMMARY).is_visible()
     assert "first" in page.locator("#eh-card h1").inner_text()
     rule = page.locator(".eh-said").first.get_attribute("data-tip")
     assert rule.startswith("Rule: ")
@@ -74,12 +89,16 @@ def test_a_card_reads_prints_on_one_page_and_opens_its_flips(visit, study):
     page.locator("#eh-card .flip .eh-link").first.click()
     page.wait_for_selector(".eh-inspect-open .eh-open")
     assert page.locator(".eh-inspect-open .eh-slot.first").count() >= 2
+    former = view(visit, study, "view=Report%20cards&card=good", "#eh-card .eh-report")
+    assert "good" in former.locator("#eh-card h1").inner_text()
 
 
-def test_they_fit_a_phone(visit, study):
-    page = view(visit, study, "People", width=390)
-    for name, shown in SHOWN.items():
+def test_all_views_fit_a_phone_with_everything_unfolded(visit, study):
+    page = view(visit, study, "", width=390)
+    for name in VIEWS.keys() - {PAPER}:
         open_view(page, name)
-        page.wait_for_selector(shown)
+        until(lambda name=name: name == "Summary" or f"view={name}" in address(page))
+        page.wait_for_timeout(500)
+        open_folds(page)
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name

@@ -239,7 +239,7 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     page = visit()
     choose(page, file, then="Show results")
     until(lambda: page.locator("#eh-study input").input_value() == "battles")
-    page.wait_for_selector("#eh-over-bias h2")
+    page.wait_for_selector("#eh-results-data p")
     until(lambda: "tab=results" in address(page))
 
 
@@ -259,7 +259,7 @@ def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     until(lambda: "verdicts, but no questions" in page.locator("#eh-plan").inner_text())
     page.get_by_text("Open the verdicts").click()
     until(lambda: page.locator("#eh-study input").input_value() == "many-shards")
-    page.wait_for_selector("#eh-over-bias h2")
+    page.wait_for_selector("#eh-results-data p")
 
 
 def test_a_prompt_is_edited_in_a_drawer_and_saved_as_a_version(visit):

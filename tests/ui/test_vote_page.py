@@ -13,7 +13,7 @@ from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, read_ballots, read_voting_rules
 from studies.store.store import Store
 from tests.samples import ALL
-from tests.ui.conftest import App, open_view, outside
+from tests.ui.conftest import App, open_fold, open_view, outside
 from tests.ui.wiretap import Wiretap
 
 pytestmark = pytest.mark.browser
@@ -254,7 +254,8 @@ def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> Non
         page.wait_for_timeout(100)
     assert read_voting_rules(store.read_connection, "rules").choose == "flipped"
     page.get_by_role("tab", name="Results", exact=True).click()
-    open_view(page, "People")
+    open_view(page, "Agreement")
+    open_fold(page, "Other definitions of agreement")
     page.wait_for_function(
         "document.querySelector('#eh-agree')?.textContent.toLowerCase().includes('people')"
     )

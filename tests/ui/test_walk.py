@@ -18,7 +18,7 @@ from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
-from tests.ui.conftest import open_filters, open_view
+from tests.ui.conftest import open_filters, open_fold, open_view
 from tests.ui.test_page import asked, tab
 from tests.ui.visitors import Visitor
 from tests.waiting import until
@@ -66,7 +66,7 @@ def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, th
 
     tab(page, "Results")
     page.get_by_text("Does the ranking hold?").first.wait_for()
-    open_view(page, "Position bias")
+    open_view(page, "Position")
     table = "#eh-matrix table.wide" if width > 760 else "#eh-matrix table.tall"
     page.wait_for_selector(f"{table} td button")
     before = page.locator(f"{table} td button").count()
@@ -102,12 +102,16 @@ def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, th
 
 @pytest.mark.parametrize(("width", "theme"), BOTH)
 def test_a_link_to_results_opens_the_same_panels(visit, width, theme):
-    asked_for = "measure=Entropy&view=Position+bias&prompt=brief-numbers&contestants=padded"
+    asked_for = "measure=Entropy&view=Position&prompt=brief-numbers&contestants=padded"
     page = visit(f"study={quote(DEMO)}&tab=results&{asked_for}", width=width, theme=theme)
-    until(lambda: "Entropy by" in page.locator(".eh-panel:has(#eh-matrix) h2").first.inner_text())
+    until(
+        lambda: (
+            "Position entropy by" in page.locator(".eh-panel:has(#eh-matrix) h2").first.inner_text()
+        )
+    )
     assert page.locator("#eh-filter-prompt input").input_value() == "brief-numbers"
     until(lambda: address(page).get("contestants") == "padded")
-    assert address(page)["measure"] == "Entropy"
+    assert address(page)["measure"] == "Position entropy"
     open_view(page, "Ranking")
     page.wait_for_selector("#eh-elo .main-svg")
     until(lambda: address(page).get("view") == "Ranking")
@@ -153,7 +157,7 @@ def saved(page, inside: str, kind: str, folder) -> str:
 
 
 def test_a_matrix_is_saved_as_picture_drawing_and_numbers(visit, tmp_path):
-    page = visit(f"study={quote(DEMO)}&tab=results&view=Position+bias")
+    page = visit(f"study={quote(DEMO)}&tab=results&view=Position")
     page.wait_for_selector("#eh-matrix td button")
     page.wait_for_selector(".eh-panel:has(#eh-matrix) > details.eh-save", state="attached")
     shown = page.locator("#eh-matrix table.wide tbody tr").first.locator("td b").all_inner_texts()
@@ -172,7 +176,8 @@ def test_a_matrix_is_saved_as_picture_drawing_and_numbers(visit, tmp_path):
 
 
 def test_a_matrix_is_saved_with_its_legend_from_a_view_without_charts(visit, tmp_path):
-    page = visit(f"study={quote(DEMO)}&tab=results&view=People")
+    page = visit(f"study={quote(DEMO)}&tab=results&view=Agreement")
+    open_fold(page, "Other definitions of agreement")
     page.wait_for_selector("#eh-agree td button")
     page.wait_for_selector(".eh-panel:has(#eh-agree) > details.eh-save", state="attached")
     drawing = saved(page, "#eh-agree", "SVG", tmp_path).replace("\u00a0", " ")

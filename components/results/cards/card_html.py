@@ -50,7 +50,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
         return panel.empty_state(
             "There is no judge to report on.",
             "No judge's verdict passes these filters. Run the study or remove a filter. For "
-            "verdicts by people, see the view People.",
+            "verdicts by people, see the view Agreement.",
         )
     card = ReportCard(raters, rater)
     if (card.rows["options"] == 1).all():

@@ -55,7 +55,7 @@ from studies.store.queries.judge_spending import JudgeSpending, judge_spending
 
 SEED: Final = 20_24
 MAX_ADVICE_ROWS: Final = 20_000
-"""Maximum number of verdicts for which a card or the Overview computes the recommended remedy; with
+"""Maximum number of verdicts for which a card or Summary computes the recommended remedy; with
 more they refer to the view Remedies, because computing takes seconds."""
 NO_FAMILY: Final = "no answer was written by a model of the judge's own family"
 

@@ -173,7 +173,7 @@ class ReportCard(CardMeasures):
         return f"{name} {size} points {interval(lead, 1, scale=scale)}".rstrip()
 
     def _position_preference(self) -> tuple[float | None, float | None]:
-        """p-value of the test that no position is preferred, the same as in the view Position bias;
+        """p-value of the test that no position is preferred, the same as in the view Position;
         and share of the preferred position. For pairs, this is its share of the flips; for N
         options, its share of choices among equally good answers."""
         cell = (self.judge, self.prompt)

@@ -1,4 +1,4 @@
-"""Panels of the view Compare two: headline, table of differences, differences by category."""
+"""Panels of the control "Compare with": headline, table of differences, differences by category."""
 
 from __future__ import annotations
 

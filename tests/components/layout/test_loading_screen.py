@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
-from components.html.markup import Markup
+import components
+from components.html.markup import ASSETS, Markup
 from components.layout.loading_screen import LEAD, TITLE, LoadingScreen, loading_html
 
+COMPONENTS = Path(components.__file__).parent
+SCRIPT = re.sub(r"#eh-[a-z0-9-]+", "", (ASSETS / "page.js").read_text(encoding="utf-8"))
+"""The script without the ids that it looks for."""
 PAGE = b"<html><body><gradio-app></gradio-app></body></html>"
 
 
@@ -91,3 +97,18 @@ def test_a_preview_replaces_the_empty_cards_and_cannot_be_clicked():
     body = made.rpartition("</style>")[2]
     assert "with-content" in made and 'class="card"' not in made
     assert body.startswith('<div class="content" inert><h1>Most')
+
+
+def test_styles_and_scripts_name_only_ids_that_the_page_has():
+    """A rule for an id that is gone does nothing: the loading screen would cover the page."""
+    files = [*COMPONENTS.rglob("*.py"), *COMPONENTS.rglob("*.html")]
+    made = "".join(path.read_text(encoding="utf-8") for path in files)
+    for name in ("loading.html", "style.css", "page.js"):
+        text = (ASSETS / name).read_text(encoding="utf-8")
+        missing = {
+            one
+            for one in re.findall(r"#(eh-[a-z0-9-]+)", text)
+            if one not in made + SCRIPT
+            and f"{one.rpartition('-')[0]}-{{" not in made  # an id built from a name
+        }
+        assert missing == set(), name
