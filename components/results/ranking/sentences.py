@@ -111,8 +111,8 @@ def _items_needed(gap: Estimate) -> str:
     more = battles_to_separate(gap)
     if not more or not gap.items:
         return ""
-    needed = more_items_text(more, gap).partition(",")[0]
-    return f"; about {needed} would show one of this size"
+    needed = more_items_text(more, gap).partition(", ")[0]
+    return f"; about {needed} would probably show one of this size"
 
 
 def _ordinal_word(place: int) -> str:
