@@ -963,6 +963,7 @@
       const values = part.lines.map(line => [line.meta.contestant, valueAt(line, at)]).sort((a, b) => b[1] - a[1]);
       values.forEach(([name, value], i) => { if (i) words.push(" \u00b7 "); const each = document.createElement("span"); each.className = "eh-nw"; each.append(bold(count(value)), ` ${name}`); words.push(each); });
       said.replaceChildren(...words);
+      said.hidden = at >= part.end;   // at the end the ratings are those of the leaderboard
       range.setAttribute("aria-valuetext", said.textContent);
       range.style.setProperty("--range_progress", `${part.end ? 100 * at / part.end : 100}%`);
       part.place();

@@ -85,6 +85,7 @@ def matrix_html(
     aside: str = "",
     strengths: Mapping[tuple[str, str], float] | None = None,
     end: EndColumn | None = None,
+    intervals: bool = True,
 ) -> Markup:
     """HTML of the matrix, with its colour scale below.
 
@@ -94,14 +95,15 @@ def matrix_html(
     ("row beats column"). `more`: further lines of a hover card. `beside`: a small line in the cell
     itself. Cells with fewer than `least` verdicts are hatched. `aside`: text after the colour
     scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
-    `end`: a last column without colour.
+    `end`: a last column without colour. `intervals`: show them in the cells, else on hover only.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
     ]
+    bounded = (heads[:1] if total else heads) if intervals else []
     view = _MatrixOptions(
         cells, scale, keys, click, select or {}, more or {}, beside or {}, least,
-        strengths or {}, frozenset(head.name for head in (heads[:1] if total else heads)),
+        strengths or {}, frozenset(head.name for head in bounded),
     )  # fmt: skip
     if turns is None:
         turns = scale.kind != "w" and len(rows) <= _MAX_TURNED_ROWS

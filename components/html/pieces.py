@@ -169,6 +169,12 @@ def no_difference_badge() -> Markup:
     return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 
+def not_significant_badge(tip: str) -> Markup:
+    """HTML badge beside a lead whose interval contains 0, with a hover card."""
+    made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})
+    return fill("<span{}>not significant</span>", made)
+
+
 def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
     """HTML of a verdict: chosen position (from 0) in its colour, "tie", or a dash for None."""
     if pick is None:

@@ -22,6 +22,7 @@ from studies.domain import Estimate
 
 TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
 """Folder that template names are relative to: `components`."""
+_INTERVAL: Final = re.compile(r"\[[+−-]?[\d.,]+, [+−-]?[\d.,]+\]")
 
 
 def percent_number(value: float | None, decimals: int = 1, signed: bool = False) -> str:
@@ -37,6 +38,11 @@ def percent_bounds(estimate: Estimate | None, decimals: int = 1) -> str:
 def html_id(field: str) -> str:
     """The `id` of the control of a field: "data.count" -> "f-data-count"."""
     return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
+
+
+def grey_intervals(text: Markup) -> Markup:
+    """A sentence with its intervals, such as [44, 49], in grey and never broken over two lines."""
+    return Markup(_INTERVAL.sub(r'<span class="eh-ci">\g<0></span>', str(text)))
 
 
 class Macros(Protocol):
@@ -64,6 +70,7 @@ ENVIRONMENT.filters |= {
     "percent_bounds": percent_bounds,
     "json": json.dumps,
     "rich": inline_markup,
+    "grey_intervals": grey_intervals,
     "html_id": html_id,
     "shorten": formats.truncate,
     "tokens": formats.tokens,

@@ -3,7 +3,7 @@ the command that prints the numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -31,7 +31,6 @@ TABLE_NAMES: Final = (
     "Confusion", "Pass or fail", "Pass/fail order", "Criteria order", "Score order", "Scores",
 )  # fmt: skip
 
-TableMaker = Callable[[FilteredStudy], PaperTable | None]
 
 
 TABLE_VIEWS: Final = (bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, remedies_tab.VIEW)

@@ -29,7 +29,7 @@ from components.html.tables.forest_cells import (
     forest_html,
     value_html,
 )
-from components.html.tables.table import Cells, Table, TableCell
+from components.html.tables.table import Table, TableCell
 from components.html.templates import macros
 from metrics.estimation.planning.power import MAX_BATTLES
 from studies.domain import Estimate
@@ -119,21 +119,24 @@ def _flip_row(row: FlipRow, most: int) -> Markup:
 
 
 def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
-    """HTML of the leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and
-    a badge where the difference to the next model is not significant."""
+    """HTML of the leaderboard: rank ranges, ratings with intervals, a forest plot in each row, a
+    badge where the difference to the next model is not significant, and the number of battles where
+    models have different ones."""
     axis = fit_rating_axis(rows)
-    columns: Cells = [
+    columns: list[TableCell | str] = [
         TableCell("Rank"),
         "Model",
         TableCell("Rating"),
         TableCell(axis_html(axis), "wide"),
         TableCell("Win rate"),
-        TableCell("Lead over the next model, Elo points"),
-        TableCell("Battles"),
+        TableCell("Lead over the next, Elo points"),
     ]
-    data = {"data-table": json.dumps(_leaderboard_csv(rows))}
     lines = [_leader_row(row, axis) for row in rows]
-    return Table(columns, lines, "eh-tbl folds", data=data).wrapped()
+    if len({row.battles for row in rows}) > 1:
+        columns.append(TableCell("Battles"))
+        lines = [[*line, count(row.battles)] for line, row in zip(lines, rows, strict=True)]
+    data = {"data-table": json.dumps(_leaderboard_csv(rows))}
+    return Table(columns, lines, "eh-tbl dense folds", data=data).wrapped()
 
 
 def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
@@ -170,7 +173,6 @@ def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
         TableCell(forest_html(row.rating, axis, people=row.people), ""),
         _rate_html(row.win_rate),
         _gap_html(row),
-        count(row.battles),
     ]
 
 
@@ -206,9 +208,4 @@ def _gap_html(row: LeaderRow) -> Markup:
         if row.battles_needed
         else f"a significant difference would need over {count(MAX_BATTLES)} further battles"
     )
-    return fill(
-        '{} {}<span class="eh-small eh-more-battles">{}</span>',
-        made,
-        pieces.no_difference_badge(),
-        needed,
-    )
+    return fill("{} {}", made, pieces.not_significant_badge(needed))

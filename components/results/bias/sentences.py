@@ -95,7 +95,7 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
         )
     if row.flips_majority:
         direction = f"more **toward the answer shown {row.toward}**"
-        return f"{flip}, {direction}: {versus}."
+        return f"{flip}, {direction}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
     but = (
         f" In some categories the direction differs: {_category_directions(other)}."

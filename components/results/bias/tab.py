@@ -20,6 +20,7 @@ from components.results.bias.bias_matrix import (
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.option_tests import load_option_rows
 from components.results.bias.sentences import PREFERENCE_RULE, bias_finding
+from components.results.bias.unrelated_contrast import NEEDS as UNRELATED_NEEDS
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
 from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import score_panels
@@ -167,7 +168,8 @@ def draw_flips(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_unrelated(filtered: FilteredStudy) -> Markup | None:
-    """Draw the effect of an unrelated option (an answer to another item); None for pairs."""
+    """Draw the effect of an unrelated option (an answer to another item); None for pairs and
+    without a second study."""
     pairs = load_bias(filtered).options == 2
     return None if pairs else show_unrelated_contrast(filtered)
 
@@ -319,10 +321,11 @@ UNRELATED: Final = Panel(
     "unrelated",
     draw_unrelated,
     (Body("unrelated", "eh-unrelated"),),
-    "Grade Score with and without an unrelated option",
+    "Unrelated option",
     "Grade Score with the unrelated option minus Grade Score without it, same items",
     how=HOW_UNRELATED,
     visibility="hidden",
+    needs=UNRELATED_NEEDS,
     json_keys=("grade.*.*.grade",),
 )
 VIEW: Final = View(

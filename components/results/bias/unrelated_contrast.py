@@ -27,19 +27,10 @@ PRESENT, ABSENT = grade_table.UNRELATED_PRESENT, grade_table.UNRELATED_ABSENT
 SEED: Final = 20_24
 BOOTSTRAP_ROUNDS: Final = 500
 SIDE_COLUMN: Final = "side"
-REPLACE_ADVICE: Final = (
-    "To see the effect of an unrelated option, run the same study with `unrelated: replace`. "
-    "An answer to another item then replaces the worst-ranked answer."
+NEEDS: Final = (
+    "choices among three answers or more, and verdicts by the same judges and prompts on the same "
+    "data with `unrelated: replace` (an answer to another item replaces the worst-ranked one)"
 )
-
-_NO_VERDICTS: Final = "The store has no verdicts by these judges and prompts on the same data "
-MISSING_STUDY: Final = {
-    "add": "An added option changes the number of options N, and Grade Scores at different N "
-    "cannot be compared.",
-    "replace": f"{_NO_VERDICTS}without the unrelated option.",
-    "none": f"{_NO_VERDICTS}with an unrelated option (an answer to another item).",
-}
-"""Setting `unrelated` of a study -> why its effect is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +43,13 @@ class UnrelatedEffect:
     chosen: Estimate
 
 
-def show_unrelated_contrast(filtered: FilteredStudy) -> Markup:
-    """HTML table of the Grade Scores with and without the unrelated option, from two studies; or a
-    note that the second study is missing or not comparable."""
+def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
+    """HTML table of the Grade Scores with and without the unrelated option, from two studies, or a
+    note that the second study is not comparable; None without a second study."""
     store, name = filtered.store, filtered.name
     other = find_counterpart(store, filtered.study)
     if other is None:
-        return empty_state(MISSING_STUDY[filtered.study.unrelated], REPLACE_ADVICE)
+        return None
     versions, chosen = (store.version(name), store.version(other)), filtered.filter
 
     def compute() -> tuple[UnrelatedEffect, ...] | str:

@@ -152,10 +152,8 @@ STYLE: Final = Panel(
     "style",
     twin_panels.draw_style,
     (Body("style", "eh-style"),),
-    "Style: judge against people",
-    "weight of a feature in the ranking, in log-odds for each standard deviation; correlation, not "
-    "an effect",
-    keys=(("dot", "judge"), ("diamond", "people")),
+    twin_panels.STYLE_TITLE,
+    heading_changes=True,
     how=HOW_STYLE,
     visibility="hidden",
     needs="answers with stored texts whose models overlap in style",

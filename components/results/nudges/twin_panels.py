@@ -9,10 +9,12 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.html.format import DASH, count, interval, number
 from components.html.markup import Markup
+from components.html.panel import LegendMark, panel_heading
 from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
 from components.html.tables.value_table import value_table
 from components.html.templates import macros
 from components.results.nudges.twin_pairs import family_pairs
+from components.results.view.result_view import Drawn
 from metrics.summary.study_inputs import stored_styles
 from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
@@ -22,6 +24,11 @@ from studies.texts.style_features import STYLE_FEATURES
 from studies.texts.twin_families import CONTROLS, FAMILIES
 
 html: Final = macros("results/nudges/twins.html")
+STYLE_TITLE: Final = "Style: judge against people"
+STYLE_SUBTITLE: Final = (
+    "weight of a feature in the ranking, in log-odds for each standard deviation; correlation, not "
+    "an effect"
+)
 MAX_CELLS: Final = 4
 """Combinations of judge and prompt that are drawn; the others are in the table of all families."""
 Cell = tuple[str, str]
@@ -179,8 +186,9 @@ def _cell(estimate: Estimate) -> str:
     return number(scale * estimate.value, 0 if scale == 100 else 2, signed=True)
 
 
-def draw_style(filtered: FilteredStudy) -> Markup | None:
-    """Draw the weights of style of the judges; None if none can be fitted."""
+def draw_style(filtered: FilteredStudy) -> Drawn | None:
+    """Draw the weights of style of the judges, with several judges those of length first and the
+    others folded; None if none can be fitted."""
     styles = stored_styles(filtered.store, filtered.name)
     found = filtered.memoised(
         ("style", filtered.filter), lambda: style_section(filtered.frame, styles)
@@ -194,13 +202,20 @@ def draw_style(filtered: FilteredStudy) -> Markup | None:
     axis = fit_axis(
         [one for _, _, one, _ in rows], steps_from(0.1), lambda t: number(t, 1), holds=(0.0,)
     )
+    several = len(found) > 1
     lines = [
-        (judge if len(found) > 1 else "", name, one, _people(part, name))
+        (judge if several else "", name, one, _people(part, name))
         for judge, name, one, part in rows
     ]
-    sentences = [_style_sentence(judge, part, len(found) > 1) for judge, part in found.items()]
-    made: Markup = html.style(axis, lines, [text for text in sentences if text])
-    return made
+    shown = [line for line in lines if line[1] == "length"] if several else lines
+    folded = [line for line in lines if line not in shown]
+    sentences = [_style_sentence(judge, part, several) for judge, part in found.items()]
+    made: Markup = html.style(axis, shown, folded, " ".join(text for text in sentences if text))
+    voted = any(people is not None for *_, people in lines)
+    keys: list[tuple[LegendMark, str]] = [("dot", "judge"), ("diamond", "people")]
+    title = STYLE_TITLE if voted else "Style of the judge"
+    heading = panel_heading(title, STYLE_SUBTITLE, keys if voted else ())
+    return Drawn({"style": made}, heading)
 
 
 def _people(part: dict[str, dict[str, Estimate]], name: str) -> float | None:
@@ -219,9 +234,12 @@ def _style_sentence(judge: str, part: dict[str, dict[str, Estimate]], named: boo
             more = "more" if minus.value > 0 else "less"
             size = number(abs(minus.value), 2)
             return f"{who} weighs length {size} {more} than people do {interval(minus, 2)}."
-        return f"No difference to people in the weight of length is shown {interval(minus, 2)}."
+        whose = f" for {judge}" if named else ""
+        return (
+            f"No difference to people in the weight of length is shown{whose} {interval(minus, 2)}."
+        )
     if own.value is None or own.low is None or own.high is None:
         return ""
     if own.low <= 0 <= own.high:
-        return f"No weight of length is shown {interval(own, 2)}."
+        return f"No weight of length is shown{f' for {judge}' if named else ''} {interval(own, 2)}."
     return f"{who} weighs length {number(own.value, 2, signed=True)} {interval(own, 2)}."

@@ -25,9 +25,7 @@ from metrics.win_rates.first_place import (
 MAX_CHOICES: Final = 12
 """Number of columns of the strip; further prompts and baselines are only in the range."""
 TITLE: Final = "Does it hold under other choices?"
-SUBTITLE: Final = (
-    "place by win rate; a dot: the same place as with all verdicts; range: over all combinations"
-)
+SUBTITLE: Final = "place by win rate; dot: the same place; range: over all combinations"
 HOW_CHOICES: Final = (
     "Models are placed by win rate, ties counted half; against a baseline that is in every pair, "
     "the baseline counts as ½. Each column changes one choice: one order alone, flips counted as "
@@ -41,14 +39,15 @@ HOW_CHOICES: Final = (
 
 
 def choices_strip(filtered: FilteredStudy) -> Markup:
-    """HTML of the strip, with a sentence on first place; empty for fewer than three models."""
+    """HTML of the strip with a sentence on first place; a note for fewer than three models."""
     analyses = rank_multiverse(filtered.machines)
     if not analyses:
         return paragraph("Needs comparisons of three models or more.", "eh-small")
     shown = single_choices(analyses)[:MAX_CHOICES]
     names = [_choice_name(one, analyses[0]) for one in shown]
-    columns = ["Place", *names, f"Range of {len(analyses)}"]
-    heads = [TableCell("Model", "nm"), *(TableCell(one) for one in columns)]
+    heads = [TableCell("Model", "nm"), TableCell("Place")]
+    heads += [TableCell(name, _column_kind(one)) for one, name in zip(shown, names, strict=True)]
+    heads.append(TableCell("Range", tip=f"best and worst place of {len(analyses)} combinations"))
     rows = [
         TableRow(
             [
@@ -61,7 +60,7 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
         for name, facts in place_ranges(analyses).items()
     ]
     table = Table(heads, rows, "eh-tbl dense eh-choices", TITLE).wrapped()
-    return firmness_sentence(filtered) + table
+    return table + firmness_sentence(filtered)
 
 
 def single_choices(analyses: Sequence[Analysis]) -> list[Analysis]:
@@ -86,14 +85,19 @@ def _choice_name(one: Analysis, default: Analysis) -> str:
     return one.prompt if one.prompt != EVERY else f"against {one.baseline}"
 
 
+def _column_kind(one: Analysis) -> str:
+    """CSS class of a column; those of one opponent alone are not shown on a phone."""
+    return "num own" if one.baseline != EVERY else "num"
+
+
 def _place_cell(one: Analysis, name: str, usual: int, default: Analysis) -> TableCell:
     place = one.places[name]
-    head = _choice_name(one, default)
+    head, kind = _choice_name(one, default), _column_kind(one)
     if place == usual:
-        return TableCell("·", "num", f"{name}: place {place}, as with all verdicts", head)
+        return TableCell("·", kind, f"{name}: place {place}, as with all verdicts", head)
     moved = min(4 + 4 * abs(place - usual), 20)
     mark = tag("b", str(place), class_=f"eh-moved b{moved}")
-    return TableCell(mark, "num", f"{name}: place {place}; with all verdicts {usual}", head)
+    return TableCell(mark, kind, f"{name}: place {place}; with all verdicts {usual}", head)
 
 
 def _range_text(best: int, worst: int) -> str:
@@ -113,8 +117,8 @@ def firmness_sentence(filtered: FilteredStudy) -> Markup:
 
 def _first_words(found: FirstPlace) -> str:
     text = (
-        f"**{found.leader}** is first by win rate, alone in {found.halves_first} of {found.halves} "
-        "random halves of the items"
+        f"**{found.leader}** is first, alone in {found.halves_first} of {found.halves} random "
+        "halves of the items"
     )
     if found.verdicts is None:
         return f"{text}; no change of verdicts puts another model above it."

@@ -250,6 +250,7 @@ def head_to_head_html(ranking: Ranking) -> Markup:
         scales.WINS_SCALE,
         keys=("contestant", "opponent"),
         more=_expected_lines(ranking),
+        intervals=False,
         beside=counts if len(sizes) > 1 else None,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from components.html.format import NARROW_SPACE, ORDINALS, interval, more_items_text, number
+from components.html.format import ORDINALS, interval, more_items_text, number
 from components.results.ranking.computed import Ranking
 from metrics.estimation.planning.power import battles_to_separate
 from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
@@ -57,7 +57,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
     if people.names == board.names:
-        return "; people's votes give the same order, and not all places are settled"
+        return f"; people's votes give the same order, {_open_places(board)}"
     first, other = board.names[0], people.names[0]
     if other == first:
         return (
@@ -67,6 +67,15 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
     if is_significantly_above(people.gap(other, first)):
         return f"; people put {other} first"
     return f"; people's votes put {other} first, but not significantly above {first}"
+
+
+def _open_places(board: Leaderboard) -> str:
+    """Words on the places that more than one model can have, such as "places 3 to 5 are open"."""
+    places = sorted({p for rank in board.ranks.values() if rank.low < rank.high
+                     for p in range(rank.low, rank.high + 1)})  # fmt: skip
+    if len(places) < 2 or places[-1] - places[0] >= len(places):
+        return "and not all places are settled"
+    return f"but places {places[0]} to {places[-1]} are not settled"
 
 
 def is_separated(board: Leaderboard) -> bool:
@@ -92,21 +101,18 @@ def _tied_sentence(board: Leaderboard) -> str:
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
         size = f"{number(gap.value)} points {interval(gap, 0)}"
-        return f"{places}: no significant difference ({size}).{_items_needed(gap)}"
+        return f"{places}: no significant difference ({size}){_items_needed(gap)}."
     return ""
 
 
 def _items_needed(gap: Estimate) -> str:
-    """Sentence on the number of further items that would separate two models, if their observed
+    """Clause on the number of further items that would separate two models, if their observed
     difference is the true difference."""
     more = battles_to_separate(gap)
     if not more or not gap.items:
         return ""
-    needed = more_items_text(more, gap)
-    return (
-        f" If this is the true difference, about {needed} would make it significant with "
-        f"80{NARROW_SPACE}% probability."
-    )
+    needed = more_items_text(more, gap).partition(", ")[0]
+    return f"; about {needed} would probably show one of this size"
 
 
 def _ordinal_word(place: int) -> str:

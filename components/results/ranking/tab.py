@@ -150,12 +150,14 @@ def board_heading(ranking: Ranking, rule: str = "") -> Markup:
     if not ranking.board:
         return panel_heading("Leaderboard")
     items = ranking.board.items
-    subtitle = f"Bradley–Terry, Elo scale, ties as half a win; 95{NARROW_SPACE}% CI over "
+    subtitle = f"Bradley–Terry, Elo scale, ties half; 95{NARROW_SPACE}% CI over "
     keys: list[tuple[LegendMark, str]] = []
     if ranking.board and panels.people_ratings(ranking.board, ranking):
         who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
         keys = [("dot", who), ("diamond", "people")]
-    return panel_heading("Leaderboard", subtitle + count(items, "item") + rule, keys)
+    fought = set(ranking.board.matches)
+    each = f"; {count(int(fought.pop()), 'battle')} each" if len(fought) == 1 else ""
+    return panel_heading("Leaderboard", subtitle + count(items, "item") + each + rule, keys)
 
 
 ORDER_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
@@ -191,7 +193,7 @@ EVIDENCE: Final = Panel(
 ELO: Final = Panel(
     "curves",
     draw_curves,
-    (Body("elo", "eh-elo", chart_height=340, clickable=True),),
+    (Body("elo", "eh-elo", chart_height=240, clickable=True),),
     "Elo curves",
     "rating after each battle; band: only for the model pointed at",
     how=HOW_ELO,
@@ -255,9 +257,8 @@ PAIRS: Final = PanelGroup(
         BOARD,
         PanelGroup((ELO, HEAD_TO_HEAD)),
         CHOICES,
-        folded("Order by order", ORDERS),
         folded("Win rates by category, judge and prompt", wins.MATRIX, wins.RATES, wins.TIES),
-        folded("Evidence, jury and precision", EVIDENCE, wins.JURY, wins.PRECISION),
+        folded("Order by order, jury, precision", ORDERS, EVIDENCE, wins.JURY, wins.PRECISION),
         wins.LEVELS,
     ),
     row=False,

@@ -198,7 +198,7 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
     reason = ""
     if not results.priced:
         step = " Set the price in Study, step Judges." if results.unpriced_judges else ""
-        reason = f"Dollars cannot be shown, because {results.no_dollars}.{step}"
+        reason = f"No dollars: {results.no_dollars}.{step}"
     return drawn + html.frontier_notes(any(spot.pilot for spot in spots), reason)
 
 

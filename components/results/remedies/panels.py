@@ -92,13 +92,13 @@ def _usual_rule_text(results: RemedyResults) -> str:
     change = next(line for line in results.table if line.rule.id == "agree").adjusted
     if change is None:
         return ""
-    found = "no difference is shown"
+    found = "shows no difference"
     if recommendation.is_above_zero(change):
-        found = "it gains agreement"
+        found = "gains agreement"
     elif change.high is not None and change.high < 0:
-        found = "it loses agreement"
+        found = "loses agreement"
     return (
-        "The usual rule (both orders must agree) needs 2 calls; compared with one call, "
+        "Against one call, the usual rule (both orders must agree, 2 calls) "
         f"{found} ({recommendation.gain_text(change)})."
     )
 
