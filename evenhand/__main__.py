@@ -63,6 +63,7 @@ WORDS: Final[dict[str, tuple[Callable[[], Main], str]]] = {
     "retry": (_judges, "repeat failed calls"),
     "describe": (_judges, "describe images with a judge"),
     "align": (_judges, "improve a prompt from corrections, shown on held-out items"),
+    "twins": (_judges, "write the twins of a study for reading"),
     "allow": (_judges, "allow an environment variable for an endpoint"),
     "providers": (_judges, "list the presets of providers"),
     "models": (_judges, "list the models of a provider"),

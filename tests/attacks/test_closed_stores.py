@@ -117,6 +117,7 @@ def test_no_function_of_a_frozen_page_changes_its_store(
         served.app.close()
 
 
+@pytest.mark.extra  # every function of the page: minutes beside other work
 def test_no_function_hides_that_a_store_became_read_only(
     mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

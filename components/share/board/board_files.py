@@ -90,7 +90,7 @@ def write_derived(board: Path, title: str, records: Iterable[StudyRecords]) -> J
     (board / README_FILE).write_text(readme_text(found), encoding="utf-8")
     workflow = board / WORKFLOW_FILE
     workflow.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(ASSETS / "board" / "check-board.yaml", workflow)
+    shutil.copyfile(ASSETS / "board" / "check-board.yml", workflow)
     write_manifest(board)
     page = board_page(found, manifest_hash(board))
     (board / PAGE_FILE).write_text(page, encoding="utf-8")

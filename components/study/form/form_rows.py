@@ -33,6 +33,7 @@ from studies.spec.combine_rules import COMBINE_RULES, REMEDY_RULES, parse_remedy
 from studies.spec.judge_spec import default_read
 from studies.spec.keys import JUDGE, PRICE, PROTOCOL_KEYS, SIMULATION, STUDY, StudyKey
 from studies.spec.presets import PRESETS
+from studies.texts.twin_families import QUICK_ITEMS
 
 html: Final = macros("study/form/form_rows.html")
 PRESET_SUBTITLES: Final = {
@@ -150,6 +151,7 @@ def protocol_form(
     made += [
         study_row(study, STUDY.repeats, times),
         study_row(study, STUDY.noise_floor, noise_hint, value=noise),
+        *([_twins_row(study)] if not choice else []),
         study_row(study, STUDY.judge_sees, no_vision if blind else ""),
         *([study_row(study, STUDY.combine, options=_combine_choices(study))] if pairs else []),
         study_row(study, STUDY.unreadable),
@@ -159,6 +161,16 @@ def protocol_form(
         names = [key.name.replace("_", " ") for key in changed]
         made.append(html.back_to_preset(study.text_value(*STUDY.preset), names))
     return join(made)
+
+
+def _twins_row(study: LenientStudy) -> Markup:
+    """Row that chooses a preset of twins; a block of the study file is shown as such."""
+    offered = {"": "none", "quick": f"quick: {QUICK_ITEMS} items", "full": "full"}
+    if isinstance(study.value(*STUDY.twins), Mapping):
+        offered, value = {"block": "as in the study file", **offered}, "block"
+    else:
+        value = study.text_value(*STUDY.twins)
+    return study_row(study, STUDY.twins, options=offered, value=value)
 
 
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:

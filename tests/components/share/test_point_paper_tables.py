@@ -92,7 +92,7 @@ def assert_cells(table: PaperTable, row: str, column: str, found: Any, percent: 
 
 def test_pass_or_fail_has_the_numbers_of_the_json(store: Store) -> None:
     tables, found = tables_of(store, "checked"), json_of(store, "checked")
-    assert list(tables) == ["Confusion", "Pass or fail", "Pass/fail order"]
+    assert list(tables) == ["Pass/fail order", "Confusion", "Pass or fail"]
     for judge in ("strict", "lenient"):
         section = found["pass_fail"][judge]["pass-fail"]
         counts = section["confusion"]

@@ -14,6 +14,7 @@ from judges.operations.check_judge import _read_again, reread
 from studies.__main__ import main
 from studies.domain import Ask, Judgement, Verdict
 from studies.exchange.recorded_studies import read_exported_judgements
+from studies.frames import reply_facts
 from studies.store.database import connect
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, Reply
@@ -103,7 +104,9 @@ def test_the_log_probabilities_are_kept_to_the_digit_and_survive_an_export(store
     assert [j.top_logprobs for j in back] == [j.top_logprobs for j in stored]
 
 
-def test_a_narrow_read_never_touches_what_was_said(store, tmp_path):
+def test_a_narrow_read_never_touches_what_was_said(store, tmp_path, monkeypatch):
+    """But for measures of the texts, none of which is registered here."""
+    monkeypatch.setattr(reply_facts, "REPLY_FACTS", {})
     asked(store, tmp_path / "one", "ties", "mt-bench")
     store.counts("ties")  # this thread's connection is open
     touched: set[str] = set()

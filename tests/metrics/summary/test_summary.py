@@ -168,7 +168,7 @@ def test_tables_for_people_name_every_part(tmp_path, capsys):
     ("text", "more", "said"),
     [
         ("model_a,winner\nx,model_a\n", [], "missing: model_b"),
-        ("model_a,model_b,winner\nx,y,both\n", [], "row 1"),
+        ("model_a,model_b,winner\nx,y,z\n", [], "row 1"),
         (CSV, ["--by", "weather"], "known: judge, prompt, category"),
     ],
 )

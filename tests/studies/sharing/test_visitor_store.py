@@ -115,6 +115,7 @@ READS = {
     "asks": lambda s, n: list(s.asks(n)),
     "pending_asks": lambda s, n: s.pending_asks(n, "fair", -1, 10, again=("ok",)),
     "planned": lambda s, n: s.counts(n)["planned"],
+    "planned_comparisons": lambda s, n: s.planned_comparisons(n),
     "judgements": lambda s, n: list(s.judgements(n)),
     "latest_judgements": lambda s, n: s.latest_judgements(n, 5),
     "frame_rows": lambda s, n: s.frame_rows(n),

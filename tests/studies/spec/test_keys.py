@@ -16,9 +16,9 @@ OTHER_USES = {
     "option of another key, action, or part of the Study form": "data preset source new baseline "
     "mapping extraction protocol prompts judges judge name model read unrelated labels files",
     "column of judgements, items and their exports, or a method": "contestants options orders "
-    "unreadable family cache_write split where input output join criteria",
+    "unreadable family cache_write split where input output join criteria format",
     "measure or section of the results": "accuracy tie_rate self_preference noise_floor repeats "
-    "reading sensitivity specificity twins",
+    "reading sensitivity specificity twins count",
     "parameter of the chat completions API": "temperature top_p max_tokens reasoning_effort seed",
 }
 """Keys whose word also belongs to another vocabulary, where it is written as a string."""

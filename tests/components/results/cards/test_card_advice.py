@@ -101,7 +101,7 @@ def test_repeats_with_a_memory_do_not_show_an_order_effect():
     assert said.count("memory") >= 3 and "order" not in rules_said(0.0, 120, 4)
     frame = repeating_judge(0.6, 120, 0)
     headline, _ = bias_finding(load_bias(UnsavedStudy("s", judgements=frame)))
-    assert says(headline, "flip", "random", "change on a repeat")
+    assert says(headline, "flips", "a mere repeat changes", "provided", "repeats are independent")
 
 
 @pytest.mark.extra

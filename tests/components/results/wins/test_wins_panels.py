@@ -160,7 +160,6 @@ def test_an_empty_selection_is_an_answer_everywhere(won):
     nobody = FilteredStudy(won, NAME, Filter(judge="nobody"))
     assert says(wins_view.show_win_rates(nobody), "Nothing", "show yet")
     assert wins_words.wins_finding(nobody)[0] == "No win yet."
-    assert wins_words.show_kpis(nobody) == ""
     assert wins_length.length_figure(nobody) is None
     assert "No lengths here" in wins_length.show_length_controlled(nobody)
     assert wins_view.show_ties(nobody) == "" == wins_view.show_levels(nobody)
@@ -210,8 +209,8 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
     made = [
         *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_levels(scene),
         wins_length.show_length_controlled(scene), protocol_view.show_kpis(scene),
-        wins_words.show_kpis(scene), *(str(protocol_view.draw_creation(scene, split, "Reward"))
-                                       for split in ("Categories", "Tasks")),
+        *(str(protocol_view.draw_creation(scene, split, "Reward"))
+          for split in ("Categories", "Tasks")),
         *(wins_view.show_matrix(scene, "Category", voice) for voice in wins_view.RATER_CHOICES),
     ]  # fmt: skip
     texts = [text for text in made if isinstance(text, str)]

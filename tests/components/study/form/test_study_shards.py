@@ -96,5 +96,5 @@ def test_a_folder_of_other_files_is_no_folder_of_shards(tmp_path):
     other.mkdir()
     pd.DataFrame({"a": [1]}).to_parquet(other / "a.parquet")
     _, look = typed(other)
-    assert says(look.data_error, "no", "format", "folder", "a.parquet")
+    assert says(look.data_error, "other", "no known format", "columns", "a")
     assert OFFERED not in records_html(look, FormState())
