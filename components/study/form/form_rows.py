@@ -151,7 +151,7 @@ def protocol_form(
     made += [
         study_row(study, STUDY.repeats, times),
         study_row(study, STUDY.noise_floor, noise_hint, value=noise),
-        *([_twins_row(study)] if not choice else []),
+        _twins_row(study),
         study_row(study, STUDY.judge_sees, no_vision if blind else ""),
         *([study_row(study, STUDY.combine, options=_combine_choices(study))] if pairs else []),
         study_row(study, STUDY.unreadable),

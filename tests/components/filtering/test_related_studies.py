@@ -32,10 +32,10 @@ def test_two_readers_get_one_drawing_and_a_new_verdict_makes_another(store):
     first, second = shown(store), shown(store)
     assert first.keys() == second.keys() and len(first) > 5
     assert all(first[name] is second[name] for name in first)
-    board = str(first["board"])
+    board = str(first["leaders"])
     assert board.index("x") < board.rindex("y")
     save(store, "one", "a", "yyyx", sha="2")
-    assert str(shown(store)["board"]) != board
+    assert str(shown(store)["leaders"]) != board
 
 
 def test_another_filter_is_another_drawing(store):
