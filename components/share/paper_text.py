@@ -32,7 +32,6 @@ TABLE_NAMES: Final = (
 )  # fmt: skip
 
 
-
 TABLE_VIEWS: Final = (bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, remedies_tab.VIEW)
 """Views with tables for a paper, in the order of the page."""
 
