@@ -17,7 +17,7 @@ from typing import Final, Protocol
 import jinja2
 
 from components.html import format as formats
-from components.html.markup import Markup, attributes, inline_markup, link
+from components.html.markup import Markup, attributes, fill, inline_markup, join, link
 from studies.domain import Estimate
 
 TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
@@ -42,7 +42,11 @@ def html_id(field: str) -> str:
 
 def grey_intervals(text: Markup) -> Markup:
     """A sentence with its intervals, such as [44, 49], in grey and never broken over two lines."""
-    return Markup(_INTERVAL.sub(r'<span class="eh-ci">\g<0></span>', str(text)))
+    pieces, end = [], 0
+    for found in _INTERVAL.finditer(text):
+        pieces += [text[end : found.start()], fill('<span class="eh-ci">{}</span>', found.group())]
+        end = found.end()
+    return join([*pieces, text[end:]])
 
 
 class Macros(Protocol):

@@ -167,7 +167,7 @@ def test_a_leaderboard_shows_ranges_and_says_tied_where_zero_is_covered():
     ]
     made = panel.leaderboard_table(rows)
     assert "<b>2–3</b>" in made
-    assert made.count("no significant difference") == 1
+    assert made.count("not significant") == 1
     assert '<b>4</b> <span class="eh-ci">[−44, 61]</span>' in made
 
 

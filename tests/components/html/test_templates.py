@@ -9,6 +9,7 @@ import jinja2
 import pytest
 
 from components.html.markup import Markup
+from components.html.pieces import finding_html
 from components.html.templates import ENVIRONMENT, TEMPLATE_FOLDER, macros
 
 TEMPLATES = sorted(
@@ -42,3 +43,9 @@ def test_a_template_escapes_everything_and_each_macro_is_used(name: str) -> None
         assert callable(getattr(made, macro))
         calls = re.findall(rf"\b{macro}\(", SOURCE)
         assert len(calls) > 1, f"{name}: the macro {macro} is never called"
+
+
+def test_an_interval_in_a_headline_is_one_grey_word_and_hostile_text_stays_text():
+    html = finding_html("Flips 47 % [44, 49]; a [link, text] <b>", "loses [−3.0, −0.8] points")
+    assert re.findall(r'<span class="eh-ci">(.*?)</span>', html) == ["[44, 49]", "[−3.0, −0.8]"]
+    assert "[link, text] &lt;b&gt;" in html
