@@ -217,6 +217,16 @@ declare_each(
     also_known_as=("advantage probability of the alternative annotator test (Calderon et al. "
                    "2025), as a difference",),
 )  # fmt: skip
+declare_each(
+    "agreement",
+    "study",
+    (
+        ("one_person", "Agreement of one person", "comparisons on which a person agrees with the "
+         "majority of the other people; undecided counts half", SHARE_INTERVAL,
+         "agreement.among_people.one_person"),
+    ),
+    better="high", needs=(VOTES,),
+)  # fmt: skip
 for _path, _prefix, _who in (
     ("agreement.pairs.*.*", "pair", "of two raters"),
     ("agreement.voter_pairs.*.*", "voter_pair", "of two voters"),
