@@ -142,11 +142,13 @@ def label_comparisons(
     for judgement in judgements:
         ask, verdict = judgement.ask, judgement.verdict
         key = pair_key(ask)
-        if key is None or ask.item not in items or not ask.judge.startswith(HUMAN_PREFIX):
+        if key is None or ask.item not in items:
+            continue
+        pairs[key] = None  # recorded verdicts have no asks
+        if not ask.judge.startswith(HUMAN_PREFIX):
             continue
         if judgement.readable and verdict is not None and verdict.pick is not None:
             picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
-            pairs[key] = None
             votes[key].setdefault(ask.judge, picked)  # a person's first vote counts
     found, disputed = [], []
     for key in pairs:

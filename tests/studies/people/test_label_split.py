@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from components.study.plan.demo_studies import open_demo
+from evenhand.recorded_demo import FILES
 from studies.domain import Item
 from studies.people.label_split import (
     CandidateRecord,
@@ -46,6 +48,13 @@ def test_a_known_answer_counts_before_votes(store: Store) -> None:
     sheet = Sheet("known").both("q1", "j", "xx").votes("q1", ann="x", bob="x")
     sheet.save(store, design={"q1": "y"})
     assert [one.winner for one in read_labels(store, "known").comparisons] == ["y"]
+
+
+def test_recorded_verdicts_are_labelled_by_design(store: Store) -> None:
+    """On 64 items; five of the six pairs of an item have a better answer."""
+    open_demo(store)
+    labels = read_labels(store, FILES["second"])
+    assert len(labels.comparisons) == 64 * 5 and labels.disputed == ()
 
 
 def test_half_of_the_items_are_held_out_and_thirty_if_ten_remain() -> None:
