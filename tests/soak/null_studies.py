@@ -1,6 +1,7 @@
 """Studies without any effect: coin judges, no position effect, equal models, missing verdicts.
 
-Whatever a sentence claims about such a study is false. Rows are those of
+Whatever a sentence claims about such a study is false. `first`, `lead` and `coins` add an effect,
+to show that a claim is seen where it is true. Rows are those of
 `tests.voted_studies.save`: (item, judge, prompt, shown, picked contestant, orders).
 """
 
@@ -38,6 +39,12 @@ class NullStudy:
     voters: int = 0
     known: bool = False
     """Whether the first model is recorded as the better answer to every item."""
+    first: float = 0.0
+    """Effect of the first position on the log odds."""
+    lead: float = 0.0
+    """How much better the first model is than the second, the second than the third and so on."""
+    coins: tuple[str, ...] = ()
+    """Judges and voters that choose at random."""
 
     def rows(self, seed: int) -> list[Row]:
         """Draw one study; voters are drawn as judges are, so that none is closer to people."""
@@ -45,25 +52,29 @@ class NullStudy:
         names = "abcdefgh"[: self.models]
         found: list[Row] = []
         for k in range(self.items):
-            worth = dict(zip(names, self.sharp * draw.normal(size=self.models), strict=True))
+            values = self.sharp * draw.normal(size=self.models) - self.lead * np.arange(self.models)
+            worth = dict(zip(names, values, strict=True))
             for pair in combinations(names, 2):
                 for judge in range(self.judges):
                     for shown in (pair, pair[::-1]):
-                        picked = self._pick(shown, worth, draw)
+                        picked = self._pick(f"j{judge}", shown, worth, draw)
                         found.append((f"q{k}", f"j{judge}", "p", shown, picked, 2))
                 for voter in range(self.voters):
-                    picked = self._choose(pair, worth, draw)
+                    picked = self._choose(f"v{voter}", pair, worth, draw)
                     found.append((f"q{k}", f"human:v{voter}", "vote", pair, picked, 1))
         return found
 
-    def _choose(self, shown: tuple[str, ...], worth: dict[str, float], draw: Any) -> str:
+    def _choose(self, who: str, shown: tuple[str, ...], worth: dict[str, float], draw: Any) -> str:
         if draw.random() < self.ties:
             return "tie"
-        first = 1 / (1 + np.exp(worth[shown[1]] - worth[shown[0]]))
+        odds = 0.0 if who in self.coins else worth[shown[0]] - worth[shown[1]] + self.first
+        first = 1 / (1 + np.exp(-odds))
         return shown[0] if draw.random() < first else shown[1]
 
-    def _pick(self, shown: tuple[str, ...], worth: dict[str, float], draw: Any) -> str | None:
-        picked = self._choose(shown, worth, draw)
+    def _pick(
+        self, judge: str, shown: tuple[str, ...], worth: dict[str, float], draw: Any
+    ) -> str | None:
+        picked = self._choose(judge, shown, worth, draw)
         chance = self.lost + self.lost_second * (picked == shown[1])
         return None if draw.random() < chance else picked
 

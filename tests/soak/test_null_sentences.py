@@ -46,15 +46,15 @@ from components.results.bias.sentences import (
 )
 from components.results.cards.card_measures import SEED
 from components.results.cards.report_card import ReportCard
-from components.results.cards.sentence_rules import card_sentences
+from components.results.cards.sentence_rules import RULE_GROUPS, card_sentences
 from components.results.contrasts.comparison import pair_sides as find_pair
 from components.results.contrasts.panels import contrast_finding
 from components.results.pass_fail.computed import PassFailResults
 from components.results.pass_fail.panels import is_pass_rate_wrong
+from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import compare_orders
-from components.results.ranking.sentences import ranking_finding
-from components.results.wins.sentences import wins_finding
+from components.results.remedies import tab as remedies_tab
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.agreement.judge_as_annotator import judges_as_annotators
 from metrics.estimation.measures import GroupedFrame
@@ -90,7 +90,7 @@ from tests.soak.null_studies import (
 from tests.voted_studies import save
 
 STUDIES = int(os.environ.get("EVENHAND_SEEDS", "300"))
-POSITION_RULES = {"by label", "by place", "one way", "rather", "order"}
+POSITION_RULES = {"by label", "by position", "one way", "rather", "order"}
 PROVISO = "provided that repeats are independent"
 """A sentence with these words claims nothing about repeats that depend on each other."""
 PEOPLE_RULES = {"above people", "below people"}
@@ -221,25 +221,20 @@ def card_people(view: StoredStudy) -> bool:
 
 
 def is_ahead(filtered: FilteredStudy) -> bool:
-    title, lead = ranking_finding(load_ranking(filtered))
-    return " is ahead of " in title or "would lead" in lead or "people put" in title
+    title, lead = ranking_tab.finding(filtered)
+    ahead = (" leads ", "ranks itself first", "won every battle", "; people put ")
+    return any(words in title for words in ahead) or "would lead" in lead
 
 
-def wins_more(filtered: FilteredStudy) -> bool:
-    title = wins_finding(filtered)[0]
-    leads = "leads significantly" in title
-    return leads or not ("no model wins" in title or title.startswith("No win"))
+def remedy_recommended(filtered: FilteredStudy) -> bool:
+    title, lead = remedies_tab.finding(filtered)
+    return not title.startswith("No remedy") or "gains agreement" in lead or "loses" in lead
 
 
 def more_consistent(filtered: FilteredStudy) -> bool:
     pair = find_pair(filtered, "", "")
     title = contrast_finding(pair, "Behaviour")[0]
     return "more consistent" in title or "opposite" in title
-
-
-def differs_from_people(filtered: FilteredStudy) -> bool:
-    lead = wins_finding(filtered)[1]
-    return "differ most for" in lead and "includes 0" not in lead
 
 
 # -- claims on frames: repeats and several options, which the small store does not have ------------
@@ -256,8 +251,10 @@ def repeats_show_an_order_effect(seed: int) -> bool:
                     name = "x" if draw.random() < p else "y"
                     rows.append({"item": f"q{k}", "judge": f"j{judge}", "shown": shown,
                                  "pick": shown.index(name), "repeat": repeat})  # fmt: skip
-    leans = flip_leans(bias_from_frame(build(rows)))
-    return any(row.order_decides or row.is_significant for row in leans)
+    bias = bias_from_frame(build(rows))
+    added = bias.whole("order_effect")
+    headline = added.low is not None and added.low > 0
+    return headline or any(row.order_decides or row.is_significant for row in flip_leans(bias))
 
 
 def memory_shows_an_order_effect(seed: int) -> bool:
@@ -421,23 +418,23 @@ GROUPS = (
     NullGroup(MISSING_SECOND, {
         PREFERS: position_preferred, DECIDES: order_decides, CARD: card_position}),
     NullGroup("three repeats, no order effect", {
-        "“the order decides”, “prefers a position”": repeats_show_an_order_effect}),
+        "“the order decides”, “the order adds 5 points”, “prefers a position”":
+            repeats_show_an_order_effect}),
     NullGroup("four options, no position effect", {
         "“prefers a position” of four, “≠ even”": options_preferred}),
     NullGroup(EQUAL_MODELS, {
-        "“a is ahead of b”, “would lead”, “people put c first”": is_ahead,
-        "“a wins 60 %”, “leads in 2 categories”": wins_more,
+        "“a leads b”, “b would lead”, “people put c first”": is_ahead,
         "“a is above b in one order and below b in the other”": ranking_reversed}),
     NullGroup(EIGHT_JUDGES, {
         "“a is more consistent than b”, “opposite positions”": more_consistent}),
     NullGroup(PEOPLE, {
         "“more often”, “less often than a person”, on any card": card_people,
-        "“differ most for” without 0": differs_from_people,
         "“agrees with people most often”": agrees_most,
         "a voter is flagged": voter_flagged}),
     NullGroup(GUESSES, {
         "the better answer found more often, or less often, than by chance, on any card":
-            card_accuracy}),
+            card_accuracy,
+        "a remedy is recommended, “the usual rule gains agreement”": remedy_recommended}),
     NullGroup(TIED_GUESSES, {
         "the better answer found more often, or less often, than by chance, on any card":
             card_accuracy_with_ties}),
@@ -486,6 +483,43 @@ def test_the_screen_has_the_p_values_of_the_page(study, tmp_path):
     same = view.bias.whole("consistency").value - random_consistency(view.bias)
     assert got.consistency == pytest.approx(same, abs=0.02)
     store.close()
+
+
+ALWAYS_FIRST = {"first": 6.0}
+EFFECTS = {
+    position_preferred: (COINS, ALWAYS_FIRST),
+    position_preferred_under_a_filter: (COINS, ALWAYS_FIRST),
+    order_decides: (NO_POSITION, ALWAYS_FIRST),
+    card_position: (NO_POSITION, ALWAYS_FIRST),
+    card_position_under_a_filter: (NO_POSITION, ALWAYS_FIRST),
+    low_consistency: (COINS, ALWAYS_FIRST),
+    is_ahead: (EQUAL_MODELS, {"lead": 2.0}),
+    ranking_reversed: (EQUAL_MODELS, ALWAYS_FIRST),
+    more_consistent: (EIGHT_JUDGES, {"sharp": 6.0, "coins": ("j1", "j2", "j3", "j4")}),
+    card_people: (PEOPLE, {"sharp": 4.0, "coins": ("j0",)}),
+    agrees_most: (PEOPLE, {"sharp": 4.0, "coins": ("j1", "j2")}),
+    voter_flagged: (PEOPLE, {"sharp": 6.0, "ties": 0.0, "coins": ("v0",)}),
+    card_accuracy: (GUESSES, {"lead": 2.0}),
+    remedy_recommended: (GUESSES, {"lead": 1.0, "first": 1.0, "items": 100}),
+    card_accuracy_with_ties: (TIED_GUESSES, {"lead": 2.0}),
+}
+"""Claim -> a null study, and what makes its sentence true."""
+
+
+def test_every_claim_on_a_stored_study_has_its_effect():
+    claims = {c for g in GROUPS if isinstance(g.study, NullStudy) for c in g.claims.values()}
+    assert claims == set(EFFECTS)
+    rules = {rule.name for group in RULE_GROUPS.values() for rule in group}
+    assert rules >= POSITION_RULES | PEOPLE_RULES | ACCURACY_RULES
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("claim", EFFECTS, ids=lambda claim: claim.__name__)
+def test_a_claim_is_seen_where_it_is_true(claim, store):
+    """A sentence with new words would otherwise be counted as never said."""
+    study, effect = EFFECTS[claim]
+    view = stored(replace(study, **effect), 1, store)
+    assert claim(view)
 
 
 @pytest.mark.long
