@@ -16,6 +16,7 @@ from hypothesis.internal.conjecture import providers
 from components.server.stub_files import skip_stub_files
 from studies.store.store import Store
 from tests.attacks.attack_log import each_mode  # noqa: F401 - a fixture of several folders
+from tests.demo_store import copy_demo, prepared_demo, remove_prepared
 from tests.samples import ALL, examples
 
 pytest_plugins = ("tests.forked_workers",)
@@ -57,6 +58,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
+@pytest.fixture
+def demo_store(tmp_path: Path) -> Iterator[Store]:
+    """A store with the recorded demos."""
+    made = Store(copy_demo(tmp_path / "demo.db"))
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="session")
 def records() -> Path:
     """Real records, outside the repository."""
@@ -71,15 +80,22 @@ def records() -> Path:
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Import Gradio, with the first test that uses it, as app.py does: without its type stubs.
     Modules and collected tests stay for the whole session: no garbage collection looks at them.
-    Before the process is forked it imports openai, which the product imports at the first call."""
+    Before the process is forked it imports openai, which the product imports at the first call, and
+    makes the store with the demos."""
     gc.disable()
     with skip_stub_files():
         yield
     if session.config.getoption("workers") > 1:
         import openai  # noqa: F401
+
+        prepared_demo()
     gc.freeze()
     gc.set_threshold(*GARBAGE_COLLECTION)
     gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    remove_prepared()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import app
 from components.page.page_tab import create_page
+from tests.demo_store import copy_demo
 from tests.waiting import free_port
 
 
@@ -45,6 +46,7 @@ class LocalApp:
         self._launched = threading.Event()
         arguments = ["--port", str(self.port), "--store", str(store), *options]
         self._thread = threading.Thread(target=self._run, args=[arguments], daemon=True)
+        copy_demo(store)
         self._thread.start()
         self._wait(120)
 

@@ -15,8 +15,16 @@ MAX_GAP: Final = 90
 
 
 def pattern(*pieces: str) -> str:
-    """Regular expression for the pieces in this order, close to each other."""
-    return f"(?s){f'.{{0,{MAX_GAP}}}?'.join(re.escape(piece) for piece in pieces)}"
+    """Regular expression for the pieces in this order, close to each other. A number is a whole
+    number: "8" is neither in "87.5" nor in "0.8"."""
+    return f"(?s){f'.{{0,{MAX_GAP}}}?'.join(_whole(piece) for piece in pieces)}"
+
+
+def _whole(piece: str) -> str:
+    """Pattern of a piece whose first and last number continue neither before nor after it."""
+    before = r"(?<!\d)(?<!\d[.,])" if piece[:1].isdigit() else ""
+    after = r"(?!\d)(?![.,]\d)" if piece[-1:].isdigit() else ""
+    return f"{before}{re.escape(piece)}{after}"
 
 
 def says(text: str | Iterable[str], *pieces: str) -> bool:

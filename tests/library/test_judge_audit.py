@@ -17,7 +17,7 @@ import evenhand as eh
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results.cards.report_card import ReportCard
-from components.study.plan.demo_studies import PAIRS_STUDY, open_demo
+from components.study.plan.demo_studies import PAIRS_STUDY
 from evenhand.auditing.audit_html import CHART_WIDTH
 from evenhand.page_views import _save_copy
 from evenhand.recorded_demo import demo_study
@@ -58,10 +58,9 @@ def hostile_study() -> eh.JudgedStudy:
 
 @pytest.mark.extra
 def test_the_demo_prints_the_cards_of_the_page(
-    store: Store, capsys: pytest.CaptureFixture[str]
+    demo_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    open_demo(store)
-    raters = Raters(FilteredStudy(store, PAIRS_STUDY))
+    raters = Raters(FilteredStudy(demo_store, PAIRS_STUDY))
     audit = eh.audit(demo_study())
     cards = {card.prompt: card for card in audit.cards}
     assert len(cards) == len(raters.names) == 4

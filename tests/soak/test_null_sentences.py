@@ -333,8 +333,8 @@ def pass_rate_wrong(seed: int) -> bool:
         rows = PassFailRows.from_values(passed.astype(int), label, np.arange(400))
         rates, powered = pass_fail_rates(rows), power_tuned_rate(rows)
         results[judge, "p"] = PassFailResult(rates, true_pass_rate(rows, rates), powered, None)
-    views = [PassFailResults(results, {}, {}),
-             PassFailResults(dict(reversed(results.items())), {}, {})]  # fmt: skip
+    views = [PassFailResults(results, {}, {}, {}),
+             PassFailResults(dict(reversed(results.items())), {}, {}, {})]  # fmt: skip
     return any(is_pass_rate_wrong(view) for view in views)
 
 

@@ -37,7 +37,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_list_has_a_line_for_each_study(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--store", str(filled)]) == 0
-    assert says(capsys.readouterr().out, "my", "1", "2 judged\t2")
+    assert says(capsys.readouterr().out, "my", "1", "2 judged")
 
 
 def test_show_prints_a_study_file_that_can_be_run_again(

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from tests.demo_store import copy_demo
 from tests.samples import ALL
 from tests.waiting import free_port
 
@@ -51,6 +52,7 @@ class App:
             sys.executable, "app.py", "--port", str(self.port), "--store", str(store), *options
         ]  # fmt: skip
         env = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False"}
+        copy_demo(store)
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self.log, stderr=subprocess.STDOUT, env=env
         )

@@ -28,8 +28,8 @@ def cast_votes(store: Store, study: str) -> None:
         html = handle_action(store, study, asked)
 
 
-def test_votes_by_people_leave_the_demo_on_home_as_it_was(store: Store) -> None:
-    demo_studies.open_demo(store)
+def test_votes_by_people_leave_the_demo_on_home_as_it_was(demo_store: Store) -> None:
+    store = demo_store
     demo, claims = demo_parts(store), paper_claims(store)
     for study in (demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY):
         cast_votes(store, study)
@@ -47,9 +47,8 @@ def squares(html: str) -> list[list[str]]:
     return [re.findall(r'<i class="(\w+)">', row) for row in html.split('class="r"')[1:3]]
 
 
-def test_the_live_demo_fills_its_squares_as_replies_arrive(store: Store) -> None:
-    engine = Engine()
-    demo_studies.open_demo(store)
+def test_the_live_demo_fills_its_squares_as_replies_arrive(demo_store: Store) -> None:
+    store, engine = demo_store, Engine()
     judges = parse_study(SIMULATED).judges
     plan = make_plan(replace(demo_studies.live_study(store), judges=judges))
     save_plan(plan, store)

@@ -114,8 +114,8 @@ def test_a_line_names_the_judge_or_counts_the_judges(store):
     assert f"<td>{len(judges)} judges</td>" in studies_html(store, [])  # people are none
 
 
-def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(store):
-    demo_studies.open_demo(store)
+def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(demo_store):
+    store = demo_store
     html = examples_html(store)
     assert html.count('<svg class="eh-thumb"') == html.count("eh-lead") == len(EXAMPLES) == 5
     assert {name for name, *_ in EXAMPLES} == demo_studies.DEMO_STUDIES
@@ -124,12 +124,11 @@ def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(stor
         assert text.startswith(f"{len(store.frame(name, 'with')):,} real calls")
 
 
-def test_no_example_opens_with_a_mostly_hatched_matrix(store):
+def test_no_example_opens_with_a_mostly_hatched_matrix(demo_store):
     """A cell is coloured from MIN_COLOURED_ITEMS items on; a matrix has a row for each prompt and a
     column for each category."""
-    demo_studies.open_demo(store)
     for name in demo_studies.DEMO_STUDIES:
-        frame = store.frame(name)
+        frame = demo_store.frame(name)
         read = frame[frame["status"] == "ok"]
         items = read.groupby(["prompt", "category"], observed=True)["item"].nunique()
         assert (items >= MIN_COLOURED_ITEMS).mean() > 0.9, name
@@ -158,13 +157,12 @@ def test_a_taken_or_empty_name_is_refused(store):
     assert {line.name for line in store.studies()} == {"One", "Two"}
 
 
-def test_deleting_says_how_many_replies_go_and_demos_stay(store):
-    engine = Engine()
+def test_deleting_says_how_many_replies_go_and_demos_stay(demo_store):
+    store, engine = demo_store, Engine()
     plan_study(store, "Mine")
     run_study(store, engine, "Mine")
     assert delete_study(store, engine, "Mine") == 6
     assert not active_studies(store, engine)
-    demo_studies.open_demo(store)
     with pytest.raises(StudyError, match="demo"):
         delete_study(store, engine, demo_studies.PAIRS_STUDY)
     assert set(actions(studies_html(store, []))) == {"open", "duplicate"}

@@ -15,7 +15,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.results.view.result_view import Panel, View
 from components.results.view_drawing import VIEWS, render_panels
-from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, TWINS_STUDY, open_demo
+from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, TWINS_STUDY
 from metrics.summary.measured_study import read_stored_study
 from studies.domain import HUMAN_PREFIX
 from studies.exchange.recorded_studies import import_verdicts
@@ -26,6 +26,7 @@ from tests.components.results.protocol.test_protocol_creation import creation  #
 from tests.components.results.protocol.test_protocol_games import games  # noqa: F401
 from tests.components.results.protocol.test_protocol_grade import graded  # noqa: F401
 from tests.components.results.protocol.test_protocol_visit import pictures  # noqa: F401
+from tests.demo_store import copy_demo
 from tests.metrics.frames import records
 from tests.samples import sample
 from tests.voted_studies import six_items
@@ -156,15 +157,16 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 
         @cache
         def read(name: str) -> tuple[Store, Summaries]:
-            store = Store(tmp_path_factory.mktemp("recorded") / "store.db")
+            path = tmp_path_factory.mktemp("recorded") / "store.db"
+            if name not in ("PRD", "small"):
+                copy_demo(path)
+            store = Store(path)
             opened.callback(store.close)
             if name == "PRD":
                 import_verdicts(store, records("prd"), "PRD")
             elif name == "small":
                 half = {f"q{k}": "even" if k % 2 else "odd" for k in range(6)}
                 six_items("small").save(store, categories=half)
-            else:
-                open_demo(store)
             splits = ("", "category", "judge", "judge,prompt,category")[
                 : 4 if name == "small" else 1
             ]

@@ -62,7 +62,7 @@ def test_a_report_on_people_alone_tells_their_agreement_and_no_noise_floor(tmp_p
     votes.append(vote(0, "ann", "y", "x", "model_a"))
     view = view_of(tmp_path, votes)
     told = report_sections(view, ReportFigures())
-    assert says(told, "people agree", "50") and "Agreement among people" in told
+    assert says(told, "people agree", "50.0") and "Agreement among people" in told
     assert "noise" not in told.lower() and "comparisons flip" not in told
     assert says(told, "2", "cast 13 votes", "6")
     table = people_table(view)

@@ -70,8 +70,8 @@ def test_recorded_verdicts_that_are_opened_anew_keep_their_votes(
     assert len(people(store, "llmbar")) == before + 5 and set(keys) <= people(store, "llmbar")
 
 
-def test_the_built_in_study_keeps_its_votes_and_counts_people(store: Store) -> None:
-    demo_studies.open_demo(store)
+def test_the_built_in_study_keeps_its_votes_and_counts_people(demo_store: Store) -> None:
+    store = demo_store
     for who in ("ann", "bob", "cat"):
         vote(store, demo_studies.PAIRS_STUDY, who, 2)
     demo_studies.open_demo(store)

@@ -138,7 +138,7 @@ def test_option_probabilities_give_an_expected_score(tmp_path: Path) -> None:
     assert (np.abs(chosen - expected) <= 2).all() and np.corrcoef(chosen, expected)[0, 1] > 0.7
     passed = frame[frame["prompt"] == "pass-fail"]
     assert ((passed["expected"] >= 0.5) == (passed["score_0"] == 1)).all()
-    assert "p_0" not in frame or frame["p_0"].isna().all()
+    assert frame["p_0"].isna().all()
     store.close()
 
 

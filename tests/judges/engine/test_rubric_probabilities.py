@@ -100,7 +100,7 @@ def test_a_rubric_without_a_level_is_unusable_and_has_no_score(tokens, finish, s
     reply = parse_completion(body(*tokens, finish=finish))
     outcome = read_label_probabilities(load_prompt("rubric"), LABELS, reply)
     assert outcome.status == status
-    assert outcome.verdict is None or not outcome.verdict.scores
+    assert not (outcome.verdict and outcome.verdict.scores)
 
 
 def test_a_reply_without_logprobs_is_unsupported() -> None:

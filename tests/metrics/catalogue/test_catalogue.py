@@ -16,7 +16,7 @@ from components.results.bias.bias_matrix import measures_for, position_table
 from components.results.cards.measure_table import card_measures, show_measures
 from components.results.cards.report_card import ReportCard
 from components.results.contrasts.measure_families import FAMILIES
-from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, open_demo
+from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy, judge_cards
 from metrics.catalogue import records
 from metrics.catalogue.record import DECLARED, MeasureRecord, declare
@@ -25,6 +25,7 @@ from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, bui
 from metrics.summary.summary import summarise_frame
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
+from tests.demo_store import copy_demo
 from tests.page_words import pattern
 
 DOCS = Path(__file__).parents[3] / "docs" / "statistics.md"
@@ -32,8 +33,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "statistics.md"
 
 @pytest.fixture(scope="module")
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    store = Store(tmp_path_factory.mktemp("catalogue") / "store.db")
-    open_demo(store)
+    store = Store(copy_demo(tmp_path_factory.mktemp("catalogue") / "store.db"))
     yield store
     store.close()
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from components.study.plan.demo_studies import PAIRS_STUDY, open_demo
+from components.study.plan.demo_studies import PAIRS_STUDY
 from metrics.catalogue import records
 from metrics.catalogue.record import DECLARED, MeasureRecord
 from metrics.estimation.measures import Measure, fact_tally
 from studies.frames.reply_facts import REPLY_FACTS, reply_fact
 from studies.store.store import Store
+from tests.demo_store import copy_demo
 
 
 def test_the_share_of_replies_is_counted_from_the_stored_texts(
@@ -28,8 +29,7 @@ def test_the_share_of_replies_is_counted_from_the_stored_texts(
         measure=Measure("ends_in_a", "share", fact_tally("last_letter"), empty="no replies"),
     )
     monkeypatch.setitem(DECLARED, record.key, record)
-    store = Store(tmp_path / "store.db")
-    open_demo(store)
+    store = Store(copy_demo(tmp_path / "store.db"))
     frame = store.frame(PAIRS_STUDY)
     texts = [one.reply for one in store.judgements(PAIRS_STUDY) if one.reply and not one.ask.noise]
     store.close()

@@ -108,7 +108,7 @@ def test_a_judge_that_errs_differently_by_model_does_not_reverse_their_order() -
     for one in found.models:
         true = one.true_rate
         assert true is not None and true.low is not None and true.high is not None
-        assert OWN_LABELS_NOTE in true.note or not true.note
+        assert OWN_LABELS_NOTE in true.note
         assert true.low <= truth[one.name] <= true.high
 
 

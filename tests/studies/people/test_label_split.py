@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from components.study.plan.demo_studies import open_demo
 from evenhand.recorded_demo import FILES
 from studies.domain import Item
 from studies.people.label_split import (
@@ -50,10 +49,9 @@ def test_a_known_answer_counts_before_votes(store: Store) -> None:
     assert [one.winner for one in read_labels(store, "known").comparisons] == ["y"]
 
 
-def test_recorded_verdicts_are_labelled_by_design(store: Store) -> None:
+def test_recorded_verdicts_are_labelled_by_design(demo_store: Store) -> None:
     """On 64 items; five of the six pairs of an item have a better answer."""
-    open_demo(store)
-    labels = read_labels(store, FILES["second"])
+    labels = read_labels(demo_store, FILES["second"])
     assert len(labels.comparisons) == 64 * 5 and labels.disputed == ()
 
 

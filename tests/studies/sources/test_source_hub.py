@@ -133,7 +133,7 @@ def test_a_slice_of_a_known_set_is_read_at_a_pinned_commit(visited: Any) -> None
     assert found["items"] == [str(k) for k in range(5, 30)] and found["verdicts"] == 25
     assert found["format"] == "arena" and found["revision"] == COMMIT
     assert found["pinned"] == f"hub:lmsys/mt_bench_human_judgments@{COMMIT}"
-    assert says(found["why"], "lmsys/mt_bench_human_judgments", "Hub", "commit 0123")
+    assert says(found["why"], "lmsys/mt_bench_human_judgments", "Hub", "commit 0123456789ab")
 
 
 def test_only_the_slice_is_fetched(visited: Any) -> None:

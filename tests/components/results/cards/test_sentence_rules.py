@@ -138,9 +138,9 @@ def test_known_answers_leave_the_advice_to_the_remedies():
 
 
 def test_one_item_and_one_comparison_are_written_in_the_singular():
-    for facts in ({"items": 1}, {"items": 9, "sets": 1}):
+    for facts, few in (({"items": 1}, "1 item,"), ({"items": 9, "sets": 1}, "1 comparison,")):
         said = card_sentences({"read": 1, "orders": 2, **facts}, SAID)[0].text
-        assert "only 1 item," in said or "only 1 comparison," in said
+        assert f"only {few}" in said
 
 
 def test_a_person_beside_the_judge_is_given_in_numbers():
