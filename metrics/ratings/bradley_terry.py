@@ -25,7 +25,7 @@ from metrics.ratings.battles import (
     dense_codes,
     extract_battles,
 )
-from metrics.ratings.bradley_terry_fit import PSEUDO_COUNT, BootstrapStrengths
+from metrics.ratings.bradley_terry_fit import PSEUDO_COUNT
 from metrics.ratings.conditional_logit import verdict_t_quantile
 from metrics.ratings.simultaneous_gaps import simultaneous_quantile
 from metrics.ratings.unbounded_gaps import GapLimits
@@ -270,13 +270,6 @@ class Leaderboard:
         for i, j in pairs if len(pairs) <= MAX_LIMIT_PAIRS else pairs[:0]:
             significant[i, j] = self._limits.is_significantly_positive(int(i), int(j))
         return np.asarray(significant, np.float64)
-
-    def bootstrap(self, *, rng: np.random.Generator, rounds: int = 1000) -> BootstrapStrengths:
-        """Draw strengths θ by the item bootstrap, columns in the order of `names`. The bootstrap is
-        slower than the sandwich covariance, from which the intervals are computed."""
-        if self.items < 2 or len(self.names) < 2:
-            return BootstrapStrengths(np.zeros((0, len(self.names))), 0.0)
-        return bradley_terry_fit.bootstrap_strengths(self.counts, rng=rng, rounds=rounds)
 
 
 def fit_leaderboards(

@@ -1,5 +1,4 @@
-"""Bradley–Terry fit to pair counts: connectivity, Newton's method, covariance and bootstrap by
-item.
+"""Bradley–Terry fit to pair counts: connectivity, Newton's method, and covariance by item.
 
 A pair consists of the contestants *low* and *high*, which have the lower and the higher code. Items
 that consist of the same single battle form one *kind*, any other item is a kind of its own.
@@ -7,7 +6,6 @@ that consist of the same single battle form one *kind*, any other item is a kind
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -21,14 +19,9 @@ PSEUDO_COUNT: Final = 0.1
 """Wins added for both contestants of each observed pair, if the data alone have no finite fit."""
 
 _TOLERANCE: Final = 1e-11
-_CHORD_TOLERANCE: Final = 1e-6
-"""Convergence tolerance of bootstrap rounds, in logits; it keeps ratings exact to 0.0002 Elo."""
 _MIN_ITEMS_UNCORRECTED: Final = 200
 """Number of items from which the correction for leverage (CR3) is left out, because it changes a
 standard error by less than half a percent."""
-_CHUNK_CELLS: Final = 1_000_000
-"""Approximate number of (pair, bootstrap round) cells that are fitted together, to stay in
-cache."""
 
 
 def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
@@ -73,13 +66,12 @@ def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) ->
 
 
 def _weighted_laplacian(counts: PairCounts, weight: Floats) -> Floats:
-    """Build graph Laplacians [contestant, contestant, …] from pair weights [pair, …]."""
+    """Build the graph Laplacian [contestant, contestant] from the weight of each pair."""
     models = len(counts.names)
-    matrix = np.zeros((models, models, *weight.shape[1:]))
+    matrix = np.zeros((models, models))
     matrix[counts.low, counts.high] = -weight
     matrix[counts.high, counts.low] = -weight
-    diagonal = np.arange(models)
-    matrix[diagonal, diagonal] = -matrix.sum(axis=1)
+    np.fill_diagonal(matrix, -matrix.sum(axis=1))
     return matrix
 
 
@@ -198,145 +190,3 @@ def strength_covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.
         scores[kind] = axes @ ((axes.T @ scores[kind]) / np.maximum(1 - leverage, 0.1))
     meat = scores.T @ (scores * counts.multiplicity[:, None])
     return np.asarray(root @ meat @ root.T * ((items - 1) / items))
-
-
-@dataclass(frozen=True, eq=False)
-class BootstrapStrengths:
-    """Strengths θ in each round of the item bootstrap, [round, contestant]; each round sums to
-    zero.
-
-    The pseudo-count is added in every round; `regularised_share` is the share of rounds whose own
-    battles have no finite fit.
-    """
-
-    theta: Floats
-    regularised_share: float
-
-
-def bootstrap_strengths(
-    counts: PairCounts, *, rng: np.random.Generator, rounds: int = 1000
-) -> BootstrapStrengths:
-    """Fit the strengths in bootstrap samples of whole items.
-
-    All rounds are fitted together by Newton steps with the Hessian of the full data; rounds that do
-    not converge are fitted again with their own Hessians.
-    """
-    centre = fit_strengths(counts, pseudo=PSEUDO_COUNT)
-    bread = laplacian_inverse(hessian_laplacian(counts, centre, PSEUDO_COUNT))
-    low_kinds, high_kinds = (pair_kind_matrix(counts, wins) for wins in (counts.won, counts.lost))
-    whole = component_labels(counts, strong=True)
-    connected = int(whole.max()) == 0
-    chunk = max(1, min(rounds, _CHUNK_CELLS // max(1, len(counts.low))))
-    theta, regularised = [], 0
-    for start in range(0, rounds, chunk):
-        drawn = draw_items(counts.multiplicity, min(chunk, rounds - start), rng)
-        low, high = low_kinds @ drawn, high_kinds @ drawn
-        regularised += _count_separable_rounds(counts, low, high) if connected else low.shape[1]
-        theta.append(_refit_rounds(counts, centre, bread, low + PSEUDO_COUNT, high + PSEUDO_COUNT))
-    return BootstrapStrengths(np.concatenate(theta, axis=1).T, regularised / rounds)
-
-
-def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Floats:
-    """Return the wins of one contestant of each pair in one item of each kind, as a matrix [pair,
-    kind], sparse if that is faster. Items that consist of the same single battle are one kind.
-
-    `wins` is `counts.won` or `counts.lost`. Multiplied by the number of draws of each kind, the
-    matrix gives the wins in a bootstrap round.
-    """
-    shape = (len(counts.low), len(counts.multiplicity))
-    if len(wins) < 0.05 * shape[0] * shape[1]:
-        return sparse.csr_array((wins, (counts.pair, counts.kind)), shape=shape)
-    where = counts.pair * shape[1] + counts.kind
-    return np.bincount(where, wins, shape[0] * shape[1]).reshape(shape)
-
-
-def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Floats:
-    """Draw how many items of each kind are in each bootstrap round, as [kind, round]. Items that
-    consist of the same single battle are one kind; `multiplicity` is the number of items of each
-    kind."""
-    kinds, items = len(multiplicity), int(multiplicity.sum())
-    if kinds < items:
-        drawn = rng.multinomial(items, multiplicity / items, size=rounds)
-        return np.ascontiguousarray(drawn.T, np.float64)
-    # All items differ: counting simple random draws is several times faster than multinomial ones.
-    place = rng.integers(0, kinds, (rounds, items)) * rounds + np.arange(rounds)[:, None]
-    drawn = np.bincount(place.ravel(), minlength=kinds * rounds)
-    return drawn.reshape(kinds, rounds).astype(np.float64)
-
-
-def _count_separable_rounds(counts: PairCounts, low: Floats, high: Floats) -> int:
-    """Count the bootstrap rounds without a finite fit: the battles drawn do not connect all models
-    by wins in both directions. `low`, `high`: wins of each pair's two models, [pair, round]."""
-    lost = ((low <= 0) & (counts.wins_low > 0)[:, None]).any(axis=0)
-    lost |= ((high <= 0) & (counts.wins_high > 0)[:, None]).any(axis=0)
-    suspects = np.concatenate([low[:, lost] > 0, high[:, lost] > 0]).T
-    if not len(suspects):
-        return 0
-    patterns, times = np.unique(suspects, axis=0, return_counts=True)
-    pairs = len(counts.low)
-    apart = [_is_separable(counts, row[:pairs], row[pairs:]) for row in patterns]
-    return int(times[np.array(apart, bool)].sum())
-
-
-def _is_separable(
-    counts: PairCounts, won: npt.NDArray[np.bool_], lost: npt.NDArray[np.bool_]
-) -> bool:
-    models = len(counts.names)
-    graph = np.zeros((models, models), bool)
-    graph[counts.low[won], counts.high[won]] = True
-    graph[counts.high[lost], counts.low[lost]] = True
-    return bool(graph_components(graph, strong=True).max() > 0)
-
-
-def _refit_rounds(
-    counts: PairCounts, centre: Floats, bread: Floats, low: Floats, high: Floats
-) -> Floats:
-    """Fit θ [contestant, round] to the wins `low` and `high` [pair, round] of all bootstrap rounds.
-    `centre` is θ of the full data, `bread` the inverse of the Hessian there."""
-    spread = incidence_matrix(counts)
-    total = low + high
-    theta = np.repeat(centre[:, None], low.shape[1], axis=1)
-    theta += bread @ (spread @ (low - total * win_probabilities(counts, centre)[:, None]))
-    left = np.arange(low.shape[1])
-    for _ in range(8):
-        step = bread @ (spread @ _residual(counts, theta[:, left], low[:, left], total[:, left]))
-        theta[:, left] += step
-        left = left[np.abs(step).max(axis=0) > _CHORD_TOLERANCE]
-        if not len(left):
-            return theta
-    theta[:, left] = _newton_rounds(counts, centre, low[:, left], total[:, left])
-    return theta
-
-
-def _residual(counts: PairCounts, theta: Floats, low: Floats, total: Floats) -> Floats:
-    p = theta[counts.low]
-    p -= theta[counts.high]
-    p *= 0.5
-    np.tanh(p, out=p)
-    p += 1.0
-    p *= total
-    p *= -0.5
-    p += low
-    return p
-
-
-def _newton_rounds(counts: PairCounts, centre: Floats, low: Floats, total: Floats) -> Floats:
-    """Fit the rounds that do not converge under the Hessian of the full data: each with its own
-    Hessian, in steps of at most 1 logit."""
-    spread = incidence_matrix(counts)
-    models, rounds = len(centre), low.shape[1]
-    theta = np.repeat(centre[:, None], rounds, axis=1)
-    left = np.arange(rounds)
-    for _ in range(100):
-        here = theta[:, left]
-        p = win_probabilities(counts, here)
-        gradient = spread @ (low[:, left] - total[:, left] * p)
-        hessian = _weighted_laplacian(counts, total[:, left] * p * (1 - p)) + 1.0 / models
-        step = np.linalg.solve(hessian.transpose(2, 0, 1), gradient.T[:, :, None])[:, :, 0].T
-        longest = np.abs(step).max(axis=0)
-        # At most 1 logit at a time: Newton overshoots where a round is nearly separable.
-        theta[:, left] = here + step / np.maximum(1.0, longest)
-        left = left[longest > _CHORD_TOLERANCE]
-        if not len(left):
-            break
-    return theta

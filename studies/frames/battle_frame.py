@@ -7,7 +7,7 @@ millions of rows but has few distinct names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
 
 Codes = npt.NDArray[np.int64]
+MAX_SPARE_CODES: Final = 8
+"""Codes per row up to which unused codes cost less than numbering the used ones."""
 
 
 class CodedColumn(NamedTuple):
@@ -231,12 +233,20 @@ def _constant(text: str, n: int) -> pd.Categorical:
 
 
 def _group_codes(*columns: npt.NDArray[np.generic]) -> Codes:
-    """Return a code for each row; rows with equal values in all columns have equal codes."""
-    found = np.zeros(len(columns[0]), np.int64)
+    """Return a code for each row, below MAX_SPARE_CODES times the number of rows; rows with equal
+    values in all columns have equal codes."""
+    rows = len(columns[0])
+    found, size = np.zeros(rows, np.int64), 1
     for column in columns:
         wide = column.astype(np.int64)
-        found = pd.factorize(found * (int(wide.max(initial=0)) + 1) + wide)[0].astype(np.int64)
-    return found
+        span = int(wide.max(initial=0)) + 1
+        if size * span >= 2**62:
+            found, kinds = pd.factorize(found)
+            size = len(kinds)
+        found, size = found * span + wide, size * span
+    if size <= MAX_SPARE_CODES * rows:
+        return found
+    return np.asarray(pd.factorize(found)[0], np.int64)
 
 
 def _count_orders(group: Codes, swapped: npt.NDArray[np.bool_]) -> npt.NDArray[np.int16]:

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 
 from metrics.ratings import bradley_terry_fit
-from metrics.ratings.battles import count_pairs, extract_battles
+from metrics.ratings.battles import PairCounts, count_pairs, extract_battles
 from metrics.ratings.bradley_terry import (
     ELO_PER_LOGIT,
+    PSEUDO_COUNT,
     Leaderboard,
     bradley_terry_ratings,
     fit_leaderboards,
@@ -189,27 +190,25 @@ def test_the_error_of_one_gap_in_prd_is_by_items(judge, item):
     assert by_item == pytest.approx(item, abs=0.1)
 
 
+def bootstrap(counts: PairCounts, rounds: int) -> np.ndarray:
+    """Strengths by drawing whole items and fitting each round, [round, contestant]; items that
+    consist of the same single battle are one kind, drawn as often as there are such items."""
+    share = counts.multiplicity / counts.multiplicity.sum()
+    drawn = rng().multinomial(counts.multiplicity.sum(), share, rounds)
+    found = []
+    for times in drawn[:, counts.kind]:
+        wins = [np.bincount(counts.pair, times * side, len(counts.low))
+                for side in (counts.won, counts.lost)]  # fmt: skip
+        one = replace(counts, wins_low=wins[0], wins_high=wins[1])
+        found.append(bradley_terry_fit.fit_strengths(one, pseudo=PSEUDO_COUNT))
+    return np.array(found)
+
+
 @pytest.mark.parametrize("items", [50, 200])
 def test_item_bootstrap_and_item_sandwich_agree_from_fifty_items_on(items):
     only = board(simulated(rng(), items))
-    drawn = only.bootstrap(rng=rng(), rounds=4000)
-    ratio = drawn.theta.std(axis=0, ddof=1) / np.sqrt(np.diag(only.covariance))
-    assert (ratio > 0.95).all() and (ratio < 1.05).all(), ratio
-    assert drawn.regularised_share == 0.0
-
-
-def test_each_bootstrap_round_is_the_fit_of_its_items():
-    # Redraw the counts of the same seed and fit them one by one by full Newton.
-    counts = board(simulated(rng(), 12)).counts
-    drawn = bradley_terry_fit.draw_items(counts.multiplicity, 50, rng())
-    low = bradley_terry_fit.pair_kind_matrix(counts, counts.won) @ drawn
-    high = bradley_terry_fit.pair_kind_matrix(counts, counts.lost) @ drawn
-    got = bradley_terry_fit.bootstrap_strengths(counts, rng=rng(), rounds=50).theta
-    for k in range(50):
-        one = bradley_terry_fit.fit_strengths(
-            replace(counts, wins_low=low[:, k], wins_high=high[:, k]), pseudo=0.1
-        )
-        assert got[k] == pytest.approx(one, abs=1e-5)
+    ratio = bootstrap(only.counts, 600).std(axis=0, ddof=1) / np.sqrt(np.diag(only.covariance))
+    assert (ratio > 0.9).all() and (ratio < 1.1).all(), ratio  # the error of 600 rounds is .029
 
 
 def test_the_correction_for_leverage_is_none_where_all_items_hold_the_same_battles():
@@ -241,21 +240,12 @@ def test_the_correction_for_leverage_is_leaving_out_one_item_at_a_time():
     assert corrected == pytest.approx(jackknife, rel=0.1)
 
 
-def test_the_share_of_rounds_without_a_fit_of_their_own_is_told():
-    # 9:1 over ten items: a round misses the one loss with probability .9^10 = .349.
-    only = board(duels([("A", "B", 9, 1)]))
-    drawn = only.bootstrap(rng=rng(), rounds=4000)
-    assert drawn.regularised_share == pytest.approx(0.349, abs=0.03)
-    # Data that have none as a whole have none in any round.
-    assert board(duels(SEPARABLE)).bootstrap(rng=rng(), rounds=10).regularised_share == 1.0
-
-
 def test_one_battle_items_are_grouped_and_nothing_changes():
     # The same battles as 30 one-battle items, and split over 15 items of two: same fit, and the
     # bootstrap of grouped items has the spread of drawing them one by one.
     counts = count_pairs(extract_battles(duels(THREE)))
     assert len(counts.multiplicity) == 6 and counts.items == 30
-    drawn = bradley_terry_fit.bootstrap_strengths(counts, rng=rng(), rounds=4000).theta
+    drawn = bootstrap(counts, 600)
     sandwich = bradley_terry_fit.item_sandwich(counts, bradley_terry_fit.fit_strengths(counts))
     assert drawn.std(axis=0) == pytest.approx(np.sqrt(np.diag(sandwich)), rel=0.15)
 
@@ -343,7 +333,7 @@ def test_whatever_comes_every_number_is_finite(rows):
     frame = fought(rows) if rows else duels([])
     assert all_finite(bradley_terry_ratings(frame))
     for each in fit_leaderboards(frame):
-        assert all_finite([each.gaps(), each.bootstrap(rng=rng(), rounds=20)])
+        assert all_finite(each.gaps())
         for name, rank in each.ranks.items():
             assert 1 <= rank.low <= rank.place <= rank.high <= rank.of == len(each.names), name
 
