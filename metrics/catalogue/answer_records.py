@@ -12,7 +12,6 @@ from metrics.catalogue.record import (
     KNOWN_ANSWERS,
     SEVERAL_JUDGES,
     VOTES,
-    Claim,
     MeasureRecord,
     declare,
     declare_each,
@@ -116,13 +115,6 @@ ACCURACY: Final = declare(
         outlets=frozenset({"matrix", "card", "library", "gate"}),
         families=(BEHAVIOUR, QUALITY),
         counts_verdicts=True,
-        claim=Claim(
-            "interval of the share of right minus the share of wrong verdicts",
-            "Bonferroni over the cards",
-            "right more often than wrong",
-            "right less often than wrong",
-            "no difference between right and wrong is shown",
-        ),
     )
 )
 LEAD: Final = declare(

@@ -9,7 +9,6 @@ from metrics.catalogue.record import (
     KNOWN_ORDER,
     PROBABILITIES,
     REPEATS,
-    Claim,
     MeasureRecord,
     declare,
 )
@@ -58,13 +57,6 @@ CONSISTENCY: Final = declare(
         outlets=frozenset({"matrix", "card", "library", "paper", "gate"}),
         families=(BEHAVIOUR, POSITION, QUALITY),
         selection=FLIPS_BEHIND,
-        claim=Claim(
-            "interval of the difference to the noise floor",
-            "Bonferroni over the cards",
-            "the order changes the verdict",
-            "the order does not change the verdict by more than a few points",
-            "an effect of the order is neither shown nor excluded",
-        ),
         also_known_as=("Position Consistency (Shi et al. 2024)", "1 − flip rate"),
     )
 )

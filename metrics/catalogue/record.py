@@ -54,18 +54,6 @@ PROBABILITIES: Final = Need("probabilities of the labels", "Set read: probabilit
 PRESET: Final = Need("the protocol's preset", "Set a preset in the study file.")
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The rule by which a sentence may state a measure, with its three wordings."""
-
-    test: str
-    adjustment: str
-    shown: str
-    excluded: str
-    not_shown: str
-    least_items: int = 5
-
-
 @dataclass(frozen=True, kw_only=True)
 class MeasureRecord:
     """All facts about one measure that more than one part of the program needs."""
@@ -101,7 +89,6 @@ class MeasureRecord:
     """Filters of Inspect that list the judgements behind the number."""
     counts_verdicts: bool = False
     """Whether its n counts single verdicts instead of comparisons."""
-    claim: Claim | None = None
     also_known_as: tuple[str, ...] = ()
     """Names in papers, each with its paper."""
 

@@ -202,16 +202,17 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
     def frame(self, study: str | None = None, twins: TwinRows = "without") -> pd.DataFrame:
         """Return the judgement frame of a study; without a name, of the only study in the store.
         Comparisons with a twin are no comparisons of the study's models: `twins` selects them."""
-        from studies.frames.twin_rows import select_twin_rows  # imports pandas
+        from studies.frames.reply_facts import REPLY_FACTS  # import pandas
+        from studies.frames.twin_rows import select_twin_rows
 
         name = study or self._only_study()
         spec = self.study(name)
-        version = self.version(name)
+        version, facts = self.version(name), tuple(REPLY_FACTS)
         frame = self.memoised(
-            name, ("frame",), lambda: self._load_frame(name, spec, version), version
+            name, ("frame", facts), lambda: self._load_frame(name, spec, version), version
         )
         selected = self.memoised(
-            name, ("frame", twins), lambda: select_twin_rows(frame, twins), version
+            name, ("frame", facts, twins), lambda: select_twin_rows(frame, twins), version
         )
         return selected.copy(deep=False)  # copy-on-write: callers cannot change the cache
 

@@ -50,3 +50,11 @@ def test_a_fact_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(REPLY_FACTS, "taken", lambda text: math.nan)
     with pytest.raises(ValueError, match="taken"):
         reply_fact("taken")(lambda text: 0.0)
+
+
+def test_a_fact_registered_after_the_first_reading_is_in_the_next_frame(
+    monkeypatch: pytest.MonkeyPatch, demo_store: Store
+) -> None:
+    assert "late" not in demo_store.frame(PAIRS_STUDY)
+    monkeypatch.setitem(REPLY_FACTS, "late", lambda text: 1.0)
+    assert (demo_store.frame(PAIRS_STUDY)["late"] == 1.0).any()
