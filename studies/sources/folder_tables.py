@@ -14,12 +14,14 @@ from studies.settings import is_public
 from studies.sources.formats.benchmarks import matches_arena_hard
 from studies.sources.formats.labelled_pairs import matches_judgebench
 from studies.sources.formats.pair_annotations import matches_annotations
+from studies.sources.formats.preference_sets import matches_themis
 from studies.sources.source_format import tables_in
 
 FOLDER_FORMATS: Final = {
     "alpaca-eval": matches_annotations,
     "arena-hard": matches_arena_hard,
     "judgebench": matches_judgebench,
+    "themis": matches_themis,
 }
 """Formats whose files in a folder are joined into one table -> function that recognises such a
 file. Of AlpacaEval's files only annotations are joined, which contain the outputs."""
