@@ -134,7 +134,8 @@ def _join_tables(folder: Path, tables: list[SourceTable], other: list[str]) -> S
     rows = [row for table in tables for row in table.rows]
     current_limits().check_rows(len(rows), folder.name)
     of_files = [f"{table.name}: {note}" for table in tables for note in table.notes]
-    notes = [f"{len(tables):,} files were read as one study", *dict.fromkeys(of_files)]
+    together = [f"{len(tables):,} files were read as one study"] if len(tables) > 1 else []
+    notes = [*together, *dict.fromkeys(of_files)]
     if other:
         named = ", ".join(other[:3]) + (", …" if len(other) > 3 else "")
         notes.append(f"{len(other):,} files of other kinds were left out: {named}")

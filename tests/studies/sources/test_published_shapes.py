@@ -96,6 +96,13 @@ def test_a_proposal_fits_the_values(tmp_path: Path) -> None:
     assert "row 4" not in str(refused.value)
 
 
+def test_scores_of_named_models_are_proposed_whole() -> None:
+    rows = [{"item": f"i{n}", "contestant": "A", "rater": f"r{n}", "score": n} for n in range(3)]
+    assert guess_mapping(list(rows[0]), rows) == {
+        "item": "id", "contestant": "contestant", "rater": "person", "score": "score",
+    }  # fmt: skip
+
+
 # ---- Vicuna's reviews ------------------------------------------------------------------------
 
 REVIEWS = [
@@ -173,6 +180,35 @@ def test_named_pairs_take_their_order_from_a_flag(tmp_path: Path, flag: str) -> 
     rows[0]["order"] = "sideways"
     with pytest.raises(SourceError, match=pattern("line 2: swap", "'sideways'", "known")):
         loaded(table(path, rows), mapping=mapping)
+
+
+@pytest.mark.parametrize(
+    ("order", "other"),
+    [("plain_first", "rich_first"), ("plain", "rich"), ("Plain first", "RICH FIRST")],
+)
+def test_an_order_may_name_the_model_shown_first(tmp_path: Path, order: str, other: str) -> None:
+    rows = [
+        {"q": "q1", "m1": "rich", "m2": "plain", "best": "plain", "order": order},
+        {"q": "q1", "m1": "rich", "m2": "plain", "best": "A", "order": other},
+    ]
+    wanted = [("recorded", "plain > rich", "plain"), ("recorded", "rich > plain", "rich")]
+    named = {"q": "id", "m1": "a", "m2": "b", "best": "winner", "order": "swap"}
+    path = jsonl(tmp_path / "t.jsonl", rows)
+    assert verdicts(loaded(path, mapping=named)) == wanted
+    flags = [{**row, "plain_first": row["order"] == order} for row in rows]
+    flagged = {**named, "plain_first": "swap"}
+    del flagged["order"]
+    assert verdicts(loaded(jsonl(path, flags), mapping=flagged)) == wanted
+
+
+def test_orders_name_the_models_that_no_column_names(tmp_path: Path) -> None:
+    rows = [{"q": "q1", "best": "rich", "order": "plain_first"},
+            {"q": "q1", "best": "tie", "order": "rich_first"}]  # fmt: skip
+    path = jsonl(tmp_path / "t.jsonl", rows)
+    found = loaded(path, mapping={"q": "id", "best": "winner", "order": "swap"})
+    assert verdicts(found) == [("recorded", "plain > rich", "rich"),
+                               ("recorded", "rich > plain", "tie")]  # fmt: skip
+    assert found.order_known
 
 
 def test_one_side_without_the_other_is_said(tmp_path: Path) -> None:
