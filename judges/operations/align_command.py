@@ -2,7 +2,7 @@
 
 The first call writes the candidates as files and prints them with the price; the second, with
 --ask, asks them on the hold-out and prints the comparison. With --adopt, a candidate becomes the
-next version of the prompt.
+next version of the prompt; --undo saves the earlier text as a version again.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from judges.operations.prompt_candidates import (
     adopt_candidate,
     block_text,
     read_candidate,
+    undo_adoption,
     write_candidate,
 )
 from judges.operations.terminal_progress import follow_run
@@ -74,6 +75,9 @@ def add_align_command(commands: Any, report: Report) -> None:
     sub.add_argument(
         "--adopt", default="", metavar="KIND", help="save this candidate as the next version"
     )
+    sub.add_argument(
+        "--undo", default="", metavar="KIND", help="save the text before --adopt as a new version"
+    )
     key_consents.add_allow_option(sub)
     sub.set_defaults(command=lambda options: align(options, report))
 
@@ -85,8 +89,12 @@ def align(options: argparse.Namespace, report: Report) -> int:
     try:
         save_plan(made, store)
         task = prepare_task(made, store, options.judge, options.prompt, options.seed)
-        if options.adopt:
-            return _adopt(task, store, options.adopt, options.study.parent)
+        if options.adopt or options.undo:
+            change = adopt_asked if options.adopt else undo_asked
+            folder = options.study.parent
+            saved = change(task, store, options.adopt or options.undo, folder)
+            print(f"{saved.name}, version {saved.version}: {prompt_path(saved, folder)}")
+            return 0
         _print_task(task)
         folder = options.folder or options.study.with_name(f"{options.study.stem}-candidates")
         kinds = _kinds(options.candidates)
@@ -209,14 +217,18 @@ def _confirmed() -> bool:
     return input("Ask these candidates on the hold-out? [y/N] ").strip().lower() in ("y", "yes")
 
 
-def _adopt(task: AlignTask, store: Store, kind: str, folder: Path) -> int:
-    saved = adopt_asked(task, store, kind, folder)
-    print(f"{saved.name}, version {saved.version}: {prompt_path(saved, folder)}")
-    return 0
-
-
 def adopt_asked(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
     """Save a candidate that was asked on the hold-out as the next version of the prompt."""
+    return adopt_candidate(_asked_candidate(task, store, kind), task.prompt, folder)
+
+
+def undo_asked(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
+    """Save the text that the prompt had before a candidate was adopted as its next version."""
+    return undo_adoption(_asked_candidate(task, store, kind), task.prompt, folder)
+
+
+def _asked_candidate(task: AlignTask, store: Store, kind: str) -> Prompt:
+    """Return the prompt of a candidate of the latest look; raise PlanError if it was not asked."""
     look = task.split.last_look(task.judge.name, task.prompt.name)
     names = {one.kind: one.name for one in look.candidates} if look is not None else {}
     if kind not in names:
@@ -226,5 +238,5 @@ def adopt_asked(task: AlignTask, store: Store, kind: str, folder: Path) -> Promp
     for text in store.planned_prompts(store.name_for_owner(study)):
         prompt = parse_prompt(text)
         if prompt.name == names[kind]:
-            return adopt_candidate(prompt, task.prompt, folder)
+            return prompt
     raise PlanError(f"the text of {names[kind]} is no longer in the store; ask it again")

@@ -20,7 +20,7 @@ from judges.models.simulation.simulated import verdict_sentence
 from judges.operations.image_descriptions import without_thoughts
 from judges.rendering.messages import PromptInputs, render_prompt, slot_labels
 from judges.rendering.prompt import Prompt, parse_prompt
-from judges.rendering.prompt_library import dump_prompt, save_prompt
+from judges.rendering.prompt_library import dump_prompt, last_version, save_prompt
 from studies.domain import Item
 from studies.people.label_split import CandidateRecord, LabelledComparison, PairKey
 from studies.spec.field_reader import load_yaml
@@ -271,6 +271,22 @@ def adopt_candidate(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
     assert isinstance(values, dict)
     name = parse_prompt(today.yaml).name
     return save_prompt(dump_prompt({**values, "name": name}), folder, today.version + 1)
+
+
+def adopted_version(candidate: Prompt, today: Prompt, folder: Path) -> Prompt | None:
+    """Return the newest version of today's prompt if it is an adopted candidate, else None."""
+    last = last_version(parse_prompt(today.yaml).name, folder)
+    return last if last is not None and last.messages == candidate.messages else None
+
+
+def undo_adoption(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
+    """Save today's text again as the version after an adopted candidate, whose file is kept:
+    studies may use it. Raise PlanError if the candidate is not the newest version."""
+    if adopted_version(candidate, today, folder) is None:
+        raise PlanError(
+            f"nothing to undo: {candidate.name} is not the newest version of its prompt"
+        )
+    return save_prompt(today.yaml, folder)
 
 
 def learn_cases(

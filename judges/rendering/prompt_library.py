@@ -135,7 +135,7 @@ def save_prompt(text: str, folder: Path, least: int = 1) -> Prompt:
     checked = check_prompt(text)
     if checked.prompt is None or not checked.usable:
         raise PromptError(next(p.text for p in checked.problems if p.level == "error"))
-    last = _last_version(checked.prompt.name, folder)
+    last = last_version(checked.prompt.name, folder)
     if last is not None and _set_version(text, last.version).sha == last.sha:
         return last
     version = max(last.version + 1 if last else 1, least)
@@ -209,7 +209,9 @@ def _load_folder(folder: Path) -> tuple[list[LibraryPrompt], list[PromptProblem]
     return found, problems
 
 
-def _last_version(name: str, folder: Path) -> Prompt | None:
+def last_version(name: str, folder: Path) -> Prompt | None:
+    """Return the newest version of a prompt in a folder and among the built-in ones; None if there
+    is none."""
     built_in = [load_prompt(name)] if name in built_in_prompts() else []
     saved = [one.prompt for one in _load_folder(folder)[0] if one.prompt.name == name]
     return max([*built_in, *saved], key=lambda prompt: prompt.version, default=None)

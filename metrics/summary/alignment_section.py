@@ -3,8 +3,8 @@ they were not made from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -17,6 +17,8 @@ from metrics.remedies.alignment.candidate_table import (
 from metrics.remedies.alignment.learn_mistakes import judge_mistakes
 from metrics.remedies.alignment.prompt_advice import PromptAdvice, advise, too_few_labels
 from metrics.remedies.order_grid import Cell
+from metrics.twins.twin_effects import SHOWN, TwinEffect, twin_effects
+from metrics.twins.twin_sentence import moving_effects, points
 from studies.people.label_split import (
     LabelSplit,
     Look,
@@ -33,12 +35,17 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class LookResult:
-    """The latest look for a judge and prompt: its candidates, the frame of their replies, and the
-    tokens of a call by judge and prompt."""
+    """The latest look for a judge and prompt: its candidates, the frame of their replies, the
+    tokens of a call by judge and prompt, and the effects of twins by prompt, largest first."""
 
     look: Look
     frame: pd.DataFrame
     tokens: Mapping[Cell, float] = field(default_factory=dict)
+    twins: Mapping[str, Sequence[TwinEffect]] = field(default_factory=dict)
+
+    def call_tokens(self, prompt: str) -> float | None:
+        """Mean tokens of a call with a prompt; None if the judge did not report them."""
+        return self.tokens.get((self.look.judge, prompt))
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,13 @@ def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
     for (judge, prompt), look in last.items():
         study = candidate_study(name, judge, prompt)
         if study in present:
-            results.append(LookResult(look, store.frame(study), mean_call_tokens(store, study)))
+            frame, tokens = store.frame(study), mean_call_tokens(store, study)
+            found = twin_effects(store.frame(study, "only"), frame)
+            by_prompt = {
+                name: moving_effects([one for one in found if one.prompt == name])
+                for name in {one.prompt for one in found}
+            }
+            results.append(LookResult(look, frame, tokens, by_prompt))
     return AlignmentInputs(split, read_labels(store, name), tuple(results))
 
 
@@ -77,7 +90,27 @@ def candidate_result(
     names = [one.name for one in result.look.candidates]
     today = prompt.partition("@")[0]  # the candidates' study has one version of the prompt
     table = compare_candidates(result.frame, judge, today, names, len(inputs.split.looks))
-    return result, table, too_few_labels(0) if table is None else advise(table)
+    if table is None:
+        return result, table, too_few_labels(0)
+    advice = advise(table)
+    if advice.prompt is not None and (moved := _new_twin_effects(result, today, advice.prompt)):
+        advice = replace(advice, others=" ".join(filter(None, (moved, advice.others))))
+    return result, table, advice
+
+
+def _new_twin_effects(result: LookResult, today: str, prompt: str) -> str:
+    """Sentence on the twins that move the judge with a prompt and are not shown to move it with
+    today's prompt; empty if there are none."""
+
+    def shown(name: str) -> dict[str, TwinEffect]:
+        return {one.family: one for one in result.twins.get(name, ()) if one.finding == SHOWN}
+
+    before = shown(today)
+    new = [one for family, one in shown(prompt).items() if family not in before]
+    if not new:
+        return ""
+    named = ", ".join(f"{one.family} ({points(one.adjusted)})" for one in new[:3])
+    return f"With it, twins move the judge that are not shown to move it today: {named}."
 
 
 def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
@@ -123,5 +156,7 @@ def candidate_data(line: CandidateLine, result: LookResult) -> Json:
     }
     if line.difference is not None:
         found |= {"difference": line.difference, "changes": line.changes}
-    tokens = result.tokens.get((result.look.judge, line.prompt))
+    if twins := result.twins.get(line.prompt):
+        found["twins"] = {one.family: one.adjusted for one in twins}
+    tokens = result.call_tokens(line.prompt)
     return found if tokens is None else {**found, "tokens": tokens}

@@ -11,11 +11,14 @@ from metrics.summary.alignment_section import (
     candidate_result,
     read_alignment_inputs,
 )
+from metrics.twins.twin_effects import SHOWN
+from metrics.twins.twin_sentence import points as twin_points
 from studies.domain import Estimate
 from studies.errors import StudyError
 from studies.store.store import Store
 
-HEADS = ("prompt", "agreement", "difference to today", "flips", "first", "length", "tokens", "")
+HEADS = ("prompt", "agreement", "difference to today", "flips", "first", "length", "tokens",
+         "largest twin effect", "")  # fmt: skip
 
 
 def alignment_text(store: Store, study: str, judge: str, prompt: str) -> str:
@@ -37,7 +40,9 @@ def render_result(
     rows: list[tuple[str, ...]] = [HEADS]
     if table is not None:
         rows += [_cells(line, result) for line in table.lines]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(HEADS))]
+    if not result.twins:
+        rows = [(*row[:-2], row[-1]) for row in rows]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
              for row in rows]  # fmt: skip
     split = inputs.split
@@ -50,7 +55,7 @@ def render_result(
 
 
 def _cells(line: CandidateLine, result: LookResult) -> tuple[str, ...]:
-    tokens = result.tokens.get((result.look.judge, line.prompt))
+    tokens = result.call_tokens(line.prompt)
     return (
         line.prompt,
         _percent(line.agreement, interval=True),
@@ -59,8 +64,18 @@ def _cells(line: CandidateLine, result: LookResult) -> tuple[str, ...]:
         _percent(line.effects["first_share"]),
         points(line.effects["length_excess"].value, 0),
         "–" if tokens is None else f"{tokens:,.0f}",
+        twin_words(line.prompt, result),
         status_words(line),
     )
+
+
+def twin_words(prompt: str, result: LookResult) -> str:
+    """The largest shown effect of a twin with a prompt, "none shown", or "–" without verdicts."""
+    effects = result.twins.get(prompt)
+    shown = [one for one in effects or () if one.finding == SHOWN]
+    if shown:
+        return f"{shown[0].family} {twin_points(shown[0].adjusted)}"
+    return "–" if not effects else "none shown"
 
 
 def status_words(line: CandidateLine) -> str:

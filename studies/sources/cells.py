@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from studies.errors import SourceError
@@ -88,6 +88,39 @@ class RowCells:
     def row_id(self) -> str:
         """Id of an item that has neither an id nor a question: the number of its row."""
         return f"row-{self.index + 1:06}"
+
+
+@dataclass(slots=True)
+class MappedCells(RowCells):
+    """The cells of a row by the field that their column is mapped to."""
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Field -> column that is mapped to it."""
+
+    def value(self, name: str) -> Any:
+        """Return the value of a field; None if no column is mapped to it."""
+        return self.row.get(self.fields[name]) if name in self.fields else None
+
+    def words(self, name: str) -> str:
+        """Return the text of a field; the elements of a list become paragraphs."""
+        value = self.value(name)
+        if not isinstance(value, list):
+            return text_of(value)
+        parts = [part.get("content") if isinstance(part, dict) else part for part in value]
+        return "\n\n".join(text for part in parts if (text := text_of(part)))
+
+    def plain(self, name: str) -> str:
+        """Return the text of a field that contains a name, an id or a reply."""
+        return text_of(self.value(name))
+
+    def amount(self, name: str) -> float | None:
+        """Return the number of a field; None if its cell is empty or no column is mapped to it."""
+        return self.number(self.fields[name]) if name in self.fields else None
+
+    def below(self, group: str) -> dict[str, str]:
+        """Return name -> column of the fields `<group>.<name>`."""
+        found = [(field.partition("."), column) for field, column in self.fields.items()]
+        return {name: column for (start, dot, name), column in found if dot and start == group}
 
 
 def cells_of(table: SourceTable) -> Iterator[RowCells]:

@@ -14,12 +14,14 @@ from studies.settings import is_public
 from studies.sources.formats.benchmarks import matches_arena_hard
 from studies.sources.formats.labelled_pairs import matches_judgebench
 from studies.sources.formats.pair_annotations import matches_annotations
+from studies.sources.formats.preference_sets import matches_themis
 from studies.sources.source_format import tables_in
 
 FOLDER_FORMATS: Final = {
     "alpaca-eval": matches_annotations,
     "arena-hard": matches_arena_hard,
     "judgebench": matches_judgebench,
+    "themis": matches_themis,
 }
 """Formats whose files in a folder are joined into one table -> function that recognises such a
 file. Of AlpacaEval's files only annotations are joined, which contain the outputs."""
@@ -132,7 +134,8 @@ def _join_tables(folder: Path, tables: list[SourceTable], other: list[str]) -> S
     rows = [row for table in tables for row in table.rows]
     current_limits().check_rows(len(rows), folder.name)
     of_files = [f"{table.name}: {note}" for table in tables for note in table.notes]
-    notes = [f"{len(tables):,} files were read as one study", *dict.fromkeys(of_files)]
+    together = [f"{len(tables):,} files were read as one study"] if len(tables) > 1 else []
+    notes = [*together, *dict.fromkeys(of_files)]
     if other:
         named = ", ".join(other[:3]) + (", …" if len(other) > 3 else "")
         notes.append(f"{len(other):,} files of other kinds were left out: {named}")

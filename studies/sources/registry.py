@@ -32,7 +32,7 @@ DETECTION_ORDER: Final = (
     "evenhand", "evenhand-judgements", "evenhand-csv", "evenhand-votes", "evenhand-shards",
     "visit-bench", "visit-battles", "auto-j", "oasst", "creation-mmbench", "arena", "mt-bench",
     "vicuna", "arena-hard", "alpaca-eval", "llmbar", "llm-comparator", "autoarena", "evalica",
-    "judgebench", "preference", "pandalm", "verdict-label", "kaggle", "prd", "inspect",
+    "judgebench", "preference", "themis", "pandalm", "verdict-label", "kaggle", "prd", "inspect",
     "promptfoo", "deepeval", "langfuse", "phoenix", "langsmith", "table",
 )  # fmt: skip
 """Names of the formats in the order in which they are asked whether they match a source. Every

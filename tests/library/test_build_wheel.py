@@ -170,11 +170,27 @@ def test_the_action_keeps_its_history_after_an_alarm_too() -> None:
         _parser().parse_args(run.split()[2:])
 
 
-def test_the_action_passes_the_schema_of_workflows() -> None:
+WORKFLOWS = (ACTION, ROOT / "assets" / "board" / "check-board.yml")
+
+
+def test_workflows_pin_actions_by_commit_and_run_no_expression() -> None:
+    """A tag can be moved to other code; an expression in `run` would be read as shell code."""
+    for path in WORKFLOWS:
+        used = re.findall(r"uses: (\S+)(.*)", path.read_text())
+        assert used
+        for action, comment in used:
+            assert re.fullmatch(r"actions/[a-z/-]+@[0-9a-f]{40}", action), action
+            assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), comment
+        (job,) = yaml.safe_load(path.read_text())["jobs"].values()
+        assert not [step for step in job["steps"] if "${{" in step.get("run", "")]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_the_workflows_pass_the_schema_of_workflows(path: Path) -> None:
     linter = shutil.which("check-jsonschema")
     if linter is None:
         pytest.skip("check-jsonschema, the linter of workflows, is not installed")
-    command_line = [linter, "--builtin-schema", "vendor.github-workflows", str(ACTION)]
+    command_line = [linter, "--builtin-schema", "vendor.github-workflows", str(path)]
     done = subprocess.run(command_line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 

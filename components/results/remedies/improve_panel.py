@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -14,7 +15,7 @@ from components.html.tables.value_table import ROUND_PERCENT, STYLES
 from components.html.templates import macros
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.remedies.computed import RemedyResults, load_remedies
-from judges.operations.align_command import adopt_asked
+from judges.operations.align_command import adopt_asked, undo_asked
 from judges.operations.align_prompt import (
     AlignTask,
     build_candidates,
@@ -22,21 +23,31 @@ from judges.operations.align_prompt import (
     prepare_task,
     writer_plan,
 )
-from judges.operations.prompt_candidates import EXAMPLES, block_text, read_rules
+from judges.operations.prompt_candidates import (
+    EXAMPLES,
+    adopted_version,
+    block_text,
+    read_rules,
+)
 from judges.planning.plan import assign_owner, load_stored_plan, save_plan
 from judges.rendering.prompt import Prompt, parse_prompt
-from judges.rendering.prompt_library import prompts_folder
+from judges.rendering.prompt_library import last_version, prompts_folder
 from metrics.remedies.alignment.candidate_table import CandidateLine, CandidateTable
 from metrics.remedies.alignment.learn_mistakes import judge_mistakes
 from metrics.remedies.alignment.prompt_advice import PromptAdvice
-from metrics.summary.alignment_section import candidate_result, read_alignment_inputs
-from metrics.summary.alignment_text import status_words
+from metrics.summary.alignment_section import (
+    LookResult,
+    candidate_result,
+    read_alignment_inputs,
+)
+from metrics.summary.alignment_text import status_words, twin_words
 from studies.domain import Estimate
 from studies.errors import StudyError
 from studies.people.label_split import (
     LEAST_HOLD_OUT,
     LabelSplit,
     Look,
+    PairKey,
     StudyLabels,
     candidate_study,
     draw_split,
@@ -72,7 +83,7 @@ class ImproveCard:
     truth_words: str
     split: LabelSplit
     mistakes: list[tuple[str, Estimate]]
-    disputed: int
+    disputed: tuple[PairKey, ...]
     mistaken: int
     calls: int
     owned: bool
@@ -83,6 +94,7 @@ class ImproveCard:
     criteria: str
     advice: PromptAdvice | None = None
     adopt: str = ""
+    adopted: str = ""
     adopt_kind: str = ""
     block: tuple[str, ...] = ()
     block_of: str = ""
@@ -132,7 +144,7 @@ def labels_and_split(store: Store, name: str) -> tuple[StudyLabels, LabelSplit]:
     return found
 
 
-def build_card(results: RemedyResults) -> tuple[ImproveCard, CandidateTable | None] | None:
+def build_card(results: RemedyResults) -> tuple[ImproveCard, Markup] | None:
     """Build the card of the judge and prompt shown, and the table of its latest candidates; None
     if the better answer of no comparison is known."""
     filtered = results.filtered
@@ -157,11 +169,11 @@ def build_card(results: RemedyResults) -> tuple[ImproveCard, CandidateTable | No
     by_people = any(one.votes for one in labels.comparisons)
     inputs = read_alignment_inputs(store, name) if split.looks else None
     result = None if inputs is None else candidate_result(inputs, judge, prompt)
-    table, more = None, {}
-    if result is not None and inputs is not None:
-        _, table, advice = result
-        look = result[0].look
-        more = _result_values(store, name, look, advice)
+    shown, more = EMPTY, {}
+    if result is not None:
+        latest, table, advice = result
+        shown = EMPTY if table is None else candidates_table(table, latest)
+        more = _result_values(store, name, latest.look, advice)
     card = ImproveCard(
         judge=judge,
         prompt=prompt,
@@ -170,7 +182,7 @@ def build_card(results: RemedyResults) -> tuple[ImproveCard, CandidateTable | No
         truth_words="the majority of people" if by_people else "known answers",
         split=split,
         mistakes=mistakes,
-        disputed=len(labels.disputed),
+        disputed=labels.disputed,
         mistaken=round((found.all.value or 0) * found.all.n) if found is not None else 0,
         calls=2 * len(labels.on(split.hold_out)),
         owned=store.owns(name) and not store.read_only,
@@ -181,7 +193,7 @@ def build_card(results: RemedyResults) -> tuple[ImproveCard, CandidateTable | No
         criteria=filtered.study.criteria,
         **more,
     )
-    return card, table
+    return card, shown
 
 
 def _result_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
@@ -195,9 +207,17 @@ def _result_values(store: Store, name: str, look: Look, advice: PromptAdvice) ->
         found["block"] = tuple(block_text(prompts[shown], today).splitlines())
         found["block_of"] = shown
         if advice.advice == "adopt":
+            last = last_version(today.name, _folder(store)) or today
             found["adopt_kind"] = kinds[shown]
-            found["adopt"] = f"{today.name}@{today.version + 1}"
+            found["adopt"] = f"{today.name}@{max(last.version, today.version) + 1}"
+            if adopted_version(prompts[shown], today, _folder(store)) is not None:
+                found["adopted"] = f"{today.name}@{last.version}"
     return found
+
+
+def _folder(store: Store) -> Path:
+    """Folder of the prompts that were saved on the page."""
+    return prompts_folder(store.folder / "store")
 
 
 def _asked_prompts(store: Store, name: str, look: Look) -> dict[str, Prompt]:
@@ -227,19 +247,29 @@ COLUMNS: Final = (
     TypedColumn("Flips", lambda line: line.effects["flips"], ROUND_PERCENT),
     TypedColumn("First position", lambda line: line.effects["first_share"], ROUND_PERCENT),
     TypedColumn("Length, points", lambda line: line.effects["length_excess"], STYLES["points"]),
-    TypedColumn("", lambda line: "" if line.status == "today" else status_words(line)),
 )
+STATUS: Final = TypedColumn("", lambda line: "" if line.status == "today" else status_words(line))
 
 
-def candidates_table(table: CandidateTable) -> Markup:
-    """HTML table of today's prompt and its candidates on the hold-out."""
+def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
+    """HTML table of today's prompt and its candidates on the hold-out; the effects of twins if
+    twins were asked."""
+
+    def tokens(line: CandidateLine) -> int | None:
+        found = result.call_tokens(line.prompt)
+        return None if found is None else round(found)
 
     def row(line: CandidateLine) -> ValueRow:
         if line.status == "today":
             return ValueRow(line.prompt, line, note="today")
         return ValueRow(f"+ {line.prompt.rpartition('+')[2]}", line)
 
-    return page_table("Prompt", COLUMNS, map(row, table.lines), "Candidates on the hold-out")
+    more = [TypedColumn("Tokens", tokens, tip="mean tokens of a call, prompt and reply")]
+    if result.twins:
+        tip = "largest effect beyond its floor, 95 % CI adjusted for all families and prompts"
+        more.append(TypedColumn("Twins", lambda line: twin_words(line.prompt, result), tip=tip))
+    columns = (*COLUMNS, *more, STATUS)
+    return page_table("Prompt", columns, map(row, table.lines), "Candidates on the hold-out")
 
 
 def draw_improve(filtered: FilteredStudy) -> Markup | None:
@@ -251,10 +281,7 @@ def draw_improve(filtered: FilteredStudy) -> Markup | None:
     card, table = found
     template = macros(TEMPLATE)
     drawn: Markup = template.improve(card)
-    if card.advice is None:
-        return drawn
-    shown = EMPTY if table is None else candidates_table(table)
-    return template.result(card, shown) + drawn
+    return drawn if card.advice is None else template.result(card, table) + drawn
 
 
 # ------------------------------------------------------------------------------ actions
@@ -269,9 +296,9 @@ def act_on_prompt(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str
     results = load_remedies(filtered)
     task = prepare_task(load_stored_plan(store, name), store, results.judge, results.prompt)
     asked = str(send.get("improve", ""))
-    if asked == "adopt":
-        folder = prompts_folder(store.folder / "store")
-        saved = adopt_asked(task, store, str(send.get("kind", "")), folder)
+    if asked in ("adopt", "undo"):
+        change = adopt_asked if asked == "adopt" else undo_asked
+        saved = change(task, store, str(send.get("kind", "")), _folder(store))
         return "", f"Saved as {saved.name}@{saved.version}. Choose it in Study, step Prompts."
     if asked == "write":
         plan = writer_plan(task, task.judge, task.plan.study.budget_usd)

@@ -65,9 +65,10 @@ def _no_format_message(table: SourceTable | None, path: Path) -> str:
             f"no known format for a folder with {', '.join(files) or 'no files'}. Name a file, "
             f"or set data.format ({known})"
         )
-    columns = ", ".join(table.columns)[:300] or "no columns"
+    columns = ", ".join(table.columns)[:300]
     if not table.rows and not table.json_object:
-        return f"no rows in it, only {columns}; add rows, or choose another file"
+        only = f", only column names ({columns})" if columns else ""
+        return f"no rows in it{only}; add rows, or choose another file"
     guess = guess_mapping(table.columns, table.rows)
     return (
         f"matches no known format. Its columns: {columns}. Map them to fields in "

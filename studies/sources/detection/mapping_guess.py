@@ -42,7 +42,10 @@ _NAMES_BY_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
     "score_b": ("score_b", "rating_b"),
     "rank": ("rank", "human_rank"),
 }  # fmt: skip
-_ANSWER_WORD: Final = r"(?:(?:response|answer|output|prediction|completion|generation|resp|ans)s?)"
+_ANSWER_WORD: Final = (
+    r"(?:(?:response|answer|output|prediction|completion|generation|candidate|resp|"
+    r"ans)s?)"
+)
 _BETWEEN: Final = " _.:-"
 _STARTS: Final = re.compile(rf"{_ANSWER_WORD}(?=[{_BETWEEN}].)", re.IGNORECASE)
 _ENDS: Final = re.compile(rf"(?<=.[{_BETWEEN}]){_ANSWER_WORD}\Z", re.IGNORECASE)
@@ -76,7 +79,7 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
         }
     if "contestant" not in fields:
         guess = {c: f for c, f in guess.items() if f != "score"}
-    whole = ({"contestant", "response"}, *map(set, _SIDE_FIELDS))
+    whole = ({"contestant", "response"}, {"contestant", "score"}, *map(set, _SIDE_FIELDS))
     if any(needed <= set(guess.values()) for needed in whole):
         return guess
     guess = {column: field for column, field in guess.items() if field != "contestant"}

@@ -7,7 +7,7 @@ nested (`answer1.name`, `answers[].text`).
 
 from __future__ import annotations
 
-import dataclasses
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -19,7 +19,7 @@ from studies.files.tables import SourceTable, text_of
 from studies.frames.winner_words import WINNER_WORDS
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
-from studies.sources.cells import FLAGS, RowCells, cells_of, id_from_text
+from studies.sources.cells import FLAGS, MappedCells, cells_of, id_from_text
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.join import join_answers, join_key
 from studies.sources.source_format import OpenSource, reads
@@ -46,8 +46,8 @@ MAPPING_FIELDS: Final = {
     "response_second": "the answer shown second",
     "response_a": "the answer of a",
     "response_b": "the answer of b",
-    "swap": "whether the answers were shown in the other order (true or false); a winner such as A "
-    "or first is then the answer shown first",
+    "swap": "whether the answers were shown in the other order (true or false), or the model shown "
+    "first; a winner such as A is then the answer shown first",
     "winner": "the winner: a model's name, A, B, 1, 2, first, second or tie",
     "winner_index": "the winner counted from 0: 0 for the first, 1 for the second, 2 for a tie",
     "gold": "the answer known to be better, not a person's vote; as winner",
@@ -79,39 +79,6 @@ _SIDES: Final = (("first", "second"), ("a", "b"))
 Sides = tuple[str, str]
 UNNAMED: Final[Sides] = ("answer A", "answer B")
 """Names of the two contestants in a file that does not name them."""
-
-
-@dataclasses.dataclass(slots=True)
-class MappedCells(RowCells):
-    """The cells of a row by the field that their column is mapped to."""
-
-    fields: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Field -> column that is mapped to it."""
-
-    def value(self, name: str) -> Any:
-        """Return the value of a field; None if no column is mapped to it."""
-        return self.row.get(self.fields[name]) if name in self.fields else None
-
-    def words(self, name: str) -> str:
-        """Return the text of a field; the elements of a list become paragraphs."""
-        value = self.value(name)
-        if not isinstance(value, list):
-            return text_of(value)
-        parts = [part.get("content") if isinstance(part, dict) else part for part in value]
-        return "\n\n".join(text for part in parts if (text := text_of(part)))
-
-    def plain(self, name: str) -> str:
-        """Return the text of a field that contains a name, an id or a reply."""
-        return text_of(self.value(name))
-
-    def amount(self, name: str) -> float | None:
-        """Return the number of a field; None if its cell is empty or no column is mapped to it."""
-        return self.number(self.fields[name]) if name in self.fields else None
-
-    def below(self, group: str) -> dict[str, str]:
-        """Return name -> column of the fields `<group>.<name>`."""
-        found = [(field.partition("."), column) for field, column in self.fields.items()]
-        return {name: column for (start, dot, name), column in found if dot and start == group}
 
 
 @reads("table", "any table, with its columns mapped", "what the mapping says")
@@ -284,12 +251,11 @@ def _read_comparisons(
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     judged = scored or bool({"winner", "winner_index", "reply"} & fields.keys())
     unnamed, order = not {*sides} <= fields.keys(), "swap" in fields
+    models = _unnamed_models(rows)
     if unnamed:
-        builder.notes.append(
-            f"the file does not name the models; they are called {' and '.join(UNNAMED)}"
-        )
+        builder.notes.append(f"no column names the models; they are called {' and '.join(models)}")
     for line in rows:
-        names = UNNAMED if unnamed else (line.plain(sides[0]), line.plain(sides[1]))
+        names = models if unnamed else (line.plain(sides[0]), line.plain(sides[1]))
         if builder.skip_self_comparison(names, line.where):
             continue
         texts = {
@@ -301,22 +267,40 @@ def _read_comparisons(
         _add_labels(builder, line, item, names)
         scores = _pair_scores(line, sides)
         if judged:
-            shown = names[::-1] if order and _is_swapped(line) else names
+            shown = names[::-1] if order and _is_swapped(line, names) else names
             scores = scores[::-1] if shown != names else scores
             known = order or sides == _SIDES[0]
             _add_comparison(builder, line, item, shown, scores, known=known)
 
 
-def _is_swapped(line: MappedCells) -> bool:
-    """Whether the answers of a row were shown in the other order."""
-    text = line.plain("swap").strip().casefold()
-    if text in FLAGS:
-        return FLAGS[text]
-    if text in _ORDER_WORDS:
-        return _ORDER_WORDS[text]
-    raise line.error(
-        f"swap is {text[:60]!r}; known: {', '.join((*FLAGS, *_ORDER_WORDS))}; correct the cell"
-    )
+def _is_swapped(line: MappedCells, names: Sides) -> bool:
+    """Whether the answers of a row were shown in the other order. A model's name, alone or as
+    `name_first`, is the model shown first; in a column `name_first`, true means this model."""
+    text, places = line.plain("swap").strip(), {"a": 0, "b": 1}
+    places |= {name.casefold(): place for place, name in enumerate(names)}
+    word, column = text.casefold(), line.fields["swap"].casefold()
+    if (first := places.get(_first_model(word))) is not None:
+        return first == 1
+    if word in FLAGS and (first := places.get(_first_model(column))) is not None:
+        return FLAGS[word] == (first == 1)
+    orders = FLAGS | _ORDER_WORDS
+    if word in orders:
+        return orders[word]
+    known = ", ".join((*orders, *(f"{name}_first" for name in names)))
+    raise line.error(f"swap is {text[:60]!r}; known: {known}; correct the cell")
+
+
+def _first_model(text: str) -> str:
+    """Return the model that an order such as `plain_first` names."""
+    return re.sub(r"[ _-]first$", "", text, flags=re.IGNORECASE)
+
+
+def _unnamed_models(rows: Sequence[MappedCells]) -> Sides:
+    """Return the models of a table without a column for them: the two of its orders, such as
+    `plain_first` and `other_first`; else UNNAMED."""
+    orders = (line.plain("swap").strip() for line in rows)
+    found = [*dict.fromkeys(m for text in orders if (m := _first_model(text)) != text)]
+    return (found[0], found[1]) if len(found) == 2 else UNNAMED
 
 
 def _add_comparison(

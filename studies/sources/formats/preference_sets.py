@@ -1,18 +1,19 @@
-"""Formats of prompts whose answers are ranked or chosen: OpenAssistant and preference sets."""
+"""Formats of prompts whose answers are ranked or chosen: OpenAssistant, preference sets, THEMIS."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from string import ascii_uppercase
 from typing import Any, Final
 
-from studies.domain import BY_DESIGN
+from studies.domain import BY_DESIGN, QUESTION_META
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, id_from_text, parse_conversation, split_conversation
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenSource, has_signs, reads
 
 # ---- OpenAssistant ---------------------------------------------------------------------------
 
@@ -224,3 +225,59 @@ def _split_transcripts(
             "question; map the question's column to 'prompt' in data.mapping"
         )
     return start.strip(), [end.strip()], [other[2].strip() for other in others]
+
+
+# ---- THEMIS ----------------------------------------------------------------------------------
+
+matches_themis: Final = has_signs(
+    {"_record, permutation, parsed_letter": "permutation and parsed_letter are THEMIS' records"}
+)
+
+
+@reads(
+    "themis",
+    "THEMIS' choices among rotated answers",
+    "choices among N, every order known, with the right answer",
+    matches_themis,
+)
+def read_themis(source: OpenSource) -> SourceBuilder:
+    """Read THEMIS' records: a line of metadata with the `permutation`, then one `parsed_letter` for
+    each item; also a folder.
+
+    A letter is a position: `permutation` lists the answers in the order shown, and answer 0 is the
+    right one ("chosen"). Each metadata line begins a new run, so the files of all rotations are one
+    study. A letter such as `error` is an unusable reply. The same id in another `dataset` has other
+    answers; these items count as one question.
+    """
+    builder, run = SourceBuilder(), RowCells({})
+    for line in source.cells():
+        if line.text("_record") == "metadata":
+            run = line
+            continue
+        order = run.row.get("permutation")
+        if not isinstance(order, list) or sorted(order, key=str) != [*range(len(order))]:
+            raise (run if run.row else line).error(
+                "no 'permutation' of the answers 0, 1, … in the metadata line before the verdicts; "
+                "add it, or remove these verdicts"
+            )
+        names = ["chosen", *_name_answers("rejected", [""] * (len(order) - 1))]
+        letters, id = tuple(ascii_uppercase[: len(order)]), line.need("id")
+        item = builder.add_item(
+            "/".join(filter(None, (run.text("dataset").rpartition("/")[2], id))),
+            "",
+            where=line.where,
+            category=line.text("subset"),
+            meta={QUESTION_META: id},
+        )
+        builder.add_better_answer(item, names, 0)
+        letter = line.text("parsed_letter")
+        builder.add_verdict(
+            item,
+            run.need("model"),
+            run.text("prompt").partition(" ")[0].rpartition("/")[2].removesuffix(".txt"),
+            [names[k] for k in order],
+            letters.index(letter) if letter in letters else None,
+            labels=letters,
+            reply=line.text("judgement_text"),
+        )
+    return builder

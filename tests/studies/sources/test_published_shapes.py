@@ -96,6 +96,13 @@ def test_a_proposal_fits_the_values(tmp_path: Path) -> None:
     assert "row 4" not in str(refused.value)
 
 
+def test_scores_of_named_models_are_proposed_whole() -> None:
+    rows = [{"item": f"i{n}", "contestant": "A", "rater": f"r{n}", "score": n} for n in range(3)]
+    assert guess_mapping(list(rows[0]), rows) == {
+        "item": "id", "contestant": "contestant", "rater": "person", "score": "score",
+    }  # fmt: skip
+
+
 # ---- Vicuna's reviews ------------------------------------------------------------------------
 
 REVIEWS = [
@@ -175,6 +182,35 @@ def test_named_pairs_take_their_order_from_a_flag(tmp_path: Path, flag: str) -> 
         loaded(table(path, rows), mapping=mapping)
 
 
+@pytest.mark.parametrize(
+    ("order", "other"),
+    [("plain_first", "rich_first"), ("plain", "rich"), ("Plain first", "RICH FIRST")],
+)
+def test_an_order_may_name_the_model_shown_first(tmp_path: Path, order: str, other: str) -> None:
+    rows = [
+        {"q": "q1", "m1": "rich", "m2": "plain", "best": "plain", "order": order},
+        {"q": "q1", "m1": "rich", "m2": "plain", "best": "A", "order": other},
+    ]
+    wanted = [("recorded", "plain > rich", "plain"), ("recorded", "rich > plain", "rich")]
+    named = {"q": "id", "m1": "a", "m2": "b", "best": "winner", "order": "swap"}
+    path = jsonl(tmp_path / "t.jsonl", rows)
+    assert verdicts(loaded(path, mapping=named)) == wanted
+    flags = [{**row, "plain_first": row["order"] == order} for row in rows]
+    flagged = {**named, "plain_first": "swap"}
+    del flagged["order"]
+    assert verdicts(loaded(jsonl(path, flags), mapping=flagged)) == wanted
+
+
+def test_orders_name_the_models_that_no_column_names(tmp_path: Path) -> None:
+    rows = [{"q": "q1", "best": "rich", "order": "plain_first"},
+            {"q": "q1", "best": "tie", "order": "rich_first"}]  # fmt: skip
+    path = jsonl(tmp_path / "t.jsonl", rows)
+    found = loaded(path, mapping={"q": "id", "best": "winner", "order": "swap"})
+    assert verdicts(found) == [("recorded", "plain > rich", "rich"),
+                               ("recorded", "rich > plain", "tie")]  # fmt: skip
+    assert found.order_known
+
+
 def test_one_side_without_the_other_is_said(tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", [{"m": "x", "w": "x", "q": "why"}])
     with pytest.raises(StudyError, match=pattern("'m'", "'first'", "no column to 'second'")):
@@ -188,6 +224,62 @@ def test_a_list_on_each_line_is_said_as_such(tmp_path: Path) -> None:
         read_table(path)
     assert says(str(refused.value), "is a list", "one object")
     assert "rename" not in str(refused.value)
+
+
+# ---- choices among rotated answers -----------------------------------------------------------
+
+
+def rotation(order: list[int], dataset: str, letters: dict[str, str]) -> list[dict[str, Any]]:
+    """Records as THEMIS writes them; its own `results` says whether the letter is the right one."""
+    right = "ABCD"[order.index(0)]
+    about = {"_record": "metadata", "model": "org/judge", "permutation": order,
+             "chosen_at_slot": right, "dataset": f"data/{dataset}",
+             "prompt": "prompts/original.txt (verbatim)"}  # fmt: skip
+    verdicts = [{"id": id, "subset": "Math", "parsed_letter": letter,
+                 "results": 0.25 if letter == "error" else letter == right,
+                 "judgement_text": f"[[{letter}]]"} for id, letter in letters.items()]  # fmt: skip
+    return [about, *verdicts]
+
+
+def test_letters_of_rotated_answers_are_positions(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    runs = [
+        rotation([0, 1, 2, 3], "hard", {"1": "A", "2": "D"}),
+        rotation([1, 2, 0, 3], "hard", {"1": "A", "2": "error"}),
+        rotation([1, 2, 3, 0], "hard", {"1": "D", "2": "B"}),
+        rotation([1, 2, 3, 0], "easy", {"1": "D"}),
+    ]
+    for number, rows in enumerate(runs):
+        jsonl(folder / f"run_{number}.jsonl", rows)
+    found = loaded(folder)
+    assert found.format == "themis"
+    assert [word for _, _, word in verdicts(found)] == [
+        "chosen", "rejected-3", "rejected-1", "unreadable", "chosen", "rejected-2", "chosen",
+    ]  # fmt: skip
+    assert verdicts(found)[2][1] == "rejected-1 > rejected-2 > chosen > rejected-3"
+    assert {(j.ask.prompt, j.ask.labels) for j in found.judgements} == {
+        ("original", ("A", "B", "C", "D"))
+    }
+    assert [(item.id, item.category) for item in found.items] == [
+        ("hard/1", "Math"), ("hard/2", "Math"), ("easy/1", "Math"),
+    ]  # fmt: skip
+    frame = frame_from_source(found, "s")
+    published = [row["results"] for rows in runs for row in rows[1:] if row["results"] != 0.25]
+    usable = frame[frame["status"] == "ok"]
+    assert (usable["pick"] == usable["truth"]).tolist() == published
+    assert frame.groupby("item")["question"].first().to_dict() == {
+        "hard/1": "1", "hard/2": "2", "easy/1": "1",
+    }  # fmt: skip
+
+
+def test_letters_without_their_order_are_refused(tmp_path: Path) -> None:
+    rows = rotation([0, 1], "hard", {"1": "A"})
+    path = jsonl(tmp_path / "late.jsonl", [rows[1], rows[0]])
+    with pytest.raises(SourceError, match=pattern("late.jsonl, line 1", "'permutation'", "add")):
+        loaded(path)
+    path = jsonl(path, [{**rows[0], "permutation": [0, 0]}, rows[1]])
+    with pytest.raises(SourceError, match=pattern("late.jsonl, line 1", "'permutation'", "add")):
+        loaded(path)
 
 
 # ---- promptfoo -------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ def test_a_folder_of_nothing_known_lists_what_is_in_it(tmp_path: Path) -> None:
 def test_every_format_says_why_and_none_claims_an_empty_table(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "t.jsonl", [{"nothing": 1}])
     assert matching_formats(read_table(path), path) == []
-    assert len(SOURCE_FORMATS) == 32 and all(form.description for form in SOURCE_FORMATS.values())
+    assert len(SOURCE_FORMATS) == 33 and all(form.description for form in SOURCE_FORMATS.values())
 
 
 def test_a_split_is_for_the_hub(tmp_path: Path) -> None:
