@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import sys
@@ -12,6 +13,9 @@ from studies.errors import EvenhandError, file_error_advice
 
 INTERRUPTED_CODE: Final = 130
 """Exit code after Ctrl-C, as a shell reports it."""
+GARBAGE_COLLECTION: Final = (50_000, 20, 100)
+"""Thresholds of the garbage collector in a command. With Python's own, reading many judgements
+takes a fifth longer."""
 
 
 def run_command(work: Callable[[], int], *known: type[Exception]) -> int:
@@ -21,6 +25,7 @@ def run_command(work: Callable[[], int], *known: type[Exception]) -> int:
     code 2. Any other exception is a bug and is raised with its traceback.
     """
     expected: tuple[type[Exception], ...] = (EvenhandError, *known)
+    gc.set_threshold(*GARBAGE_COLLECTION)
     try:
         code = work()
         sys.stdout.flush()

@@ -56,10 +56,10 @@ class RankerMeasures:
     """(model, model, the reference's win rate of the first, the judge's)."""
 
 
-def judge_as_ranker(judged: pd.DataFrame, frame: pd.DataFrame) -> RankerMeasures:
-    """Measure a judge as a ranker. `judged` are its rows of the study `frame`. The reference are
-    the votes by people; without votes, the known better answers."""
-    rates = _pair_table(judged, frame)
+def judge_as_ranker(judged: pd.DataFrame, study: RankedStudy) -> RankerMeasures:
+    """Measure a judge as a ranker. `judged` are its rows of the study. The reference are the votes
+    by people; without votes, the known better answers."""
+    rates = _pair_table(judged, study)
     if isinstance(rates, str):
         unknown = unknown_estimate(rates)
         return RankerMeasures(unknown, unknown, unknown)
@@ -75,13 +75,26 @@ class _Outcomes(NamedTuple):
     points: Floats
 
 
-def _pair_table(judged: pd.DataFrame, frame: pd.DataFrame) -> _PairTable | str:
+class RankedStudy(NamedTuple):
+    """The models that a study compares in pairs, and people's votes on them: the same for all its
+    judges."""
+
+    names: list[str]
+    votes: _Outcomes
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> RankedStudy:
+        """Take models and votes from the frame of a study."""
+        names = row_selection.contestants(row_selection.select_pairs(frame))
+        people = row_selection.select_rows(frame, row_selection.people_mask(frame))
+        votes = row_selection.keep_first_votes(row_selection.select_picks(people))
+        return cls(names, _outcomes(votes, names, "pick"))
+
+
+def _pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | str:
     """Return the win rates of judge and reference, or the reason why there are none."""
-    names = row_selection.contestants(row_selection.select_pairs(frame)) if len(judged) else []
-    people = row_selection.select_rows(frame, row_selection.people_mask(frame))
-    votes = row_selection.keep_first_votes(row_selection.select_picks(people))
+    names, gold = study
     mine = _outcomes(row_selection.select_picks(judged), names, "pick")
-    gold = _outcomes(votes, names, "pick")
     if not len(gold.item):
         known = row_selection.select_rows(judged, judged["truth"] != NO_PICK)
         gold = _once_per_case(_outcomes(known, names, "truth"))

@@ -37,7 +37,7 @@ from metrics.protocols.creation_table import creation_table
 from metrics.protocols.printed_accuracies import printed_accuracies
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.choice_model import fit_choice_model
-from metrics.ratings.judge_as_ranker import judge_as_ranker
+from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
 from metrics.summary.agreement_sections import people_sections, rater_pairs
 from metrics.win_rates import jury, length_effects, prediction_powered, self_preference, win_rates
 from metrics.win_rates.first_place import first_place_section
@@ -248,9 +248,10 @@ def _ranker(frame: pd.DataFrame) -> Json:
     model, and the two win rates of each pair; judges without any of them are left out."""
     evidence = GroupedFrame(row_selection.select_judges(frame), ["judge", "prompt"])
     cell = evidence.frame["cell"].to_numpy()
+    study = RankedStudy.of(frame)
     nested: Json = {}
     for k, (judge, prompt) in enumerate(evidence.cells):
-        found = judge_as_ranker(row_selection.select_rows(evidence.frame, cell == k), frame)
+        found = judge_as_ranker(row_selection.select_rows(evidence.frame, cell == k), study)
         if found.tau.value is not None or found.bias:
             nested.setdefault(judge, {})[prompt] = found
     return nested

@@ -175,7 +175,7 @@ class _Group:
         self._usable = {
             str(name): _select(columns, used & (twin == k)) for k, name in enumerate(families)
         }
-        self._measure = self._own_measure(columns["value"], columns["before"])
+        self.measure = self._own_measure(columns["value"], columns["before"])
 
     def _own_measure(self, value: Floats, before: Floats) -> TwinMeasure:
         """Points and passes are shares; other levels have the range that occurs."""
@@ -200,7 +200,7 @@ class _Group:
     def against_floor(self, family: str) -> PairedTotals:
         """Totals by item of a family and of its floor."""
         one, two = self._common(family, FAMILIES[family].floor)
-        return self._paired(family, (one, "value"), (two, "value"), self._measure)
+        return self._paired(family, (one, "value"), (two, "value"), self.measure)
 
     def _paired(self, family: str, one: _Side, two: _Side, measure: TwinMeasure) -> PairedTotals:
         sides = [
@@ -221,7 +221,7 @@ class _Group:
         """Preference for a twin over its original minus ½, or the paired change it causes."""
         rows = self.verdicts_on(family)
         if self.design != DUEL:
-            return self._difference(family, (rows, "value"), (rows, "before"), self._measure)
+            return self._difference(family, (rows, "value"), (rows, "before"), self.measure)
         got = proportion(rows["value"], rows["item"])
         if got.value is None or got.low is None or got.high is None:
             return got if got.value is None else replace(got, value=got.value - 0.5)
@@ -257,6 +257,38 @@ class _Group:
             found |= {"wrong_to_right": int((gap > 0).sum())}
             found |= {"right_to_wrong": int((gap < 0).sum())}
         return found
+
+
+def compared_twins(
+    twins: pd.DataFrame, frame: pd.DataFrame, left: tuple[str, str], right: tuple[str, str]
+) -> dict[str, PairedTotals]:
+    """Return family -> totals by item for the difference of two sides in the effect beyond the
+    floor, on the items that both have. A side is a judge and a prompt; an empty name means all."""
+    verdicts = twin_verdicts(twins, frame) if len(twins) else None
+    if verdicts is None or not len(verdicts):
+        return {}
+    groups = []
+    for judge, prompt in (left, right):
+        mine = verdicts["judge"].isin([judge]) if judge else verdicts["judge"] != ""
+        own = verdicts[mine & (verdicts["prompt"].isin([prompt]) if prompt else True)]
+        if not len(own):
+            return {}
+        groups.append(_Group(judge, prompt, own))
+    one, two = groups
+    found = {}
+    for name in FAMILIES if one.design == two.design else ():
+        if FAMILIES[name].group != "floor" and name in one.planned and name in two.planned:
+            a, b = one.against_floor(name), two.against_floor(name)
+            common, at, to = np.intersect1d(a.items, b.items, return_indices=True)
+            if len(common):
+                sums = np.concatenate([a.sums[at], b.sums[to]], axis=1)
+                measure = replace(one.measure, kind="mean", bounds=(-1.0, 1.0))
+                found[name] = PairedTotals(measure, left, right, common, sums, _beyond_floor)
+    return found
+
+
+def _beyond_floor(totals: Floats) -> Floats:
+    return _mean(totals[..., :2]) - _mean(totals[..., 2:])
 
 
 def _select(rows: _Columns, mask: Any) -> _Columns:

@@ -3,15 +3,10 @@ computes the flags again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from studies.frames.frame_codes import SUSPECT_COLUMN
 
 SUSPECTS_FIELD: Final = "suspects"
 FLAG_FIELDS: Final = frozenset({SUSPECT_COLUMN, SUSPECTS_FIELD})
 """Columns with injection flags, which are not part of the judgement itself."""
-
-
-def without_flags(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in FLAG_FIELDS}

@@ -12,6 +12,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -156,7 +157,7 @@ def _kind_of_suffix(endings: list[str]) -> str | None:
 def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
     """Yield the lines of a file, gzipped or not; line length and total size are limited."""
     max_bytes = limits.line_bytes
-    for line in _read_pieces(path, limits, lambda stream: stream.readline(max_bytes + 1)):
+    for line in _read_pieces(path, limits, methodcaller("readline", max_bytes + 1)):
         if len(line) > max_bytes:
             raise SourceError(
                 f"{path.name}: a line longer than {max_bytes / MEGABYTE:.0f} MB; "
@@ -170,14 +171,14 @@ def _read_pieces(
 ) -> Iterator[bytes]:
     """Yield the pieces (such as lines) that `take` reads from a file, gzipped or not; raise
     SourceError when their total size exceeds the limit."""
-    total = 0
+    total, name = 0, path.name
     zipped = path.suffix.lower() == ".gz"
     packed = path.stat().st_size if zipped else 0
     with gzip.open(path, "rb") if zipped else path.open("rb") as stream:
         try:
             while piece := take(cast(BinaryIO, stream)):
                 total += len(piece)
-                limits.check_unpacked(total, packed, path.name)
+                limits.check_unpacked(total, packed, name)
                 yield piece
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise SourceError(
@@ -283,20 +284,20 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
     rows: list[Row] = []
     numbers: list[int] = []
     columns: dict[str, None] = {}
-    values = 0
+    values, name = 0, path.name
     for number, line in enumerate(_read_lines(path, limits), 1):
-        limits.check_blank(number - len(rows) - 1, path.name)
+        limits.check_blank(number - len(rows) - 1, name)
         if line.strip():
             if not rows:
-                _refuse_json_list(line, path.name)
-            where = f"{path.name}, line {number}"
+                _refuse_json_list(line, name)
+            where = f"{name}, line {number}"
             values += count_values(line, where, limits)
-            limits.check_values(values, path.name)
+            limits.check_values(values, name)
             rows.append(parse_object(line, where, limits))
             numbers.append(number)
-            limits.check_rows(len(rows), path.name)
-            _add_columns(columns, rows[-1], path.name, limits)
-    return SourceTable(path.name, "jsonl", tuple(columns), rows, numbers)
+            limits.check_rows(len(rows), name)
+            _add_columns(columns, rows[-1], name, limits)
+    return SourceTable(name, "jsonl", tuple(columns), rows, numbers)
 
 
 def _refuse_json_list(line: bytes, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,10 +10,12 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.filtering.raters import Raters
-from components.results.contrasts.measure_families import family_measures
+from components.results.contrasts.measure_families import NUDGES, family_measures, twin_measure
 from components.results.contrasts.sides import (
     SIDE_CELLS,
     Side,
@@ -22,8 +25,15 @@ from components.results.contrasts.sides import (
 )
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation import row_selection
-from metrics.estimation.contrasts import Contrast, max_t_of_all_pairs, paired_contrasts
+from metrics.estimation.contrasts import (
+    Contrast,
+    PairedTotals,
+    adjust_family,
+    max_t_of_all_pairs,
+    paired_contrasts,
+)
 from metrics.estimation.measures import CellKey as Group
+from metrics.twins.twin_effects import compared_twins
 from studies.domain import Estimate
 
 SEED: Final = 20_24
@@ -96,13 +106,35 @@ class PairedSides:
         return {}
 
     def family(self, name: str) -> list[MeasureContrast]:
-        """Contrasts of all measures in a family, with intervals adjusted for the whole family."""
+        """Contrasts of all measures in a family, with intervals adjusted for the whole family. In
+        Nudges, each family of twins is a measure too; the adjustment is then Bonferroni's."""
         if name not in self._families:
             by_people = Raters(self.filtered).truth == "people"
             compared = family_measures(name, self.contestants, by_people)
-            critical = self._selection_quantile(compared)
-            self._families[name] = self._compare(compared, ["side"], [SIDE_CELLS], critical)
+            twins = self._twin_totals if name == NUDGES else {}
+            if twins:
+                pairs = math.comb(len(self.rivals), 2)
+                critical = float(norm.isf(0.025 / (pairs * (len(twins) + len(compared)))))
+            else:
+                critical = self._selection_quantile(compared)
+            lines = self._compare(compared, ["side"], [SIDE_CELLS], critical)
+            rng = np.random.default_rng(SEED)
+            found = adjust_family(list(twins.values()), rng, least=critical)
+            records = map(twin_measure, twins)
+            moved = [(one, limit_interval(line)) for one, line in zip(records, found, strict=True)]
+            self._families[name] = [*moved, *lines]
         return self._families[name]
+
+    @cached_property
+    def _twin_totals(self) -> dict[str, PairedTotals]:
+        """Family of twins -> totals of both sides; empty if a side is in another study."""
+        filtered, sides = self.filtered, (self.left, self.right)
+        if any(side.study for side in sides):
+            return {}
+        chosen = Filter(category=filtered.filter.category)
+        twins = chosen.apply(filtered.store.frame(filtered.name, "only"))
+        left, right = ((side.judge, side.prompt) for side in sides)
+        return compared_twins(twins, chosen.apply(filtered.stored_frame), left, right)
 
     @cached_property
     def rivals(self) -> list[Side]:

@@ -12,6 +12,7 @@ from metrics.catalogue.position_records import BEHAVIOUR
 from metrics.catalogue.record import MeasureRecord
 from metrics.summary.contrast_families import WIN_RATES
 from metrics.win_rates.win_rates import win_rate_measure
+from studies.texts import twin_families
 
 
 def _in_points(record: MeasureRecord) -> MeasureRecord:
@@ -52,6 +53,14 @@ def view_family(view: str) -> str:
         "Remedies": QUALITY,
     }
     return families.get(view, BEHAVIOUR)
+
+
+def twin_measure(family: str) -> MeasureRecord:
+    """The effect of a family of twins beyond its floor, as a measure that two sides are compared
+    by."""
+    words = twin_families.FAMILIES[family].words
+    record = records.RECORDS["twin_preference"]
+    return replace(record, name=f"Twin {family}", definition=f"{words}; minus the floor")
 
 
 def family_measures(

@@ -18,7 +18,7 @@ from judges.rendering.prompt import hash_json
 from metrics.catalogue.records import RECORDS
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
-from metrics.ratings.judge_as_ranker import judge_as_ranker
+from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
 from studies.domain import HUMAN_PREFIX, Estimate, Judgement
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import dump_item
@@ -100,6 +100,7 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
     content = {item.id: _item_hash(dump_item(item)) for item in records.items}
     truth = frame["truth"].to_numpy()
     groups = _group_judgements(records.judgements)
+    study = RankedStudy.of(frame)
     for judge, prompt in sorted(groups):
         if judge.startswith(HUMAN_PREFIX):
             continue
@@ -107,7 +108,7 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
         mine = [records.judgements[place] for place in places]
         rows = frame.iloc[places]
         numbers = {key: _number(estimates[key][judge, prompt]) for key in TALLIED}
-        numbers |= _ranker_numbers(rows, frame)
+        numbers |= _ranker_numbers(rows, study)
         judged = _judged_set(mine, content, records.source)
         facts = _row_facts(records, judge, prompt, mine)
         row = {**facts, "set": judged.pop("hash"), "numbers": numbers}
@@ -123,8 +124,8 @@ def _group_judgements(judgements: Sequence[Judgement]) -> dict[tuple[str, str], 
     return found
 
 
-def _ranker_numbers(rows: pd.DataFrame, frame: pd.DataFrame) -> Json:
-    found = judge_as_ranker(rows, frame)
+def _ranker_numbers(rows: pd.DataFrame, study: RankedStudy) -> Json:
+    found = judge_as_ranker(rows, study)
     return {key: _number(getattr(found, name)) for key, name in RANKED.items()}
 
 
@@ -211,19 +212,20 @@ def _verdict_rows(mine: Sequence[Judgement], places: Sequence[int], truth: Any) 
     """The verdicts of a row: line of the record file, item, models as shown, position chosen (−1:
     tie, null: none), right (1), wrong (0) or unknown (−1), and whether the comparison flips."""
     flips = _flipped_comparisons(mine)
+    right = truth[places].tolist()
     models = sorted({name for one in mine for name in one.ask.shown})
     code = {name: place for place, name in enumerate(models)}
     rows = []
-    for one, place in zip(mine, places, strict=True):
+    for one, place, answer in zip(mine, places, right, strict=True):
         pick = one.verdict.pick if one.verdict and one.readable else None
-        known = truth[place] not in (NO_PICK, TIE) and pick is not None
+        known = answer not in (NO_PICK, TIE) and pick is not None
         rows.append(
             [
                 place + 1,
                 one.ask.item,
                 [code[name] for name in one.ask.shown],
                 -1 if pick == "tie" else pick,
-                int(pick == truth[place]) if known else -1,
+                int(pick == answer) if known else -1,
                 int((one.ask.item, frozenset(one.ask.shown)) in flips),
                 int(one.ask.noise),
             ]

@@ -87,7 +87,7 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
     Callers that parse many lines pass `limits`, so that the limits are determined only once.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys)
+        value = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{where}: not valid JSON: {error}; correct it") from None
     (limits or current_limits()).check_depth(value, text, where)
@@ -120,6 +120,9 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise ValueError(f"the key {twice!r} is written twice")
     return values
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 
 def _refuse_half_characters(value: Any, where: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from studies.domain import STATUSES, USABLE_STATUSES, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import SourceError
 from studies.files.items import drop_nulls, parse_items
-from studies.files.suspect_flags import without_flags
+from studies.files.suspect_flags import FLAG_FIELDS
 from studies.files.table_formats.json_lines import decode_cell
 from studies.files.table_formats.spreadsheet_guard import FLAT_HEADERS, unguard_formula
 from studies.files.tables import Row, SourceTable, read_table, text_of
@@ -148,13 +148,15 @@ def _parse_judgement(values: Mapping[str, Any]) -> Judgement:
     status = _known_status(values["status"])
     for name in ("shown", "labels"):
         ask[name] = tuple(ask[name])
-    rest = {k: v for k, v in without_flags(values).items() if k not in ("ask", "verdict", "usage")}
+    rest = dict(values)
+    for name in FLAG_FIELDS:
+        rest.pop(name, None)
     verdict = None if held is None else _parse_verdict(held, len(ask["shown"]))
     given = verdict is not None and (verdict.pick is not None or verdict.scores)
     if status in USABLE_STATUSES and not given:
         raise ValueError(f"status is {status!r}, but there is no verdict")
     usage = Usage(**(_decode_json(values.get("usage")) or {}))
-    return Judgement(ask=Ask(**ask), verdict=verdict, usage=usage, **rest)
+    return Judgement(**{**rest, "ask": Ask(**ask), "verdict": verdict, "usage": usage})
 
 
 def _decode_json(value: Any) -> Any:
@@ -163,18 +165,20 @@ def _decode_json(value: Any) -> Any:
 
 def _parse_verdict(values: Mapping[str, Any], shown: int) -> Verdict:
     """Parse a verdict; a pick outside the slots shown is an error."""
-    lists = {k: tuple(values.get(k) or ()) for k in ("scores", "label_probabilities")}
+    found = dict(values)
+    for name in ("scores", "label_probabilities"):
+        found[name] = tuple(found.get(name) or ())
     pick, margin = values.get("pick"), values.get("margin", 1)
     if isinstance(pick, str) and pick != "tie":  # a column of numbers and "tie" is read as text
         pick = int(pick)
-    if pick not in (None, "tie", *range(shown)) or isinstance(pick, bool):
+    if (pick not in (None, "tie") and pick not in range(shown)) or isinstance(pick, bool):
         raise ValueError(
             f"pick is {pick!r}, of {shown} answers shown: expected a slot from 0, 'tie' or null"
         )
     if margin not in (0, 1, 2) or isinstance(margin, bool):
         raise ValueError(f"margin is {margin!r}: expected 0, 1 or 2")
-    slot = int(pick) if isinstance(pick, float) else pick
-    return Verdict(**{**values, **lists, "pick": slot})
+    found["pick"] = int(pick) if isinstance(pick, float) else pick
+    return Verdict(**found)
 
 
 # ---- the flat table of judgements ------------------------------------------------------------

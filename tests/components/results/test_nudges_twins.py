@@ -9,15 +9,18 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.results.contrasts import comparison
 from components.results.nudges import tab, twin_panels
 from components.results.nudges.twin_pairs import family_pairs
 from components.study.plan.demo_studies import DEMO_FOLDER, TWINS_STUDY
 from judges.twins.make_twins import add_twins
+from metrics.catalogue.records import RECORDS
 from studies.exchange.recorded_studies import save_recorded_once
 from studies.sources.load import load_items
 from studies.spec.study import load_study
 from studies.store.store import Store
-from studies.texts.twin_families import CONTROLS
+from studies.texts.twin_families import CONTROLS, FAMILIES
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 
 
@@ -64,3 +67,24 @@ def test_all_families_show_what_could_have_been_found(study: FilteredStudy) -> N
 def test_a_filter_of_another_judge_leaves_nothing(study: FilteredStudy) -> None:
     other = FilteredStudy(study.store, study.name, Filter(judge="nobody"))
     assert twin_panels.draw_twins(other) is None and twin_panels.twin_finding(other) is None
+
+
+def test_compare_with_shows_the_difference_in_each_family_of_twins(store: Store) -> None:
+    run_text(
+        store,
+        "name: two\ndata: {source: probe, count: 12, seed: 1}\ncontestants: [precise, flawed]\n"
+        "judges: [{name: a, model: simulated, seed: 1}, {name: b, model: simulated, seed: 2}]\n"
+        "prompts: [brief-letters]\ntwins: {families: [longer-3, crowd], answers: [precise]}\n",
+    )
+    filtered = FilteredStudy(store, "two", Filter(judge="a"))
+    html = str(comparison.comparison_html(filtered, "b", tab.NAME))
+    assert [name for name in FAMILIES if f"Twin {name}<" in html] == [
+        "longer-3",
+        "crowd",
+        *CONTROLS,
+    ]
+    assert RECORDS["longer"].name in html
+    lines = {one.name: line for one, line in comparison.find_pair(filtered, "b").family("Nudges")}
+    values = {(e.judge, e.family): e.beyond_floor.value for e in filtered.twin_effects}
+    gap = values["a", "longer-3"] - values["b", "longer-3"]
+    assert lines["Twin longer-3"].raw.value == pytest.approx(gap)

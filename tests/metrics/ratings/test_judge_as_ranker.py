@@ -6,10 +6,13 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import optimize, stats
 
 from metrics.ratings.judge_as_ranker import (
+    RankedStudy,
+    RankerMeasures,
     bradley_terry_of_rates,
     fit_decisiveness,
     judge_as_ranker,
@@ -41,6 +44,10 @@ def study(rate, items: int = 120, seed: int = 1):
     return frame[(frame["judge"] == "j").to_numpy()], frame
 
 
+def measured(judged: pd.DataFrame, frame: pd.DataFrame) -> RankerMeasures:
+    return judge_as_ranker(judged, RankedStudy.of(frame))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_tau_equals_scipys_also_with_ties(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -65,7 +72,7 @@ def test_win_rates_without_noise_give_back_their_decisiveness(alpha: float) -> N
 
 @pytest.mark.parametrize("alpha", [0.5, 2.0, 5.0])
 def test_the_interval_of_a_simulated_judge_covers_its_decisiveness(alpha: float) -> None:
-    found = judge_as_ranker(*study(lambda _, gold: stats.beta.cdf(gold, alpha, alpha), seed=3))
+    found = measured(*study(lambda _, gold: stats.beta.cdf(gold, alpha, alpha), seed=3))
     got = found.decisiveness
     assert got.value == pytest.approx(alpha, rel=0.35)
     assert got.low < alpha < got.high
@@ -93,7 +100,7 @@ def test_a_judge_that_favours_one_model_shows_a_bias_toward_it_alone() -> None:
                        if k in (i, j)])
         for k, name in enumerate(NAMES)
     }  # fmt: skip
-    found = judge_as_ranker(*study(rate, items=300))
+    found = measured(*study(rate, items=300))
     for name, value in expected.items():
         assert found.bias[name].value == pytest.approx(value, abs=0.06)
     assert found.bias_spread.value == pytest.approx(np.std(list(expected.values())), abs=0.03)
@@ -106,7 +113,7 @@ def test_known_answers_alone_give_a_ranking_but_no_decisiveness() -> None:
         for other, pick in (("b", item % 4 == 0), ("c", item % 8 == 0)):
             rows.append({"item": f"{item}", "shown": ("a", other), "pick": int(pick), "truth": 0})
     frame = build(rows)
-    found = judge_as_ranker(frame, frame)
+    found = measured(frame, frame)
     # The reference ties b and c behind a, the judge puts b before c: 2 of 2 ordered pairs agree.
     assert found.tau.value == pytest.approx(2 / np.sqrt(2 * 3))
     assert found.decisiveness.value is None and found.bias == {}
@@ -117,7 +124,7 @@ def test_two_models_or_no_reference_give_no_number() -> None:
     two = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0, "truth": 0} for k in range(9)])
     none = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0} for k in range(9)])
     for frame in (two, none, none.iloc[:0]):
-        found = judge_as_ranker(frame, frame)
+        found = measured(frame, frame)
         assert (found.tau.value, found.decisiveness.value) == (None, None)
         assert found.tau.note
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -77,6 +81,33 @@ def test_the_fit_equals_that_of_another_solver():
     assert fit.gamma == pytest.approx(found.x[3:], abs=1e-6)
     assert fit.beta[:3] == pytest.approx(found.x[:3], abs=1e-6)
     assert fit.beta.sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_weights_and_errors_equal_those_of_statsmodels():
+    """Oracle: statsmodels' logit with clusters of items (`make_style_oracle.py`). Our variance has
+    the factor G/(G − 1) of G items besides; differences of strengths are those to m1."""
+    known = json.loads(Path(__file__).with_name("style_oracle.json").read_text())
+    items = len(known["counts"])
+    shown = [(k, a, b) for k in range(items) for a in MODELS for b in MODELS if a != b]
+    styles = {
+        f"q{k}": {m: tuple(one) for m, one in zip(MODELS, of, strict=True)}
+        for k, of in enumerate(known["counts"])
+    }
+    rows = [
+        {"item": f"q{k}", "shown": (a, b), "pick": 1 - int(won)}
+        for (k, a, b), won in zip(shown, known["first_wins"], strict=True)
+    ]
+    data = read_style_data(build(rows), styles)
+    fit = fit_style(data, range(4))
+    assert fit.beta[1:] - fit.beta[0] == pytest.approx(known["strengths_minus_m1"], abs=1e-6)
+    assert fit.gamma == pytest.approx(known["weights"], abs=1e-6)
+    own = np.concatenate([fit.influence[:, 1:4] - fit.influence[:, :1], fit.influence[:, 4:]], 1)
+    errors = np.array(known["errors"])
+    assert np.sqrt((own**2).sum(axis=0)) == pytest.approx(errors, abs=1e-6)
+    shares = style_of_judge(data)["coefficients"].values()
+    half = [(one.high - one.low) / 2 for one in shares]
+    t = stats.t.ppf(0.975, items - 1)
+    assert half == pytest.approx(t * np.sqrt(items / (items - 1)) * errors[3:], abs=1e-6)
 
 
 def test_known_weights_are_recovered_within_their_intervals():

@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metrics.catalogue import records
 from metrics.drift.night_scores import RESISTANCE, Stream, score_night
+from metrics.estimation.contrasts import adjust_family
 from metrics.summary.summary import summarise_frame
-from metrics.twins.twin_effects import INDIFFERENT, NOT_SHOWN, SHOWN, twin_effects
+from metrics.twins.twin_effects import (
+    INDIFFERENT,
+    NOT_SHOWN,
+    SHOWN,
+    compared_twins,
+    twin_effects,
+)
 from metrics.twins.twin_sentence import BLIND, control_sentence, headline
 from studies.frames.twin_rows import select_twin_rows
 from studies.texts.twin_families import CONTROLS, twin_name
@@ -226,3 +234,25 @@ def test_the_gate_scores_verdicts_for_the_original():
     own = build([{"item": "q0", "shown": ("x", "y"), "pick": 0, "orders": 2}])
     found = score_night(own, build(rows))
     assert found[Stream("j", "p", RESISTANCE)] == {f"q{k}": "30" for k in range(3)}
+
+
+def test_two_judges_differ_by_the_difference_of_their_effects_beyond_the_floor():
+    """Oracle: the two effects as estimated one judge at a time; turned round, the sign turns. An
+    effect that only one judge has leaves zero outside its adjusted interval, the others do not."""
+    one = duel_frame(64, {"longer-3": 2.5}, np.random.default_rng(3))
+    two = duel_frame(64, {}, np.random.default_rng(4)).assign(judge="k")
+    frame = pd.concat([part.astype({"judge": str}) for part in (one, two)], ignore_index=True)
+    frame["judge"] = frame["judge"].astype("category")
+    rest = frame.iloc[:0]
+    effects = {(e.judge, e.family): e.beyond_floor for e in twin_effects(frame, rest)}
+    sides = ("j", ""), ("k", "")
+    totals = compared_twins(frame, rest, *sides)
+    turned = compared_twins(frame, rest, *sides[::-1])
+    for found, sign in ((totals, 1), (turned, -1)):
+        lines = adjust_family(list(found.values()), np.random.default_rng(0))
+        for name, line in zip(found, lines, strict=True):
+            gap = effects["j", name].value - effects["k", name].value
+            assert line.raw.value == pytest.approx(sign * gap)
+            low, high = sorted((sign * line.adjusted.low, sign * line.adjusted.high))
+            assert (low > 0) == (name == "longer-3") and high > 0
+    assert compared_twins(frame, rest, ("j", ""), ("nobody", "")) == {}
