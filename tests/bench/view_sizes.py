@@ -68,18 +68,18 @@ def measure_views(
     open_view(page, url, study, "", "light")
     sizes = []
     for view in view_names(page):
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            open_view(page, url, study, view, "light")
-            found: dict[str, Any] = page.evaluate(MEASURE)
-            sizes.append(ViewSize(view, width, found["words"], found["height"]))
-            if folder is None:
-                continue
-            for theme in ("light", "dark"):
-                if theme == "dark":
-                    open_view(page, url, study, view, theme)
-                name = f"{view.replace(' ', '_')}_{width}_{theme}.png"
-                page.screenshot(path=str(folder / name), full_page=True)
+        for theme in ("light", "dark") if folder else ("light",):
+            page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+            open_view(page, url, study, view, theme)
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 900})
+                page.wait_for_timeout(500)
+                found: dict[str, Any] = page.evaluate(MEASURE)
+                if theme == "light":
+                    sizes.append(ViewSize(view, width, found["words"], found["height"]))
+                if folder:
+                    picture = folder / f"{view}_{width}_{theme}.png"
+                    page.screenshot(path=str(picture), full_page=True)
     page.close()
     return sizes
 
