@@ -187,6 +187,8 @@
     show();
   };
 
+  addEventListener("beforeprint", () => document.querySelectorAll("details.eh-more").forEach(details => { details.open = true; }));
+
   // ---- hover cards: lines of data-tip as text, never as HTML
   const tip = document.createElement("div");
   tip.className = "eh-tip";

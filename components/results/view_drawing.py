@@ -113,8 +113,15 @@ def render_panels(
         **panels,
         "panels": view_html(one, panels, states),
         "absent": VIEW_PARTS.missing(one.missing(panels)),
-        "data": show_data_note(filtered, one.json_keys),
+        "data": show_data_note(filtered, [*one.json_keys, *_bare_keys(one, panels)]),
     }
+
+
+def _bare_keys(view: View, drawn: Mapping[str, Any]) -> list[str]:
+    """JSON keys of the panels shown that have no text "How is this computed?"."""
+    shown = (panel for panel in view.panels if any(body.name in drawn for body in panel.bodies))
+    keys = (key for panel in shown if not panel.how for key in panel.json_keys)
+    return [key for key in dict.fromkeys(keys) if key not in view.json_keys]
 
 
 def study_finding(store: Store, name: str) -> str:

@@ -50,7 +50,7 @@ def _panel_html(
         return EMPTY
     usual = panel_heading(panel.title, panel.subtitle, panel.keys) if panel.title else EMPTY
     controls = [(one, _choices(one, states.get(one.name))) for one in panel.controls]
-    note = how_computed(panel.how, panel.json_keys) if panel.how or panel.json_keys else EMPTY
+    note = how_computed(panel.how, panel.json_keys) if panel.how else EMPTY
     made: Markup = PARTS.panel(
         f"{view.name} {panel.name}",
         panel,
