@@ -130,13 +130,64 @@
       event.preventDefault();
       const texts = [...(target.closest("[data-fields]")?.querySelectorAll("textarea") ?? [])];
       const fields = texts.length ? {fields: Object.fromEntries(texts.map(({name, value}) => [name, value]))} : {};
-      trigger("select", {...JSON.parse(target.dataset.select), ...fields});
+      (target.closest("[data-marks]") ? sendMark : trigger)("select", {...JSON.parse(target.dataset.select), ...fields});
     });
     // Gradio writes the new HTML over the old attribute by attribute: what the reader unfolded would close.
-    const open = new Set(), name = (details) => details.dataset.keep || details.querySelector("summary")?.textContent;
-    element.addEventListener("toggle", ({target}) => { if (target.matches("details")) open[target.open ? "add" : "delete"](name(target)); }, true);
-    watch("value", () => element.querySelectorAll("details").forEach(details => { if (open.has(name(details))) details.open = true; }));
+    const open = new Set();
+    element.addEventListener("toggle", ({target}) => { if (target.matches("details")) open[target.open ? "add" : "delete"](foldName(target)); }, true);
+    watch("value", () => element.querySelectorAll("details").forEach(details => { if (open.has(foldName(details))) details.open = true; }));
   };
+  const foldName = (details) => details.dataset.keep || details.querySelector("summary")?.textContent;
+
+  // ---- the panels of a view, written here: one whose HTML is as before stays, with its chart, zoom and what is unfolded
+  const panels = (element, props, trigger, watch, path) => {
+    const box = element.querySelector(".eh-panels");
+    let texts = new Map(), shape = null;        // HTML of each panel as it came; the HTML around them
+    const inBox = () => new Map([...box.querySelectorAll("[data-panel]")].map(node => [node.dataset.panel, node]));
+    const show = () => {
+      const made = document.createElement("template"), old = inBox(), before = texts, parts = new Map();
+      made.innerHTML = props.value ?? "";
+      texts = new Map();
+      for (const node of made.content.querySelectorAll("[data-panel]")) {
+        const name = node.dataset.panel, place = document.createElement("i"), was = old.get(name);
+        texts.set(name, node.outerHTML);
+        const same = was && before.get(name) === texts.get(name);
+        place.dataset.place = name;
+        node.replaceWith(place);
+        parts.set(name, {place, node: same ? was : node, was});
+        if (!same && was) for (const chart of node.querySelectorAll(".eh-plot")) {   // a chart that is drawn takes the new figure
+          const drawn = was.querySelector(`#${CSS.escape(chart.parentElement.id)} .eh-plot`);
+          if (drawn?.take) { drawn.take(chart.dataset.figure); chart.replaceWith(drawn); }
+        }
+      }
+      const active = document.activeElement, focus = box.contains(active) ? active.closest("[data-control]")?.dataset.control : null;
+      const open = new Set([...box.querySelectorAll("details[open]:not(.eh-save)")].map(foldName));
+      if (made.innerHTML === shape) parts.forEach(({node, was}) => { if (node !== was) was.replaceWith(node); });
+      else {
+        shape = made.innerHTML;
+        parts.forEach(({place, node}) => place.replaceWith(node));
+        box.replaceChildren(made.content);
+      }
+      box.querySelectorAll("details").forEach(details => { if (open.has(foldName(details))) details.open = true; });
+      if (focus) { const control = box.querySelector(`[data-control="${focus}"]`); (control?.querySelector(":checked") ?? control)?.focus({preventScroll: true}); }
+      for (const node of box.querySelectorAll(".eh-plot")) {
+        if (node.take) continue;
+        const figure = {value: node.dataset.figure};
+        let again = () => {};
+        plot(node.parentElement, figure, sendMark, (_, ask) => { again = ask; }, path);
+        node.take = (text) => { figure.value = text; again(); };
+      }
+    };
+    clicks(element, trigger, () => {});
+    box.addEventListener("change", ({target}) => {
+      const control = target.closest("[data-control]");
+      if (control) evenhand.setControl(control.dataset.control, target.value);
+    });
+    watch("value", show);
+    show();
+  };
+
+  addEventListener("beforeprint", () => document.querySelectorAll("details.eh-more").forEach(details => { details.open = true; }));
 
   // ---- hover cards: lines of data-tip as text, never as HTML
   const tip = document.createElement("div");
@@ -293,12 +344,29 @@
     badge.textContent = on ? "Drawing\u2026" : "";
     badge.classList.toggle("on", on);
   };
-  const draw = (unseen) => {
-    const button = document.querySelector(unseen);
-    if (!button) return;
+  const pressDraw = () => document.querySelector("#eh-draw")?.click();
+  // Values of the view, the filters and the controls, in the order of their names in the address: kept here, sent as JSON.
+  let names = [], starts = [];
+  const hold = (values) => { scope("results", names, starts, values); evenhand.held = values; evenhand.asked = JSON.stringify(values); };
+  const redraw = (values, changed = false) => {
+    const before = evenhand.asked;
+    if (opensStudy()) return;
+    hold(values);
+    if (changed && evenhand.asked === before) return;
     drawing(new URL(location.href).searchParams.get("tab") === "results");
-    button.click();
+    pressDraw();
   };
+  // `given`: values of the menus, then the controls of the study just opened as JSON; later the page knows those better.
+  const drawAll = (initial, given, settling) => {
+    const menus = given.slice(0, -1), known = settling ? null : evenhand.held;
+    [names, starts] = [Object.keys(initial), Object.values(initial)];
+    if (!settling && opensStudy()) return;
+    const values = [...menus, ...(known ? known.slice(menus.length) : JSON.parse(given.at(-1)))];
+    hold(values);
+    if (settling && settleView(values[0])) return;
+    redraw(values);
+  };
+  const setControl = (name, value) => { hold(evenhand.held.with(names.indexOf(name), value)); pressDraw(); };
 
   const markHome = () => document.body.classList.toggle("eh-at-home", tabOf(new URL(location.href)) === "home");
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", markHome) : markHome();
@@ -410,7 +478,7 @@
     if (panel) { panel.tabIndex = -1; panel.focus(); panel.scrollIntoView({block: "start"}); }
   });
 
-  const evenhand = window.evenhand = {chooseView, opensStudy, opening: startOpening, settleView, drawing, draw, plot, coloured, library, clicks, sendMark, sendMarks, toggleTheme, remember, scope, openTab, help};
+  const evenhand = window.evenhand = {chooseView, opensStudy, opening: startOpening, settleView, drawing, drawAll, redraw, setControl, panels, plot, coloured, library, clicks, sendMark, sendMarks, toggleTheme, remember, scope, openTab, help};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied

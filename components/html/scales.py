@@ -120,7 +120,7 @@ _TERM_ENDS: Final = (
 POSITION_TERM_SCALE: Final = ColourScale(
     "Position term", "f", 0, 2, _TERM_ENDS, 1, 1, "logit", signed=True
 )
-_WINS_ENDS: Final = ("no colour: 50 % or less", "full colour: the model wins 100 % of battles")
+_WINS_ENDS: Final = ("no colour: 50 % or less", "full colour: 100 %")
 WINS_SCALE: Final = ColourScale("Win rate", "w", 0.5, 1, _WINS_ENDS)
 
 

@@ -26,6 +26,7 @@ _PLOT_TEMPLATE = Markup('<div class="eh-plot" style="height:{height}px"></div>')
 # template may contain {{value}}: Gradio evaluates it as JavaScript, and data could contain ${…}.
 _PLOT_SCRIPT = "evenhand.plot(element, props, {send}, watch, {path!r}); /* triggers 'select' */"
 _CLICK_SCRIPT = "evenhand.clicks(element, {send}, watch); /* triggers 'select' */"
+_PANELS_SCRIPT = "evenhand.panels(element, props, trigger, watch, {path!r}); /* 'select' */"
 _MARK_SCRIPT = "evenhand.sendMarks(trigger, {path!r}); /* triggers 'select' */"
 
 
@@ -89,6 +90,21 @@ def ClickableHTML(
     )
     set_postprocess(view, _with_terms)
     return view
+
+
+def PanelsHTML(**options: Any) -> gr.HTML:
+    """A component for the panels of a view: HTML with charts and controls. A panel whose HTML has
+    not changed keeps its chart, its zoom and what was unfolded.
+
+    `.select(fn)` handles clicks as in ClickableHTML, except on elements inside [data-marks], which
+    MarkEvents gets. A change of a control inside [data-control] draws the view again.
+    """
+    return gr.HTML(
+        html_template=Markup('<div class="eh-panels"></div>'),
+        js_on_load=_PANELS_SCRIPT.format(path=plotly_script()),
+        apply_default_css=False,
+        **options,
+    )
 
 
 def MarkEvents() -> gr.HTML:

@@ -29,7 +29,6 @@ from components.results.controls.results_parts_tab import (
     split_values,
 )
 from components.results.overview.run_outcome import run_outcome_html
-from components.results.remedies import tab as remedies_tab
 from components.results.remedies.improve_panel import act_on_prompt
 from components.results.remedies.pilots import pilot_file
 from components.results.view_drawing import study_finding
@@ -328,7 +327,6 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 def _bind_remedies(page: PageParts, store: Store) -> None:
     """Bind the buttons of Remedies: apply a rule, open a pilot's study file, filter by judge."""
     results, study, interactive = page.results, page.header.study, page.interactive
-    shown = results.parts[remedies_tab.NAME].components
     judge = results.filters["judge"]
     form = form_outputs(interactive.study) if interactive else []
     outputs = [page.tabs, judge, *form, *([study] if interactive else [])]
@@ -365,9 +363,10 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
 
     state = [interactive.study.view, interactive.study.tested] if interactive else []
     redraw: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
-    for name in ("recommendation", "lower", "improve"):
-        done = shown[name].select(act, [study, results.request_text, *state], outputs, **QUIET)
-        done.then(**redraw, js=draw_script(results))
+    done = results.outputs["panels"].select(
+        act, [study, results.request_text, *state], outputs, **QUIET
+    )
+    done.then(**redraw, js=draw_script(results))
 
 
 def _bind_share(page: PageParts, store: Store) -> None:

@@ -1,20 +1,24 @@
 """Results tab: one view at a time of the selected study, with a common filter bar.
 
-The views are lists of panels (`view/result_view.py`). This module builds them; it connects each
-filter to the redraw of the view, and each control to the redraw of the panels that depend on it.
+The views are lists of panels (`view/result_view.py`); one component holds the HTML of the visible
+view, with its charts and controls. The page draws the view anew when a filter or control changes.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
+from components.html.markup import EMPTY, Markup
+from components.html.panel import notice_html
 from components.layout.header import Header
-from components.layout.widgets import ClickableHTML, MarkEvents, Switch
+from components.layout.widgets import ClickableHTML, MarkEvents, PanelsHTML, Switch
 from components.results.bias import tab as bias_tab
 from components.results.contrasts import comparison
 from components.results.controls import active_run_tab
@@ -27,12 +31,11 @@ from components.results.controls.filter_bar_tab import (
     initial_filters,
 )
 from components.results.controls.results_parts_tab import (
+    OUTPUTS,
     QUIET_EVENT,
+    REDRAW_SCRIPT,
     ResultsTab,
-    address_script,
-    draw_script,
     parse_request,
-    redraw_script,
     single_control_script,
     split_values,
 )
@@ -42,114 +45,126 @@ from components.results.view.address_choices import (
     FORMER_VIEWS,
     pick_choice,
 )
-from components.results.view.view_layout_tab import build_view, control_update
 from components.results.view_drawing import VIEWS, offered_views, render_view
 from components.server.gradio_private import set_scripts
 from judges.engine.engine import Engine
 from studies.store.store import Store
 
+UPLOAD: Final = next(view.upload for view in VIEWS.values() if view.upload)
+"""The only upload among the views."""
+UPLOAD_PANEL: Final = f"{UPLOAD.panel}_panel"
+
 
 def build() -> ResultsTab:
-    names = list(VIEWS)
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
-        switch = Switch(names, "View", elem_id="eh-results-view")
+        switch = Switch(list(VIEWS), "View", elem_id="eh-results-view")
         filters, compare = build_filters()
-    common = {"finding": ClickableHTML(elem_id="eh-results-finding")}
+    outputs = {"finding": ClickableHTML(elem_id="eh-results-finding")}
     news = ClickableHTML(elem_id="eh-results-news")
-    common |= {
-        "kpis": ClickableHTML(elem_id="eh-results-kpis", marks=True),
-    }
-    parts = {}
-    with gr.Tabs(selected=names[0], elem_classes="eh-view") as pages:
-        for name, view in VIEWS.items():
-            with gr.Tab(name, id=name):
-                parts[name] = build_view(view)
-    common["absent"] = ClickableHTML(elem_id="eh-results-absent")
-    common["data"] = ClickableHTML(elem_id="eh-results-data")
-    draw = {
-        name: gr.Button(f"Draw {name}", visible="hidden", elem_id=f"eh-draw-{place}", render=False)
-        for place, name in enumerate(names)
-    }
-    request_text = gr.Textbox(visible="hidden", elem_id="eh-asked", label="Asked", render=False)
+    outputs["kpis"] = ClickableHTML(elem_id="eh-results-kpis", marks=True)
+    outputs["panels"] = PanelsHTML(elem_classes="eh-html eh-view")
+    upload = gr.UploadButton(
+        UPLOAD.label,
+        file_types=list(UPLOAD.file_types),
+        size="sm",
+        elem_id=UPLOAD.elem_id,
+        elem_classes="eh-fit",
+        visible=False,
+    )
+    told = ClickableHTML()
+    outputs["absent"] = ClickableHTML(elem_id="eh-results-absent")
+    outputs["data"] = ClickableHTML(elem_id="eh-results-data")
+    first = [value for view in VIEWS.values() for value in view.first_values.values()]
     return ResultsTab(
         switch,
         filters,
         compare,
-        common,
-        pages,
-        parts,
-        draw,
-        request_text,
+        outputs,
+        upload,
+        told,
+        {UPLOAD.control: gr.State(None)},
+        gr.Button("Draw", visible="hidden", elem_id="eh-draw", render=False),
+        gr.Textbox(json.dumps(first), visible="hidden", label="Settings", render=False),
+        gr.Textbox(visible="hidden", elem_id="eh-asked", label="Asked", render=False),
         active_run_tab.build(news),
         MarkEvents(),
+        VIEWS,
     )
 
 
 def render_hidden(tab: ResultsTab) -> None:
     """Render the hidden components outside all tabs, since an unopened tab has no content."""
-    for part in (*tab.draw_buttons.values(), tab.request_text, tab.marks, *tab.follower.hidden):
+    for part in (tab.draw, tab.settings, tab.request_text, tab.marks, *tab.follower.hidden):
         part.render()
 
 
 def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
-    """Connect events: a filter redraws the view, a control the panels that depend on it. With an
-    engine, views are also redrawn during its active runs."""
-    for name in tab.draw_buttons:
-        _bind_view(tab, header, store, engine, name)
+    """Connect events: a view, filter or control draws the view. With an engine, views are also
+    redrawn during its active runs."""
+    _bind_draw(tab, header, store, engine)
     if engine:
         _bind_refresh(tab, header, store, engine)
-    controls: list[Any] = [tab.view, *tab.filters.values(), tab.compare]
-    for control in controls:
-        script = single_control_script(tab, control, draw_script(tab, changed=True))
+    for control in tab.named_inputs.values():
+        script = single_control_script(tab, control)
         if control is tab.view:  # a view chosen before its study is shown is applied then
             script = f"view => {{ evenhand.chooseView(view); ({script})(view); }}"
         control.input(None, control, None, js=script)
-    tab.view.change(None, tab.view, tab.pages, js="view => ({__type__: 'update', selected: view})")
-    for name, parts in tab.parts.items():
-        for control_name in parts.controls:
-            _bind_control(tab, header, store, name, control_name)
-        if parts.view.bind:
-            parts.view.bind(parts)
+    _bind_upload(tab)
 
 
-def _bind_view(
-    tab: ResultsTab, header: Header, store: Store, engine: Engine | None, view: str
-) -> None:
-    states = tab.session_states(view)
-
-    def redraw(name: str, request_text: str, *state_values: Any) -> list[Any]:
-        session_values = dict(zip(states, state_values, strict=True))
+def _bind_draw(tab: ResultsTab, header: Header, store: Store, engine: Engine | None) -> None:
+    def draw(name: str, request_text: str, *state_values: Any) -> list[Any]:
+        session_values = dict(zip(tab.states, state_values, strict=True))
         values = parse_request(tab, request_text, session_values)
         progress = run_progress(engine, name)
-        _, chosen, controls = split_values(tab, values)
+        view, chosen, controls = split_values(tab, values)
         made = render_view(store, name, view, chosen, controls) if name else {}
         drawn = mark_partial(made, progress)
-        return [gr.Timer(active=progress is not None), *tab.view_updates(view, drawn)]
+        return [
+            gr.Timer(active=progress is not None),
+            gr.update(visible=VIEWS[view].upload is UPLOAD and drawn.get(UPLOAD_PANEL, False)),
+            *(drawn.get(one, gr.skip()) for one in OUTPUTS),
+        ]
 
-    inputs = [header.study, tab.request_text, *states.values()]
-    outputs = [tab.follower.timer, *tab.view_outputs(view)]
-    tab.draw_buttons[view].click(redraw, inputs, outputs, **QUIET_EVENT).then(
+    inputs = [header.study, tab.request_text, *tab.states.values()]
+    outputs = [tab.follower.timer, tab.upload, *tab.outputs.values()]
+    tab.draw.click(draw, inputs, outputs, **QUIET_EVENT).then(
         None, None, None, js="() => evenhand.drawn()"
     )
 
 
+def _bind_upload(tab: ResultsTab) -> None:
+    """Keep the content of an uploaded file in the session, and draw the view with it."""
+    state = tab.states[UPLOAD.control]
+
+    def load_upload(path: str, held: Any) -> tuple[Any, Markup]:
+        try:
+            return UPLOAD.read(Path(path)), EMPTY
+        except ValueError as error:
+            return held, notice_html("bad", "File not used.", str(error))
+
+    tab.upload.upload(
+        load_upload,
+        [tab.upload, state],
+        [state, tab.told],
+        show_progress="hidden",
+        api_visibility="private",
+    ).then(None, None, None, js=REDRAW_SCRIPT)
+
+
 def _bind_refresh(tab: ResultsTab, header: Header, store: Store, engine: Engine) -> None:
-    """During a run, add new choices to the menus as verdicts arrive, and redraw the view."""
-    growing = [one for view in VIEWS.values() for one in view.controls.values() if one.grows]
+    """During a run, add new choices to the filters as verdicts arrive, and redraw the view."""
     menus = [tab.filters[name] for name in FILTER_NAMES if name not in FIXED_CHOICES]
 
     def refresh(name: str) -> list[Any]:
         if not name:
-            return [gr.skip()] * len(outputs)
-        whole = FilteredStudy(store, name)
-        states = {one.name: one.initial_state(whole, None) for one in growing}
-        known = {name: state.choices or () for name, state in states.items() if state}
-        return active_run_tab.choice_updates(changing_choices(whole), known)
+            return [gr.skip()] * len(menus)
+        known = changing_choices(FilteredStudy(store, name))
+        return [gr.Dropdown(choices=list(choices)) for choices in known.values()]
 
-    outputs = [*menus, *(tab.controls[one.name] for one in growing)]
     active_run_tab.bind_timer(tab.follower, header.study, engine)
-    tab.follower.refresh.click(refresh, header.study, outputs, **QUIET_EVENT).then(
-        None, None, None, js=redraw_script(tab)
+    tab.follower.refresh.click(refresh, header.study, menus, **QUIET_EVENT).then(
+        None, None, None, js=REDRAW_SCRIPT
     )
 
 
@@ -164,51 +179,27 @@ def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
     set_scripts(blocks, tab.request_text, script)
 
 
-def _bind_control(
-    tab: ResultsTab, header: Header, store: Store, view: str, control_name: str
-) -> None:
-    parts = tab.parts[view]
-    panels = parts.view.panels_of(control_name)
-    outputs = parts.outputs(panels)
-    states = tab.session_states(view)
-
-    def redraw(name: str, request_text: str, *input_values: Any) -> list[Any]:
-        *state_values, _ = input_values
-        session_values = dict(zip(states, state_values, strict=True))
-        # Gradio reports a new session state as changed; it is still empty.
-        if not name or session_values.get(control_name, True) is None:
-            return [gr.skip()] * len(outputs)
-        _, chosen, controls = split_values(tab, parse_request(tab, request_text, session_values))
-        drawn = parts.view.render(FilteredStudy(store, name, chosen), controls, panels)
-        return parts.updates(drawn, panels)
-
-    control = parts.controls[control_name]
-    listen = control.input if hasattr(control, "input") else control.change  # a gr.State
-    script = single_control_script(tab, control, address_script(tab))
-    inputs = [header.study, tab.request_text, *states.values(), control]
-    listen(redraw, inputs, outputs, js=f"(...values) => ({script})(values.at(-1))", **QUIET_EVENT)
-
-
 def initial_controls(
     store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Parameter name -> Gradio update of the view, filters and controls for a study, set to the
-    values in the page address where they exist; in the order of `tab.inputs`."""
+    """Name -> Gradio update of the view, the filters and the settings for a study, set to values of
+    the page address where they exist; in the order of `tab.inputs`."""
     whole = FilteredStudy(store, name)
     wanted = present_address(whole, wanted)
     compared = comparison.compare_state(whole, wanted.get(comparison.CONTROL))
-    controls = {
-        control.name: control_update(control.initial_state(whole, wanted.get(control.name)))
-        for view in VIEWS.values()
-        for control in view.controls.values()
-    }
+    states = [
+        one.initial_state(whole, wanted.get(key)) if one.kind != "session" else None
+        for key, one in tab.controls.items()
+    ]
     made = {
         "view": _view_switch(whole, wanted),
         **initial_filters(whole, wanted),
-        comparison.CONTROL: control_update(compared),
-        **controls,
+        comparison.CONTROL: gr.update(
+            value=compared.value, choices=list(compared.choices or ()), visible=compared.visible
+        ),
     }
-    return {part: made[part] for part in tab.named_inputs}
+    chosen = {part: made[part] for part in tab.named_inputs}
+    return chosen | {"settings": json.dumps([state and state.value for state in states])}
 
 
 def _view_switch(filtered: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:

@@ -26,6 +26,7 @@ from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import View
 from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_unusable, has_votes
+from components.results.view.view_html import view_html
 from studies.store.ballot_queries import verification_stamp
 from studies.store.store import Store
 
@@ -95,6 +96,12 @@ def render_panels(
     """Output name -> content of headline, key numbers, panels and data note of a view."""
     one, other = VIEWS[view], controls.get(comparison.CONTROL)
     panels = one.render(filtered, controls)
+    whole = FilteredStudy(filtered.store, filtered.name)
+    states = {
+        name: control.initial_state(whole, controls.get(name))
+        for name, control in one.controls.items()
+        if control.kind != "session"
+    }
     title, lead = view_headline(one, filtered)
     top = one.kpis(filtered) if one.kpis else EMPTY
     if other:
@@ -104,9 +111,17 @@ def render_panels(
         "finding": finding_html(title, lead) if title else EMPTY,
         "kpis": suspects_notice(filtered) + top,
         **panels,
+        "panels": view_html(one, panels, states),
         "absent": VIEW_PARTS.missing(one.missing(panels)),
-        "data": show_data_note(filtered, one.json_keys),
+        "data": show_data_note(filtered, [*one.json_keys, *_bare_keys(one, panels)]),
     }
+
+
+def _bare_keys(view: View, drawn: Mapping[str, Any]) -> list[str]:
+    """JSON keys of the panels shown that have no text "How is this computed?"."""
+    shown = (panel for panel in view.panels if any(body.name in drawn for body in panel.bodies))
+    keys = (key for panel in shown if not panel.how for key in panel.json_keys)
+    return [key for key in dict.fromkeys(keys) if key not in view.json_keys]
 
 
 def study_finding(store: Store, name: str) -> str:

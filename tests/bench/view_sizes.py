@@ -1,11 +1,12 @@
 """Words and heights of the views of Results in a real browser, at the widths of a desk and a phone.
 
-`python -m tests.bench.view_sizes URL STUDY [FOLDER]` prints a table of a page that is running, and
-writes a screenshot of each view in both themes into FOLDER.
+`python -m tests.bench.view_sizes URL STUDY...` prints a table of a page that is running. With
+EVENHAND_PICTURES=FOLDER it also writes a screenshot of each view in both themes.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,6 +49,9 @@ def open_view(page: Page, url: str, study: str, view: str, theme: str, **more: s
     page.wait_for_selector("#eh-results-data p", state="attached", timeout=120_000)
     page.wait_for_function("() => !document.querySelector('#eh-drawing.on, .eh-old, .eh-wait')")
     page.wait_for_timeout(700)  # charts are drawn in the next frames
+    note = page.locator("#eh-results-data p").first.text_content() or ""
+    if f"“{study}”" not in note:
+        raise SystemExit(f"The page has no study {study!r}; it shows another one: {note}")
 
 
 def view_names(page: Page) -> list[str]:
@@ -62,35 +66,41 @@ def measure_views(
     """Sizes of every view of a study at both widths; screenshots into `folder` if given."""
     page = browser.new_page(viewport={"width": WIDTHS[0], "height": 900})
     open_view(page, url, study, "", "light")
-    names, sizes = view_names(page), []
-    for view in names:
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            open_view(page, url, study, view, "light")
-            found: dict[str, Any] = page.evaluate(MEASURE)
-            sizes.append(ViewSize(view, width, found["words"], found["height"]))
-            if folder is None:
-                continue
-            for theme in ("light", "dark"):
-                if theme == "dark":
-                    open_view(page, url, study, view, theme)
-                name = f"{view.replace(' ', '_')}_{width}_{theme}.png"
-                page.screenshot(path=str(folder / name), full_page=True)
+    sizes = []
+    for view in view_names(page):
+        for theme in ("light", "dark") if folder else ("light",):
+            page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+            open_view(page, url, study, view, theme)
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 900})
+                page.wait_for_timeout(500)
+                found: dict[str, Any] = page.evaluate(MEASURE)
+                if theme == "light":
+                    sizes.append(ViewSize(view, width, found["words"], found["height"]))
+                if folder:
+                    picture = folder / f"{view}_{width}_{theme}.png"
+                    page.screenshot(path=str(picture), full_page=True)
     page.close()
     return sizes
 
 
-def main(url: str, study: str, folder: str = "") -> None:
-    """Print the table."""
+def main(url: str, *studies: str) -> None:
+    """Print the table; fail if the page does not have one of the studies."""
+    pictures = os.environ.get("EVENHAND_PICTURES")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(
             executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
         )
-        place = Path(folder) if folder else None
-        if place:
-            place.mkdir(parents=True, exist_ok=True)
-        for size in measure_views(browser, url, study, place):
-            print(f"{size.view:<14}{size.width:>6}{size.words:>7} words{size.height:>7} px")
+        for study in studies:
+            folder = Path(pictures, study.replace(" ", "_")) if pictures else None
+            if folder:
+                folder.mkdir(parents=True, exist_ok=True)
+            for size in measure_views(browser, url, study, folder):
+                print(
+                    f"{study:<28}{size.view:<12}{size.width:>5} px wide"
+                    f"{size.words:>6} words{size.height:>6} px",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

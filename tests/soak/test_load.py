@@ -96,7 +96,8 @@ class Session:
         """Filters and controls as one text, as the page's own script writes it."""
         both = {"eh-filter-judge", "eh-filter-rule"}
         step = next(one for one in self.steps if both <= set(map(self.name, one["inputs"])))
-        self.values["eh-asked"] = json.dumps(self.held(step))
+        *menus, settings = self.held(step)
+        self.values["eh-asked"] = json.dumps([*menus, *json.loads(settings)])
 
     async def run(self, step: Mapping[str, Any]) -> dict[str, Any]:
         values = self.held(step)
@@ -128,18 +129,18 @@ async def read_on(session: Session, books: Books, until: float, rng: random.Rand
     judges = ["all", "gpt-4", "gpt-3.5-turbo", "claude-v1", "bard", "vicuna-13b"]
     while time.monotonic() < until:
         await asyncio.sleep(rng.uniform(*THINKS))
-        place = rng.randrange(len(VIEWS))
+        view = session.values["eh-results-view"] = rng.choice(list(VIEWS))
         session.values["eh-filter-judge"] = rng.choice(judges)
         session.values["eh-filter-category"] = rng.choice(["all", "coding", "math", "writing"])
         session.ask()
-        step = session.step(f"eh-draw-{place}", "click")
+        step = session.step("eh-draw", "click")
         began = time.monotonic()
         drawn = await session.run(step)
         took = time.monotonic() - began
         books.filters.append(took)
         if began > until - (1 - WARM) * SECONDS:
             books.late.append(took)
-        books.by_view.setdefault(list(VIEWS)[place], []).append(took)
+        books.by_view.setdefault(view, []).append(took)
         assert any("eh-" in str(value) for value in drawn.values())
 
 

@@ -151,13 +151,13 @@ SUMMARY = "#eh-over-judges table"
 
 def open_fold(page, title: str) -> None:
     """Open folded panels of a view by their title."""
-    page.locator("button.label-wrap:visible").filter(has_text=title).click()
+    page.locator(".eh-view .eh-fold > summary:visible").filter(has_text=title).click()
 
 
 def open_folds(page) -> None:
     """Open all folded panels of the view."""
     page.evaluate(
-        "document.querySelectorAll('button.label-wrap:not(.open)').forEach(b => b.click())"
+        "document.querySelectorAll('.eh-view .eh-fold').forEach(fold => { fold.open = true; })"
     )
 
 

@@ -303,7 +303,7 @@ def look_at_results(app, prompt: str) -> tuple[str, str]:
     visitor.open()
     visitor.fire("eh-study", "change", {"eh-study": DEMO}, fills="eh-filter-prompt")
     values = visitor.asking({"eh-study": DEMO, "eh-filter-prompt": prompt})
-    seen = visitor.fire("eh-draw-0", "click", values)
+    seen = visitor.fire("eh-draw", "click", values)
     told = next(str(text) for text in seen.values() if "eh-finding" in str(text))
     store = Store(app.store)
     title, _ = bias_finding(load_bias(FilteredStudy(store, DEMO, Filter(prompt=prompt))))

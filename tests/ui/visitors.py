@@ -52,8 +52,8 @@ class Visitor:
             step for step in self.config["dependencies"]
             if {"eh-filter-judge", "eh-filter-rule"} <= set(map(self._name, step["inputs"]))
         )  # fmt: skip
-        text = json.dumps([self._value(part, values) for part in step["inputs"]])
-        return {**values, "eh-asked": text}
+        *menus, settings = [self._value(part, values) for part in step["inputs"]]
+        return {**values, "eh-asked": json.dumps([*menus, *json.loads(settings)])}
 
     def _run(self, step: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
         asked = {

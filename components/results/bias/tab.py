@@ -246,7 +246,6 @@ MATRIX: Final = Panel(
             elem_id="eh-measure",
             below=True,
             state=measure_state,
-            grows=True,
         ),
         Control("columns", "Columns", LAYOUTS, elem_id="eh-columns", state=columns_state),
     ),

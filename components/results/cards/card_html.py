@@ -44,8 +44,9 @@ _OWN_RULE: Final = (
 _CARD: Final = macros("results/cards/card.html")
 
 
-def show_card(raters: Raters, rater: str) -> Markup:
-    """HTML of the report card of one rater (a judge with a prompt)."""
+def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
+    """HTML of the report card of one rater (a judge with a prompt); with `whole`, its lower part is
+    open."""
     if rater not in raters.in_view:
         return panel.empty_state(
             "There is no judge to report on.",
@@ -61,7 +62,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
             told,
             _point_table(points),
         ]
-        made: Markup = _CARD.report(top, [], EMPTY, [_cost_html(card)])
+        made: Markup = _CARD.report(top, [], EMPTY, [_cost_html(card)], whole)
         return made + panel.how_computed(points.how)
     said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.words)]
     top = [
@@ -72,7 +73,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
     left, right = [], EMPTY
     if card.facts["read"]:
         left, right = [_slot_bars(card), _category_table(card)], _flip_examples(card)
-    made = _CARD.report(top, left, right, [_accuracies(card), _cost_html(card)])
+    made = _CARD.report(top, left, right, [_accuracies(card), _cost_html(card)], whole)
     return made + panel.how_computed(_how_computed(card))
 
 
@@ -103,7 +104,7 @@ def report_cards(filtered: FilteredStudy) -> Markup:
     raters = Raters(filtered)
     names = list(raters.in_view)
     cards = join(
-        fill('<section class="eh-panel eh-sheet">{}</section>', show_card(raters, name))
+        fill('<section class="eh-panel eh-sheet">{}</section>', show_card(raters, name, True))
         for name in names[:MAX_CARDS]
     )
     left = len(names) - MAX_CARDS

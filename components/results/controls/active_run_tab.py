@@ -7,7 +7,7 @@ freeze the numbers; the timer then only counts the replies that are not in them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -115,11 +115,3 @@ def frozen_notice(progress: RunProgress, shown: int, running: bool) -> Markup:
     them; `shown`: number of calls in the numbers shown."""
     made: Markup = _CONTROLS.frozen(max(0, progress.done - shown), running)
     return made
-
-
-def choice_updates(
-    filters: Mapping[str, Sequence[str]], controls: Mapping[str, Sequence[str]]
-) -> list[Any]:
-    """Gradio updates with the choices of menus and switches; the values stay unchanged."""
-    menus = [gr.Dropdown(choices=list(known)) for known in filters.values()]
-    return [*menus, *(gr.Radio(choices=list(known)) for known in controls.values())]

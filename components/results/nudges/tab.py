@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -63,6 +64,10 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return title, lead.replace("**", "")
 
 
+def has_twins(filtered: FilteredStudy) -> bool:
+    return bool(twin_panels.effects_in_view(filtered))
+
+
 def draw_length(filtered: FilteredStudy) -> Drawn | None:
     """Draw the win rate by length ratio; None if the lengths are not known."""
     figure = length_panel.length_figure(filtered)
@@ -107,6 +112,14 @@ LENGTH: Final = Panel(
         "people_length.odds_ratio",
     ),
 )
+LENGTH_LATER: Final = replace(
+    LENGTH,
+    name="length_later",
+    draw=lambda filtered: length_panel.length_figure(filtered),
+    bodies=(Body("length_folded", "eh-length-folded", chart_height=330),),
+    needs="",
+)
+"""The same panel, folded: with twins, length is not the first question."""
 CONTROLLED: Final = Panel(
     "controlled",
     draw_controlled,
@@ -132,8 +145,7 @@ FOREST: Final = Panel(
     twin_panels.draw_twins,
     (Body("twins", "eh-twins-forest"),),
     "What moves it, beyond its floor",
-    "effect of one change to an answer that should not matter, minus that of its floor; intervals "
-    "adjusted for all families",
+    "effect of a change that should not matter, minus its floor; adjusted intervals",
     how=HOW_TWINS,
     visibility="hidden",
     needs="twins of the answers: add twins: quick to the study file",
@@ -175,7 +187,8 @@ VIEW: Final = View(
     (
         PanelGroup((FOREST, PanelGroup((STYLE, PAIRS), row=False, css="eh-block"))),
         folded(ALL_FAMILIES.title, ALL_FAMILIES),
-        LENGTH,
+        PanelGroup((LENGTH,), False, "eh-kind", "length_first", lambda one: not has_twins(one)),
+        PanelGroup((LENGTH_LATER,), False, "eh-kind", "length_later", has_twins, fold=LENGTH.title),
         folded(CONTROLLED.title, CONTROLLED),
         INJECTION,
     ),

@@ -17,7 +17,7 @@ from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.frames.twin_rows import CHANGED_COLUMN, TWIN_COLUMN, add_twin_columns
 from studies.texts.twin_families import is_twin, split_twin
 
-SHOWN_PAIRS: Final = 2
+SHOWN_PAIRS: Final = 1
 SHOWN_WORDS: Final = 70
 """Words of a text that are shown; longer ones are cut around the first change."""
 

@@ -26,8 +26,7 @@ from studies.texts.twin_families import CONTROLS, FAMILIES
 html: Final = macros("results/nudges/twins.html")
 STYLE_TITLE: Final = "Style: judge against people"
 STYLE_SUBTITLE: Final = (
-    "weight of a feature in the ranking, in log-odds for each standard deviation; correlation, not "
-    "an effect"
+    "weight in the ranking, log-odds per standard deviation; correlation, not an effect"
 )
 MAX_CELLS: Final = 4
 """Combinations of judge and prompt that are drawn; the others are in the table of all families."""
@@ -90,8 +89,10 @@ def _forest(effects: Sequence[TwinEffect], cell: int) -> Markup:
     moving = [one for one in effects if one.family not in CONTROLS]
     moving.sort(key=lambda one: -(one.adjusted.value or 0))
     controls = [one for one in effects if one.family in CONTROLS]
-    rows = [_row(one, axis, cell) for one in moving]
-    made: Markup = html.forest(axis, rows, [_row(one, axis, cell) for one in controls])
+    shown = [one for one in moving if one.finding == SHOWN]
+    rest = [one for one in moving if one not in shown] if shown else []
+    parts = ([_row(one, axis, cell) for one in part] for part in (shown or moving, controls, rest))
+    made: Markup = html.forest(axis, *parts)
     return made
 
 

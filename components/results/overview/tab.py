@@ -10,12 +10,14 @@ from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import Raters
 from components.html.format import NARROW_SPACE
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.pieces import panel_head, wrap
+from components.html.pieces import panel_head, panel_heading, wrap
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
 from components.results.cards.card_html import report_cards, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
 from components.results.overview import panels
+from components.results.pass_fail import pass_fail_panels
+from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
@@ -31,6 +33,10 @@ ADDRESS_NAMES: Final = frozenset(("study", "tab", "view", "__theme"))
 GENERAL_ADVICE: Final = (
     "More calls per comparison (both orders, repeats or several judges) can make verdicts right "
     "more often."
+)
+POINT_JUDGES: Final = (
+    "choose a judge and a prompt above for a card; rates in % and mean scores, "
+    f"95{NARROW_SPACE}% CI by item"
 )
 HOW_JUDGES: Final = (
     "Flips: comparisons whose outcome is not the same in both orders. Leans to: a sign test on the "
@@ -79,11 +85,14 @@ def draw_judges(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_card(filtered: FilteredStudy) -> Markup | None:
-    """Draw the card of the chosen judge, or the cards of a study of single answers; None if the
+    """Draw the card of the chosen judge, or the judges of a study of single answers; None if the
     table of judges is shown."""
     raters, name = Raters(filtered), chosen_rater(filtered)
     if name is None and has_comparisons(filtered):
         return None
+    tables = [pass_fail_panels.draw_judges(filtered), score_panels.draw_judges(filtered)]
+    if name is None and any(tables):
+        return panel_heading("The judges", POINT_JUDGES) + join(one for one in tables if one)
     names = [name] if name else raters.in_view[: panels.MAX_ROWS]
     return join(show_card(raters, one) for one in names) or None
 

@@ -188,7 +188,11 @@ PARTS_PANEL: Final = Panel(
 )
 VIEW: Final = View(
     "Pass or fail",
-    (PanelGroup((AREAS, RATES)), WRONG, folded(PARTS_TITLE, PARTS_PANEL), JUDGES),
+    (
+        PanelGroup((AREAS, RATES)),
+        folded(WRONG.title, WRONG),
+        folded("All judges, models and categories", JUDGES, PARTS_PANEL),
+    ),
     finding,
     kpis,
     json_keys=(

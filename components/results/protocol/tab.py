@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
-from components.html.markup import EMPTY, Markup
-from components.html.panel import notice_html
 from components.results.protocol import (
     blocks,
     creation_panels,
@@ -26,34 +23,15 @@ from components.results.view.result_view import (
     Body,
     Control,
     ControlState,
-    Extra,
     Panel,
     PanelGroup,
+    Upload,
     View,
 )
 
 NAME: Final = "Paper"
 NO_OTHER_STUDY: Final = "no other study"
 CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
-
-
-def bind(parts: Any) -> None:
-    """Connect the upload of benchmark scores: store the scores in the control "scores"."""
-
-    def load_upload(path: str, scores: Any) -> tuple[Any, Markup]:
-        try:
-            return redundancy_panel.read_scores(Path(path)), EMPTY
-        except redundancy_panel.InvalidScores as error:
-            return scores, notice_html("bad", "File not used.", str(error))
-
-    upload, scores = parts.extras["upload"], parts.controls["scores"]
-    upload.upload(
-        load_upload,
-        [upload, scores],
-        [scores, parts.extras["message"]],
-        show_progress="hidden",
-        api_visibility="private",
-    )
 
 
 def beside_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -355,10 +333,6 @@ REDUNDANCY: Final = _panel(
         Control("correlation", "Correlation", tuple(redundancy_panel.CORRELATION_SCALES)),
         Control("scores", "Scores", kind="session"),
     ),
-    extras=(
-        Extra("upload", "upload", "Upload scores (CSV)", "eh-scores", file_types=(".csv",)),
-        Extra("message", "text"),
-    ),
     visibility="hidden",
 )
 VIEW: Final = View(
@@ -366,6 +340,13 @@ VIEW: Final = View(
     (RULES, VISIT, GRADE, CREATION, LABELS, PEOPLE, GAMES, RATINGS, REDUNDANCY),
     blocks.protocol_finding,
     blocks.show_kpis,
-    bind=bind,
+    upload=Upload(
+        "scores",
+        REDUNDANCY.name,
+        "Upload scores (CSV)",
+        "eh-scores",
+        (".csv",),
+        redundancy_panel.read_scores,
+    ),
     json_keys=("elo.*", "grade.*.*.grade", "reward.*", "win_rate.*", "ratings.*"),
 )

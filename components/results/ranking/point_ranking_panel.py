@@ -21,8 +21,7 @@ MAX_TABLES: Final = 6
 """Maximum number of tables, one per judge and prompt; readers see the others by filtering."""
 TITLE: Final = "Models by verdicts on single answers"
 SUBTITLE: Final = (
-    f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; rank: the range of "
-    "places that is possible within the intervals of the differences between models"
+    f"95{NARROW_SPACE}% CI by item; a rank is the range of places that the differences allow"
 )
 ONE_MODEL: Final = (
     "Only the answers of one model were judged, so there is nothing to rank. See the views "
@@ -94,6 +93,12 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
         return empty_state("One model.", ONE_MODEL)
     shown = list(several.items())[:MAX_TABLES]
     tables_html = join(_table(cell, ranking) for cell, ranking in shown)
+    warnings = {
+        REVERSED if one.basis == "true pass rate" else UNCORRECTED
+        for _, one in shown
+        if one.may_reverse
+    }
+    tables_html += join(notice_html("warn", text) for text in sorted(warnings))
     left = len(several) - len(shown)
     text = f"{count(left, 'more table')} not shown; filter by judge or prompt to see them."
     return wrap(tables_html, fill("<p>{}</p>", text) if left else EMPTY)
@@ -111,11 +116,11 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
     if passes:
         axis = fit_share_axis(values, bounds=(0, 1))
         heads = ["True pass rate, %", "Observed pass rate, %"]
-        heads.append("Pass rate of the model ranked first minus that of this model, points")
+        heads.append("Behind the first, points")
     else:
         axis = fit_axis(values, steps_from(0.1), lambda tick: number(tick, 1))
         heads = ["Mean score"]
-        heads.append("Mean score of the model ranked first minus that of this model, scale points")
+        heads.append("Behind the first, scale points")
     rows = []
     for one, used in zip(ranking.models, values, strict=True):
         select = {"judge": cell[0], "prompt": cell[1], "contestant": one.name}
@@ -132,7 +137,5 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
         )
     name = " · ".join(cell)
     title = fill('<h3 class="eh-under">{}</h3>', name)
-    text = REVERSED if ranking.basis == "true pass rate" else UNCORRECTED
-    warning = notice_html("warn", text) if ranking.may_reverse else EMPTY
     table = tables.value_table(["Model", "Rank", *heads, axis], rows, label=f"Models by {name}")
-    return title + table + warning
+    return title + table

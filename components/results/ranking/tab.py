@@ -195,7 +195,7 @@ ELO: Final = Panel(
     draw_curves,
     (Body("elo", "eh-elo", chart_height=240, clickable=True),),
     "Elo curves",
-    "rating after each battle; band: only for the model pointed at",
+    "rating after each battle",
     how=HOW_ELO,
     scale=29,
     in_report=has_pairs,

@@ -189,7 +189,11 @@ def _missing(found: PointRemedies) -> Markup:
     if not found.missing:
         return EMPTY
     listed = "; ".join(f"{RULE_WORDS[id][0]}: {why}" for id, why in found.missing.items())
-    return fill('<p class="eh-small eh-mute eh-under">Not computed: {}.</p>', listed)
+    return fill(
+        '<details class="eh-rest"><summary>Not computed ({})</summary><p>{}.</p></details>',
+        len(found.missing),
+        listed,
+    )
 
 
 def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:

@@ -386,7 +386,7 @@ PAIRS: Final = PanelGroup(
     (
         PanelGroup((FRONTIER, RECOMMENDATION), css="eh-pair eh-remedy-charts"),
         BEST_RULES,
-        IMPROVE,
+        folded("Improve the prompt", IMPROVE),
         folded("All rules, verdict patterns, pilots", RULES, LOWER),
         folded("Budget", BUDGET),
         folded("Decide fewer, be right more often", RISK),

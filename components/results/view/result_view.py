@@ -1,9 +1,8 @@
 """A view of Results as a list of panels, without Gradio.
 
 A panel has a name, a function that draws it and, optionally, a part of the report and a table. From
-the list of panels follow the layout (`view_layout_tab`), the outputs by name, the panels that a
-control redraws (those whose `draw` has a parameter with the control's name), the report and the
-tables.
+the list of panels follow the HTML of the view (`view_html`), the outputs by name, the report and
+the tables. `draw` takes the controls that are its parameters by name.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from components.charts.figures import Figure
@@ -48,8 +48,6 @@ class Control:
     state: Callable[[FilteredStudy, str | None], ControlState] | None = None
     """Function: (study, value in the page address) -> state of the control for this study. Without
     this function, the choices are the same for every study."""
-    grows: bool = False
-    """Whether the control's choices depend on the verdicts, so that they change during a run."""
 
     @property
     def first_value(self) -> Any:
@@ -67,14 +65,18 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Extra:
-    """A component of a panel that only `View.bind` uses: a button, an upload or a text."""
+class Upload:
+    """A file of the reader's that a panel draws; its content stays in the Gradio session."""
 
-    name: str
-    kind: Literal["button", "upload", "text"]
-    label: str = ""
-    elem_id: str | None = None
-    file_types: Sequence[str] = ()
+    control: str
+    """Name of the control of kind "session" that receives the content."""
+    panel: str
+    """Name of the panel that draws it; without content of that panel the button is hidden."""
+    label: str
+    elem_id: str
+    file_types: Sequence[str]
+    read: Callable[[Path], Any]
+    """Function that reads the file; it raises ValueError with a message for the reader."""
 
 
 @dataclass(frozen=True)
@@ -121,14 +123,10 @@ class Panel:
     heading_changes: bool = False
     legend: Markup = EMPTY
     controls: tuple[Control, ...] = ()
-    extras: tuple[Extra, ...] = ()
     how: str = ""
     scale: int = 1
     css: str = "eh-panel"
     """CSS classes of the panel; empty for a panel without a frame."""
-    head_css: str = "eh-panel-head"
-    heading_row: bool = False
-    """Whether the panel is one row of bodies and controls, without heading; used for a headline."""
     needs: str = ""
     """Text that names the data which would fill the panel; it is listed under "Not in this study"
     while `draw` returns None."""
@@ -156,7 +154,7 @@ class Panel:
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the controls that `draw` takes; a change of one of them redraws this panel."""
+        """Names of the controls that `draw` takes."""
         _, *names = inspect.signature(self.draw).parameters
         return tuple(names)
 
@@ -213,8 +211,7 @@ class View:
     draws the headline because it depends on controls."""
     kpis: Callable[[FilteredStudy], Markup] | None = None
     """Function that draws key numbers instead of the default key numbers."""
-    bind: Callable[[Any], None] | None = None
-    """Function that connects the events of the `Extra` components; takes the built ViewParts."""
+    upload: Upload | None = None
     report: Callable[[FilteredStudy], Markup] | None = None
     """Function that draws the start of the view's part of the report, before its panels."""
     json_keys: tuple[str, ...] = ()
@@ -240,7 +237,7 @@ class View:
 
     @cached_property
     def output_names(self) -> list[str]:
-        groups = [group.name for group in _groups(self.layout) if group.visible or group.fold]
+        groups = [group.name for group in _groups(self.layout) if group.visible]
         return [*groups, *(name for panel in self.panels for name in panel.output_names)]
 
     def shown_panels(self, filtered: FilteredStudy) -> list[Panel]:
@@ -254,43 +251,13 @@ class View:
         }
         return [panel for panel in self.panels if panel.name not in hidden]
 
-    def panels_of(self, control: str) -> list[Panel]:
-        """Panels that a change of a control redraws."""
-        return [panel for panel in self.panels if control in panel.parameters]
-
-    def render(
-        self,
-        filtered: FilteredStudy,
-        controls: Mapping[str, Any],
-        panels: Iterable[Panel] | None = None,
-    ) -> dict[str, Any]:
-        """Draw `panels` (default: all), except in hidden groups; return output name -> content."""
-        hidden: set[str] = set()
-        made: dict[str, Any] = {}
-        for group in _groups(self.layout):
-            if group.visible:
-                shown = group.visible(filtered)
-                made[group.name] = shown
-                if not shown:
-                    hidden |= {panel.name for panel in _flatten(group.panels)}
-        if panels is not None:
-            made.clear()
-        for panel in self.panels if panels is None else panels:
-            if panel.name not in hidden:
-                made |= panel.render(filtered, controls)
-        if panels is None:
-            made |= {one.name: self._has_content(one, made) for one in self._folds(hidden)}
+    def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
+        """Draw all panels, except in hidden groups; return output name -> content."""
+        groups = [group for group in _groups(self.layout) if group.visible]
+        made: dict[str, Any] = {one.name: one.visible(filtered) for one in groups if one.visible}
+        for panel in self.shown_panels(filtered):
+            made |= panel.render(filtered, controls)
         return made
-
-    def _folds(self, hidden: set[str]) -> Iterator[PanelGroup]:
-        """Folded groups that are no part of a hidden group."""
-        folds = (group for group in _groups(self.layout) if group.fold)
-        return (
-            one for one in folds if not {panel.name for panel in _flatten(one.panels)} <= hidden
-        )
-
-    def _has_content(self, group: PanelGroup, made: Mapping[str, Any]) -> bool:
-        return any(made.get(panel.frame_name, True) for panel in _flatten(group.panels))
 
     def missing(self, drawn: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Title and needed data of the panels that were drawn without content; `drawn` as returned

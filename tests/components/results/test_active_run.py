@@ -64,11 +64,12 @@ def test_a_page_without_an_engine_has_no_run():
     assert run_progress(None, "small") is None
 
 
-def test_controls_that_grow_have_choices_for_a_study(judged):
+def test_a_redraw_offers_the_choices_of_the_study_as_it_is_now(judged):
     whole = FilteredStudy(judged, "two judges")
-    growing = [one for view in VIEWS.values() for one in view.controls.values() if one.grows]
-    assert [one.name for one in growing] == ["measure"]
-    assert all(one.initial_state(whole, None).choices for one in growing)
+    drawn = render_view(judged, "two judges", VIEW, Filter(), VIEWS[VIEW].first_values)
+    state = VIEWS[VIEW].controls["measure"].initial_state(whole, None)
+    offered = re.findall(r'name="eh-measure" value="([^"]+)"', str(drawn["panels"]))
+    assert offered == list(state.choices) and len(offered) > 1
 
 
 def test_frozen_numbers_count_the_replies_that_they_do_not_contain():

@@ -303,7 +303,7 @@ def test_a_link_reads_and_never_runs(page: Page) -> None:
         for block, on in event.targets
         if block is not None and on == "click"
     }
-    assert MARK in handle(page, by_id["eh-draw-0"], values, None)
+    assert MARK in handle(page, by_id["eh-draw"], values, None)
     for press in ("eh-stop", "eh-pause", "eh-start", "eh-retry", "eh-link-make", "eh-link-voters",
                   "eh-link-withdraw"):  # fmt: skip
         refusal = pytest.raises(gr.Error, match="not yours")
@@ -313,7 +313,7 @@ def test_a_link_reads_and_never_runs(page: Page) -> None:
         page.store.revoke_links(A_STUDY)
     refusal = pytest.raises(gr.Error, match=pattern("you", "see"))
     with attempt(READING, SHARED, "a link that was withdrawn"), refusal:
-        handle(page, by_id["eh-draw-0"], values, None)
+        handle(page, by_id["eh-draw"], values, None)
 
 
 def test_a_house_study_is_looked_at_and_run_only_as_a_copy(page: Page) -> None:
@@ -497,7 +497,7 @@ def test_the_launch_shows_nothing_it_need_not(page: Page) -> None:
 def test_an_error_of_ours_tells_a_stranger_nothing_of_the_machine(
     page: Page, opened: Stranger, asked: str
 ) -> None:
-    step = opened.step("eh-draw-0", "click")
+    step = opened.step("eh-draw", "click")
     worked, said = opened.call(step, {"eh-study": "house", "eh-asked": asked})
     assert not worked
     assert str(page.bare.path.parent) not in said

@@ -67,9 +67,11 @@ def draw_order(filtered: FilteredStudy) -> Markup:
     return EMPTY if results.shown is None else panels.order_tables(results)
 
 
-def draw_labels(filtered: FilteredStudy) -> Markup:
+def draw_labels(filtered: FilteredStudy) -> Markup | None:
+    """Draw the agreement of scores with labels; None if no score has a label."""
     results = load_scores(filtered)
-    return EMPTY if results.shown is None else score_tables.agreement_table(results)
+    labelled = results.shown is not None and (results.cell or ("", "")) in results.agreement
+    return score_tables.agreement_table(results) if labelled else None
 
 
 def draw_against(filtered: FilteredStudy) -> Markup | None:
@@ -148,6 +150,8 @@ LABELS: Final = Panel(
     (Body("score_labels", "eh-score-agreement"),),
     LABELS_TITLE,
     "the judge's scores compared with labels from the data or from people",
+    visibility="hidden",
+    needs=score_tables.NO_LABELS,
     report=report_labels,
     table=score_tables.score_agreement_table,
     json_keys=(
@@ -178,7 +182,7 @@ JUDGES: Final = Panel(
 )
 VIEW: Final = View(
     "Scores",
-    (LABELS, AGAINST, folded("All judges", JUDGES)),
+    (LABELS, AGAINST, folded("Scores of all judges", JUDGES)),
     finding,
     kpis,
     json_keys=(

@@ -12,6 +12,7 @@ from components.inspect.replies_html import replies_html
 from components.inspect.url_selection import Selection
 from components.results.agreement import tab as agreement_tab
 from components.results.controls.mark_selection import mark_selection
+from components.results.controls.results_parts_tab import OUTPUTS
 from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores import score_panels as scores_tab
@@ -116,7 +117,7 @@ def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> Non
         filtered = FilteredStudy(store, name)
         view = VIEWS["Agreement"]
         made = render_panels(filtered, view.name, view.initial_values(filtered))
-        assert set(made) <= {"finding", "kpis", "absent", "data", *view.output_names}
+        assert set(made) <= {*OUTPUTS, *view.output_names}
         position = VIEWS["Position"]
         matrix = position.render(filtered, position.initial_values(filtered))["score_matrix"]
         assert "eh-heat-box" in matrix
