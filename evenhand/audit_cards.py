@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy, Value
-from components.filtering.raters import PREFERENCE_LABEL, Raters, TruthSource
+from components.filtering.raters import Raters, TruthSource
 from components.html.format import NARROW_SPACE
 from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
@@ -18,7 +18,12 @@ from components.results.cards.sentence_rules import card_sentences
 from evenhand.study_table import JudgedStudy
 from metrics.catalogue import records
 from metrics.remedies.known_winners import DESIGN, PEOPLE
-from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.remedies.remedy_study import (
+    RemedyStudy,
+    add_call_credits,
+    estimate_call_agreement,
+    study_remedies,
+)
 from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Estimate
 from studies.store.store import Store
@@ -68,6 +73,10 @@ class UnsavedRaters(Raters):
         source = PEOPLE if self.source == "people" else DESIGN
         return study_remedies(self.filtered.stored_frame, (), source)
 
+    @cached_property
+    def call_agreement(self) -> dict[tuple[str, str], Estimate]:
+        return estimate_call_agreement(add_call_credits(self.filtered.stored_frame, self.remedies))
+
 
 @dataclass(frozen=True)
 class JudgeCard:
@@ -108,6 +117,6 @@ def _point_measures(card: PointCard) -> dict[str, Estimate]:
 def _measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estimate]]:
     for record in records.listed("library", card.options):
         estimate = card.values_of(record).get(card.rater)
-        if estimate is not None and estimate.value is not None:
-            by_people = record.key == "accuracy" and truth == "people"
-            yield PREFERENCE_LABEL if by_people else record.name, estimate
+        by_people = record.key == "accuracy" and truth == "people"  # agreement says it
+        if estimate is not None and estimate.value is not None and not by_people:
+            yield record.name, estimate

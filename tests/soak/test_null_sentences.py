@@ -54,7 +54,6 @@ from components.results.pass_fail.panels import is_pass_rate_wrong
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import compare_orders
 from components.results.ranking.sentences import ranking_finding
-from components.results.wins.sentences import wins_finding
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.agreement.judge_as_annotator import judges_as_annotators
 from metrics.estimation.measures import GroupedFrame
@@ -225,21 +224,10 @@ def is_ahead(filtered: FilteredStudy) -> bool:
     return " is ahead of " in title or "would lead" in lead or "people put" in title
 
 
-def wins_more(filtered: FilteredStudy) -> bool:
-    title = wins_finding(filtered)[0]
-    leads = "leads significantly" in title
-    return leads or not ("no model wins" in title or title.startswith("No win"))
-
-
 def more_consistent(filtered: FilteredStudy) -> bool:
     pair = find_pair(filtered, "", "")
     title = contrast_finding(pair, "Behaviour")[0]
     return "more consistent" in title or "opposite" in title
-
-
-def differs_from_people(filtered: FilteredStudy) -> bool:
-    lead = wins_finding(filtered)[1]
-    return "differ most for" in lead and "includes 0" not in lead
 
 
 # -- claims on frames: repeats and several options, which the small store does not have ------------
@@ -426,13 +414,11 @@ GROUPS = (
         "“prefers a position” of four, “≠ even”": options_preferred}),
     NullGroup(EQUAL_MODELS, {
         "“a is ahead of b”, “would lead”, “people put c first”": is_ahead,
-        "“a wins 60 %”, “leads in 2 categories”": wins_more,
         "“a is above b in one order and below b in the other”": ranking_reversed}),
     NullGroup(EIGHT_JUDGES, {
         "“a is more consistent than b”, “opposite positions”": more_consistent}),
     NullGroup(PEOPLE, {
         "“more often”, “less often than a person”, on any card": card_people,
-        "“differ most for” without 0": differs_from_people,
         "“agrees with people most often”": agrees_most,
         "a voter is flagged": voter_flagged}),
     NullGroup(GUESSES, {
