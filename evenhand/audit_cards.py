@@ -17,7 +17,7 @@ from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from evenhand.study_table import JudgedStudy
 from metrics.catalogue import records
-from metrics.remedies.known_winners import DESIGN, PEOPLE
+from metrics.remedies.known_winners import TruthSource as WinnerSource
 from metrics.remedies.remedy_study import (
     RemedyStudy,
     add_call_credits,
@@ -56,9 +56,11 @@ class UnsavedStudy(FilteredStudy):
 @dataclass(frozen=True)
 class UnsavedRaters(Raters):
     """Raters of a study without a store. `source` states how the better answers are known: by
-    design, or from people's votes."""
+    design, or from people's votes; `winners` names the source that remedies use, None for the
+    default."""
 
     source: TruthSource = "none"
+    winners: WinnerSource | None = None
 
     @cached_property
     def truth(self) -> TruthSource:
@@ -70,8 +72,7 @@ class UnsavedRaters(Raters):
 
     @cached_property
     def remedies(self) -> RemedyStudy:
-        source = PEOPLE if self.source == "people" else DESIGN
-        return study_remedies(self.filtered.stored_frame, (), source)
+        return study_remedies(self.filtered.stored_frame, (), self.winners)
 
     @cached_property
     def call_agreement(self) -> dict[tuple[str, str], Estimate]:
@@ -92,7 +93,7 @@ class JudgeCard:
 def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
     """Yield the card of each judge with each prompt that has verdicts."""
     view = UnsavedStudy(study.name, judgements=study.frame)
-    raters = UnsavedRaters(view, study.truth)
+    raters = UnsavedRaters(view, study.truth, study.measured.remedies.source)
     for rater in raters.in_view:
         card = ReportCard(raters, rater)
         if (card.rows["options"] == 1).all():

@@ -16,7 +16,7 @@ from components.filtering.raters import (
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, interval, percent, share
-from components.html.markup import Markup, link
+from components.html.markup import Markup, link, measured
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
     axis_cell,
@@ -94,12 +94,19 @@ def majority_html(filtered: FilteredStudy, data: Agreement) -> Markup | None:
         select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}
         bar, dot = bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
         who = link(name, select if data.raters.has_people else None)
-        track, value = track_html(axis, band, bar, dot), estimate_html(one, 1, 100)
+        of = measured("agreement", judge, prompt)
+        track, value = track_html(axis, band, bar, dot), estimate_html(one, 1, 100, of=of)
         rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))
     if person.value is not None:
         track, tip = people_track(axis, person), f"one person against others\n{percent(person)}"
         rows.append(
-            range_row("one person", track, estimate_html(person, 1, 100), tip=tip, kind="who")
+            range_row(
+                "one person",
+                track,
+                estimate_html(person, 1, 100, of=measured("one_person")),
+                tip=tip,
+                kind="who",
+            )
         )
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num")]
     return range_table(heads, rows, "majority", "Agreement with the majority", axis)

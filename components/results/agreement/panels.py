@@ -223,14 +223,15 @@ def estimate_html(
     head: str = "",
     tip: str = "",
     opens: Mapping[str, object] | None = None,
+    of: Markup = EMPTY,
 ) -> Markup:
     """HTML of an estimate with its interval, in per cent unless `scale` is given; an unknown value
     is a dash with the reason in its hover card. A phone shows the column head `head` before it; a
-    click on the value opens the judgements selected by `opens`."""
+    click on the value opens the judgements selected by `opens`. `of`: attribute by `measured`."""
     label = fill('<span class="lb">{}</span>', head) if head else EMPTY
     if estimate.value is None:
         return label + fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
     value = link(number(scale * estimate.value, decimals), opens)
-    shown = fill("<b{}>{}</b>", attributes({"data-tip": tip or None}), value)
+    shown = fill("<b{}{}>{}</b>", attributes({"data-tip": tip or None}), of, value)
     bounds = interval(estimate, decimals, scale=scale)
     return fill('{}{} <span class="eh-ci">{}</span>', label, shown, bounds)

@@ -126,7 +126,6 @@ class CardMeasures:
         """Rater -> the measure of a record; of some measures, only this rater's."""
         own = {
             answer_records.OTHER_JUDGES.key: lambda: self.same_as_others,
-            answer_records.UNUSABLE.key: lambda: self.unreadable,
             nudge_records.OWN_FAMILY.key: lambda: self.own_family[0],
             position_records.TERM.key: lambda: self.position_term[0],
             option_records.SLOT_EFFECTS.key: lambda: self.position_term[0],
@@ -192,9 +191,8 @@ class CardMeasures:
         return terms[top], self.choice.share_if_equal[self.options][top], p, slot_ordinal(top)
 
     @cached_property
-    def unreadable(self) -> Estimate:
-        failed = ~row_selection.evidence_mask(self.planned_rows)
-        return proportion(failed, row_selection.item_codes(self.planned_rows))
+    def unusable(self) -> Estimate:
+        return answer_records.UNUSABLE.estimator.of(self.rows)
 
     @cached_property
     def grid(self) -> VerdictGrid:

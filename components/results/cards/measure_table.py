@@ -80,7 +80,9 @@ def show_measures(card: ReportCard) -> Markup:
     rows = card_measures(card)
     known = [row for row in rows if (row.drawn or row.estimate).value is not None]
     missing = [row for row in rows if row not in known]
-    made: Markup = macros("results/cards/card.html").measures(card.judge, known, missing)
+    made: Markup = macros("results/cards/card.html").measures(
+        card.judge, card.prompt, known, missing
+    )
     return made
 
 

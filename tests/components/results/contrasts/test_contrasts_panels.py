@@ -101,6 +101,10 @@ def test_the_same_items_only(store):
     (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]
     assert pair.common_count == 5
     assert (line.left_value, line.right_value) == (1.0, pytest.approx(0.4))
+    # The table has each judge's consistency on all its items, as every other view: 7 of 10.
+    row = re.search(r"Consistency<.*?</tr>", show_family(pair, "Behaviour"), re.S)[0]
+    cells = re.findall(r'<td class="num [ab]".*?</td>', row)
+    assert [text(cell).strip() for cell in cells] == ["100.0", "70.0"]
 
 
 def test_categories_are_a_family_of_their_own_and_few_items_have_no_interval(scene):
