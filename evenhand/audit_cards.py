@@ -10,15 +10,20 @@ from typing import Any
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy, Value
-from components.filtering.raters import PREFERENCE_LABEL, Raters, TruthSource
+from components.filtering.raters import Raters, TruthSource
 from components.html.format import NARROW_SPACE
 from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from evenhand.study_table import JudgedStudy
 from metrics.catalogue import records
-from metrics.remedies.known_winners import DESIGN, PEOPLE
-from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.remedies.known_winners import TruthSource as WinnerSource
+from metrics.remedies.remedy_study import (
+    RemedyStudy,
+    add_call_credits,
+    estimate_call_agreement,
+    study_remedies,
+)
 from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Estimate
 from studies.store.store import Store
@@ -51,9 +56,11 @@ class UnsavedStudy(FilteredStudy):
 @dataclass(frozen=True)
 class UnsavedRaters(Raters):
     """Raters of a study without a store. `source` states how the better answers are known: by
-    design, or from people's votes."""
+    design, or from people's votes; `winners` names the source that remedies use, None for the
+    default."""
 
     source: TruthSource = "none"
+    winners: WinnerSource | None = None
 
     @cached_property
     def truth(self) -> TruthSource:
@@ -65,8 +72,11 @@ class UnsavedRaters(Raters):
 
     @cached_property
     def remedies(self) -> RemedyStudy:
-        source = PEOPLE if self.source == "people" else DESIGN
-        return study_remedies(self.filtered.stored_frame, (), source)
+        return study_remedies(self.filtered.stored_frame, (), self.winners)
+
+    @cached_property
+    def call_agreement(self) -> dict[tuple[str, str], Estimate]:
+        return estimate_call_agreement(add_call_credits(self.filtered.stored_frame, self.remedies))
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ class JudgeCard:
 def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
     """Yield the card of each judge with each prompt that has verdicts."""
     view = UnsavedStudy(study.name, judgements=study.frame)
-    raters = UnsavedRaters(view, study.truth)
+    raters = UnsavedRaters(view, study.truth, study.measured.remedies.source)
     for rater in raters.in_view:
         card = ReportCard(raters, rater)
         if (card.rows["options"] == 1).all():
@@ -108,6 +118,6 @@ def _point_measures(card: PointCard) -> dict[str, Estimate]:
 def _measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estimate]]:
     for record in records.listed("library", card.options):
         estimate = card.values_of(record).get(card.rater)
-        if estimate is not None and estimate.value is not None:
-            by_people = record.key == "accuracy" and truth == "people"
-            yield PREFERENCE_LABEL if by_people else record.name, estimate
+        by_people = record.key == "accuracy" and truth == "people"  # agreement says it
+        if estimate is not None and estimate.value is not None and not by_people:
+            yield record.name, estimate

@@ -15,14 +15,18 @@ from components.filtering.filters import ALL_CHOICE, row_names
 from components.filtering.memo import memoise_by_study
 from metrics.catalogue.answer_records import ACCURACY
 from metrics.estimation import row_selection
-from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.remedies.remedy_study import (
+    RemedyStudy,
+    add_call_credits,
+    estimate_call_agreement,
+    study_remedies,
+)
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.study_inputs import remedy_inputs
 from studies.domain import BY_DESIGN, Estimate
 
 NO_VOTES: Final = "No votes by people yet."
 ACCURACY_LABEL: Final = ACCURACY.name
-PREFERENCE_LABEL: Final = "Agreement with the answer that most people prefer"
 TruthSource = Literal["design", "people", "none"]
 
 
@@ -111,6 +115,11 @@ class Raters:
         """The remedies of the study, compared over all judges and prompts."""
         return load_remedy_study(self.filtered)[0]
 
+    @property
+    def call_agreement(self) -> dict[tuple[str, str], Estimate]:
+        """(judge, prompt) -> agreement of single calls, not filtered by judge or prompt."""
+        return load_call_agreement(self.filtered)
+
     def of(self, rater: str) -> pd.DataFrame:
         return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
 
@@ -134,11 +143,18 @@ def load_remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInput
     return _remedy_study(FilteredStudy(filtered.store, filtered.name, whole))
 
 
+def credited_rows(filtered: FilteredStudy) -> pd.DataFrame:
+    """The rows that pass all filters except judge and prompt, with the credit of each call."""
+    whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
+    frame = whole.apply(filtered.stored_frame)
+    return add_call_credits(frame, load_remedy_study(filtered)[0])
+
+
 @memoise_by_study
 def load_call_agreement(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge, prompt) -> agreement of one call with the majority of people, or with the known
-    better answers; undecided counts half. The number that headlines quote."""
-    return load_remedy_study(filtered)[0].call_agreement()
+    better answers; undecided counts half. The number that all views quote."""
+    return estimate_call_agreement(credited_rows(filtered))
 
 
 @memoise_by_study
@@ -148,12 +164,6 @@ def truth_source(filtered: FilteredStudy) -> TruthSource:
     items = filtered.store.item_facts(filtered.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"
-
-
-def accuracy_label(filtered: FilteredStudy) -> str:
-    """Label of the accuracy measure: accuracy if better answers are known by design, agreement with
-    people's preference if they are known by votes."""
-    return ACCURACY_LABEL if truth_source(filtered) == "design" else PREFERENCE_LABEL
 
 
 def rater_selection(raters: Raters, rater: str) -> dict[str, str]:

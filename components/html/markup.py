@@ -30,6 +30,7 @@ __all__ = [
     "link",
     "link_button",
     "markdown_html",
+    "measured",
     "program_file",
     "tag",
 ]
@@ -95,6 +96,13 @@ def attributes(values: Mapping[str, object]) -> Markup:
             ]
         )
     )
+
+
+def measured(key: str, *of: str) -> Markup:
+    """HTML attribute of an element that prints a number: the key of the measure in the catalogue,
+    then the judge and prompt (or whatever else) it is of. A test collects these attributes and
+    compares the numbers that different places print for one key."""
+    return attributes({"data-measure": json.dumps([key, *of], ensure_ascii=False)})
 
 
 def link(text: str, select: Any) -> Markup:

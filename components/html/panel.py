@@ -38,11 +38,9 @@ from components.html.tables.forest_cells import (
     value_html,
 )
 from components.html.tables.forest_tables import (
-    FirstVisitRow,
     FlipRow,
     LeaderRow,
     contestant_swatch,
-    first_visit_table,
     fit_rating_axis,
     flips_table,
     leaderboard_table,
@@ -52,7 +50,6 @@ __all__ = [
     "STATUS_GLYPHS",
     "Action",
     "Axis",
-    "FirstVisitRow",
     "FlipRow",
     "Kpi",
     "LeaderRow",
@@ -65,7 +62,6 @@ __all__ = [
     "data_note",
     "empty_state",
     "finding_html",
-    "first_visit_table",
     "fit_rating_axis",
     "flips_table",
     "forest_html",

@@ -17,7 +17,15 @@ from typing import Final, Protocol
 import jinja2
 
 from components.html import format as formats
-from components.html.markup import Markup, attributes, fill, inline_markup, join, link
+from components.html.markup import (
+    Markup,
+    attributes,
+    fill,
+    inline_markup,
+    join,
+    link,
+    measured,
+)
 from studies.domain import Estimate
 
 TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
@@ -80,6 +88,7 @@ ENVIRONMENT.filters |= {
     "tokens": formats.tokens,
     "attributes": attributes,
     "link": link,
+    "measured": measured,
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import accuracy_label
+from components.filtering.raters import truth_source
 from components.html import panel as pieces
 from components.html.format import count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, fill, join, json_script
@@ -94,8 +94,8 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
     if has_only_points(filtered):
         figures = bias_tab.points_view(filtered).kpis
         return figures(filtered) if figures else EMPTY
-    bias, label = load_bias(filtered), accuracy_label(filtered)
-    return bias_view.default_kpis_html(bias, filtered.failed, len(filtered.machines), label)
+    bias, by_design = load_bias(filtered), truth_source(filtered) == "design"
+    return bias_view.default_kpis_html(bias, filtered.failed, len(filtered.machines), by_design)
 
 
 def _views_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:

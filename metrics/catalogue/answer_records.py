@@ -18,6 +18,7 @@ from metrics.catalogue.record import (
 )
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.position import position_measures
+from metrics.remedies.remedy_study import CALL_AGREEMENT
 from studies.domain import USABLE_STATUSES
 
 PEOPLE_BEHIND: Final = {"unlike": "people"}
@@ -32,6 +33,27 @@ def chance_of_right(options: int, ties: float) -> float:
 AGREEMENT: Final = declare(
     MeasureRecord(
         key="agreement",
+        name="Agreement with people or known answers",
+        short="Agreement",
+        question="agreement",
+        definition="comparisons that one call decides for the answer that most people prefer, or "
+        "for the known better one; undecided counts half",
+        how="On the comparisons that every judge judged in both orders; without any, on all. "
+        f"Most people: more than half of the votes. {SHARE_INTERVAL}",
+        paths=("remedies.rules.*.*.single.agreement",),
+        neutral=0.5,
+        better="high",
+        needs=(KNOWN_ANSWERS,),
+        measure=CALL_AGREEMENT,
+        options="pairs",
+        outlets=frozenset({"card", "library"}),
+        families=(BEHAVIOUR, QUALITY),
+        selection=PEOPLE_BEHIND,
+    )
+)
+TIES_AGREEMENT: Final = declare(
+    MeasureRecord(
+        key="agreement_with_ties",
         name="Agreement with people, ties included",
         question="agreement",
         definition="verdicts equal to the majority of people, ties included",
@@ -42,8 +64,8 @@ AGREEMENT: Final = declare(
         better="high",
         needs=(VOTES,),
         measure=people_agreement_measure(),
+        options="many",
         outlets=frozenset({"card", "library"}),
-        families=(BEHAVIOUR, QUALITY),
         selection=PEOPLE_BEHIND,
         counts_verdicts=True,
     )
@@ -60,7 +82,6 @@ DECISIVE_AGREEMENT: Final = declare(
         better="high",
         needs=(VOTES,),
         measure=people_agreement_measure("drop"),
-        families=(QUALITY,),
         selection=PEOPLE_BEHIND,
         counts_verdicts=True,
     )
@@ -149,7 +170,7 @@ UNUSABLE: Final = declare(
         name="Unusable replies",
         question="agreement",
         definition="replies without a verdict: unreadable, empty or failed",
-        how=f"Repeats for the noise floor are left out on a card. {SHARE_INTERVAL}",
+        how=f"Repeats for the noise floor count too. {SHARE_INTERVAL}",
         paths=("counts.by_status",),
         better="low",
         measure=Measure("unusable", "share", _tally_unusable),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ from metrics.remedies.known_winners import (
 from studies.frames.frame import NO_PICK, SEP
 
 Singles = NDArray[np.float32]
+Number = TypeVar("Number", np.float32, np.int32, np.int16)
 Cell = tuple[str, str]
 """A judge and a prompt."""
 
@@ -46,12 +47,14 @@ class OrderGrid:
     `verdicts` and `graded` (scores from −1 to 1) are [cell, order, comparison], `repeats` (verdicts
     of all calls, the first included) [cell, order, repeat, comparison]; `graded` and `repeats` are
     None without graded replies or repeats. `truth` is +1 or −1 for the better answer, 0 if unknown.
-    `row` is the row number in the frame of one row of each comparison.
+    `row` is the row number in the frame of one row of each comparison, `calls` [cell, order,
+    comparison] that of each call behind `verdicts` (−1: none).
     """
 
     cells: tuple[Cell, ...]
     items: Ints
     row: Ints
+    calls: NDArray[np.int32]
     truth: Floats
     source: TruthSource
     verdicts: Singles
@@ -83,6 +86,7 @@ class OrderGrid:
             self,
             items=self.items[keep],
             row=self.row[keep],
+            calls=self.calls[..., keep],
             truth=self.truth[keep],
             verdicts=self.verdicts[..., keep],
             graded=None if self.graded is None else self.graded[..., keep],
@@ -100,6 +104,7 @@ def empty_grid(items: Ints, row: Ints) -> OrderGrid:
         (),
         items,
         row,
+        np.full((0, 2, n), -1, np.int32),
         np.ones(n),
         DESIGN,
         np.zeros((0, 2, n), np.float32),
@@ -158,10 +163,13 @@ def build_order_grid(
         cells,
         _first_values(row_selection.item_codes(rows.frame), rows),
         _first_values(rows.position, rows),
+        _scatter(shape, where, rows.position[judged].astype(np.int32), plain, -1),
         truth,
         source,
-        _scatter(shape, where, signs[judged], plain),
-        _scatter(shape, where, graded[judged], plain) if np.isfinite(graded).any() else None,
+        _scatter(shape, where, signs[judged].astype(np.float32), plain),
+        _scatter(shape, where, graded[judged].astype(np.float32), plain)
+        if np.isfinite(graded).any()
+        else None,
         _label_grid(shape, where, rows.frame, judged, plain),
         _repeat_grid(shape, where, rows.frame, signs, judged, plain),
         vote_shares(rows.case, rows.cases, signs, rows.people) if rows.people.any() else None,
@@ -244,10 +252,15 @@ Places = tuple[Ints, Ints, Ints]
 
 
 def _scatter(
-    shape: tuple[int, int, int], where: Places, values: Floats, keep: row_selection.Mask
-) -> Singles:
-    """Write the first value of each (cell, order, comparison) into an array; nan elsewhere."""
-    grid = np.full(shape, np.nan, np.float32)
+    shape: tuple[int, int, int],
+    where: Places,
+    values: NDArray[Number],
+    keep: row_selection.Mask,
+    missing: float = np.nan,
+) -> NDArray[Number]:
+    """Write the first value of each (cell, order, comparison) into an array; `missing`
+    elsewhere."""
+    grid = np.full(shape, missing, values.dtype)
     backwards = np.flatnonzero(keep)[::-1]
     grid[tuple(part[backwards] for part in where)] = values[backwards]
     return grid
@@ -261,10 +274,7 @@ def _label_grid(
     keep: row_selection.Mask,
 ) -> NDArray[np.int16]:
     codes = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
-    grid = np.full(shape, -1, np.int16)
-    backwards = np.flatnonzero(keep)[::-1]
-    grid[tuple(part[backwards] for part in where)] = codes[backwards]
-    return grid
+    return _scatter(shape, where, codes.astype(np.int16), keep, -1)
 
 
 def _repeat_grid(

@@ -17,7 +17,13 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, jackknife_estimate
-from metrics.estimation.measures import first_over_last
+from metrics.estimation.measures import (
+    GroupedFrame,
+    Measure,
+    MeasureTally,
+    build_tally,
+    first_over_last,
+)
 from metrics.remedies.decision_rules import pooled_orders
 from metrics.remedies.known_winners import TruthSource
 from metrics.remedies.order_grid import Cell, OrderGrid, build_order_grid
@@ -26,13 +32,13 @@ from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_cu
 from metrics.remedies.rule_sets import Rule, jury_rules, own_rules, prompt_rules, single_rule
 from metrics.remedies.rule_table import (
     RuleEstimate,
-    credit_share,
     credit_totals,
     estimate_rules,
 )
 from studies.domain import Estimate
 
 SEED: Final = 7
+CREDIT: Final = "call_credit"
 MIN_COMPLETE: Final = 0.5
 """Share of the comparisons with a known better answer that a judge must have judged in both orders.
 A judge with a smaller share is left out, because only comparisons that all judges have are used."""
@@ -51,11 +57,14 @@ more, only the juries shown in the table are: the best partner is then known pre
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
     """Verdicts on the comparisons that all judges have in both orders. `left_out` is reason ->
-    number of comparisons left out, `incomplete_cells` the cells left out."""
+    number of comparisons left out, `incomplete_cells` the cells left out. `call_grid` has the
+    comparisons on which single calls are compared: those of `grid` or, if no comparison was judged
+    in both orders, all with a known better answer."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
     incomplete_cells: tuple[Cell, ...]
+    call_grid: OrderGrid
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -109,20 +118,6 @@ class RemedyStudy:
         return credit_totals(
             self.grid, [single_rule(self.grid, cell) for cell in range(len(self.cells))]
         )
-
-    def call_agreement(self, part: row_selection.Mask | None = None) -> dict[Cell, Estimate]:
-        """Estimate the agreement of the rule "one call" for every cell, on the comparisons in
-        `part`, or on all."""
-        totals = self._single_credits
-        if part is not None:
-            grid = self.grid.select(part)
-            rules = [single_rule(grid, cell) for cell in range(len(self.cells))]
-            totals = credit_totals(grid, rules)
-        *credits, counts = totals.T
-        return {
-            cell: credit_share(credit, counts)
-            for cell, credit in zip(self.cells, credits, strict=True)
-        }
 
     @property
     def comparisons_by_item(self) -> Floats:
@@ -248,7 +243,7 @@ def study_remedies(
     better answer in both orders is left out. If a judge has graded replies on nearly all these
     comparisons (MIN_AVAILABLE), comparisons without its graded replies are left out too.
     """
-    grid = build_order_grid(frame, judges, source)
+    whole = grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0
     complete = np.asarray(np.isfinite(grid.verdicts).all(axis=1), np.bool_)
     enough = _share(complete, known) >= MIN_COMPLETE
@@ -258,7 +253,49 @@ def study_remedies(
     if not enough.any():
         common = np.zeros_like(known)
     left_out = {"no truth": int((~known).sum()), "incomplete": int((known & ~common).sum())}
-    return RemedyStudy(grid.select(common), left_out, incomplete)
+    selected = grid.select(common)
+    calls = selected if common.any() else whole.select(known)
+    return RemedyStudy(selected, left_out, incomplete, calls)
+
+
+def add_call_credits(frame: pd.DataFrame, study: RemedyStudy | None = None) -> pd.DataFrame:
+    """Return the frame with the column CREDIT: 1 for a call that decides for the better answer, ½
+    for a tie, 0 for the other answer; nan for calls that `study` does not compare. A frame that has
+    the column is returned as it is."""
+    if CREDIT in frame:
+        return frame
+    grid = (study or study_remedies(frame)).call_grid
+    asked = grid.calls >= 0
+    credit = np.full(len(frame), np.nan)
+    right = np.sign(grid.verdicts) * grid.truth
+    credit[grid.calls[asked]] = (1 + right[asked]) / 2
+    return frame.assign(**{CREDIT: credit})
+
+
+def _tally_credits(evidence: GroupedFrame) -> MeasureTally:
+    """Credit of single calls; the calls on one comparison count as one."""
+    frame = add_call_credits(evidence.frame)
+    rows = row_selection.select_rows(frame, frame[CREDIT].notna().to_numpy())
+    code, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    weight = 1 / np.bincount(code, minlength=count)[code]
+    return build_tally(rows, rows[CREDIT].to_numpy() * weight, weight)
+
+
+CALL_AGREEMENT: Final = Measure(
+    "agreement",
+    "share",
+    _tally_credits,
+    empty="no better answer is known, or fewer than half of the comparisons have both orders",
+)
+"""Agreement of single calls with the better answers, the one number that all outlets quote."""
+
+
+def estimate_call_agreement(frame: pd.DataFrame) -> dict[Cell, Estimate]:
+    """Estimate the agreement of single calls by judge and prompt, from a frame with the column
+    CREDIT."""
+    judged = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
+    found = CALL_AGREEMENT.by_cell(GroupedFrame(judged, ["judge", "prompt"]))
+    return {(judge, prompt): one for (judge, prompt), one in found.items()}
 
 
 def _share(mask: row_selection.Mask, among: row_selection.Mask) -> Floats:
@@ -269,6 +306,7 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
     return replace(
         grid,
         cells=tuple(cell for cell, ok in zip(grid.cells, keep, strict=True) if ok),
+        calls=grid.calls[keep],
         verdicts=grid.verdicts[keep],
         graded=None if grid.graded is None else grid.graded[keep],
         labels=grid.labels[keep],

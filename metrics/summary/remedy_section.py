@@ -41,10 +41,12 @@ class RemedyInputs:
     tokens: Mapping[Cell, float] = field(default_factory=dict)
 
 
-def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
+def remedy_section(
+    frame: pd.DataFrame, inputs: RemedyInputs, study: RemedyStudy | None = None
+) -> Json:
     """Build the section `remedies` as nested dictionaries of estimates; empty if no better answer
-    is known."""
-    study = study_remedies(frame, inputs.judges, inputs.source)
+    is known. `study`: the remedies of the frame, if they are there already."""
+    study = study or study_remedies(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))
     if not study.grid.size and not rotated:

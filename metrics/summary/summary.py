@@ -24,6 +24,7 @@ from metrics.protocols.visit_leaderboard import visit_leaderboard_rows
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
 from metrics.ratings.position_term import position_term
+from metrics.remedies.remedy_study import add_call_credits, study_remedies
 from metrics.summary.contrast_families import contrast_families
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
 from metrics.summary.rating_sections import rating_sections
@@ -83,10 +84,13 @@ def summarise_frame(
     If answers are suspected of injection, "without_suspects" has the numbers without them.
     """
     rng = rng or np.random.default_rng(SEED)
+    inputs = remedies or RemedyInputs()
+    study = study_remedies(frame, inputs.judges, inputs.source)
+    frame = add_call_credits(frame, study)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
     if checks:
         result["verification"] = to_plain_data(verification_summary(checks, frame))
-    if section := remedy_section(frame, remedies or RemedyInputs()):
+    if section := remedy_section(frame, inputs, study):
         result["remedies"] = to_plain_data(section)
     if twins is not None and len(twins):
         result["twins"] = to_plain_data(twins_section(twins, frame))

@@ -10,7 +10,6 @@ from typing import Any
 from components.html import pieces
 from components.html.format import (
     DASH,
-    NARROW_SPACE,
     count,
     interval,
     is_known,
@@ -18,7 +17,7 @@ from components.html.format import (
     number,
     share,
 )
-from components.html.markup import Markup, attributes, fill, join, link
+from components.html.markup import Markup, attributes, fill, link
 from components.html.palette import PALETTE_SIZE, contestant_dash
 from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
 from components.html.tables.forest_cells import (
@@ -33,17 +32,6 @@ from components.html.tables.table import Table, TableCell
 from components.html.templates import macros
 from metrics.estimation.planning.power import MAX_BATTLES
 from studies.domain import Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class FirstVisitRow:
-    """One row of the demo table: the embedded judge with one prompt and one choice of labels."""
-
-    prompt: str
-    labels: str
-    consistency: Estimate
-    meaning: str
-    select: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +62,6 @@ class LeaderRow:
     battles_needed: int | None = None
     """Estimated number of further battles, on further items, until the gap to the next model is
     significant; 0 if the gap is significant now."""
-
-
-def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
-    """HTML table of the embedded judge's consistency on the built-in pairs, by prompt."""
-    axis, template = Axis(chance=0.5), macros(pieces.TEMPLATE)
-    body = [template.first_visit_head(axis_html(axis))]
-    for row in rows:
-        of = row.consistency
-        value = value_html(share(of.value, 0), interval(of, 0, scale=100))
-        opens = pieces.Action("Open", row.select)
-        button = pieces.button_html(opens, small=True) if row.select is not None else ""
-        body.append(template.first_visit_row(row, forest_html(of, axis), value, button))
-    keys: list[tuple[pieces.LegendMark, str]] = [
-        ("dot", "consistency"),
-        ("chance", f"chance 50{NARROW_SPACE}%"),
-    ]
-    subtitle = (
-        f"% of pairs with the same outcome in both orders, 95{NARROW_SPACE}% CI; one line per "
-        "prompt"
-    )
-    title = "Evenhand's embedded judge on the probe set"
-    return pieces.panel_html(title, subtitle, join(body), keys=keys)
 
 
 def flips_table(rows: Sequence[FlipRow]) -> Markup:

@@ -25,7 +25,7 @@ from metrics.agreement.pairwise_agreement import (
     build_verdict_grid,
 )
 from metrics.estimation import row_selection
-from metrics.estimation.contrasts import Contrast, max_t_of_all_pairs, paired_contrasts
+from metrics.estimation.contrasts import max_t_of_all_pairs, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.people.voters import Voter, drop_voters, list_voters
 from metrics.protocols.creation_alignment import Alignment, SignedScores
@@ -35,7 +35,6 @@ from studies.domain import Estimate
 
 SEED: Final = 20_24
 KNOWN_ANSWERS: Final = "known answers"
-ONE_ORDER: Final = "one"
 BOTH_ORDERS: Final = "both"
 
 
@@ -99,28 +98,6 @@ class Agreement:
         """One verdict per pair, merged from its two orders: an answer wins if it wins in both
         orders; otherwise it is a tie. Only pairs judged in both orders are included."""
         return merge_both_orders(self.raters.machines)
-
-    @cached_property
-    def merging_effects(self) -> dict[str, Contrast]:
-        """For each rater, the agreement of its merged orders with people minus the agreement of its
-        single orders with people, on the same items."""
-        if not self.raters.has_people or self.merged_orders.empty:
-            return {}
-        parts = {
-            ONE_ORDER: self.raters.machines,
-            BOTH_ORDERS: self.merged_orders,
-            PEOPLE: self.people_rows,
-        }
-        frame = stack_frames(parts, "merging")
-        here = set(self.merged_orders["judge"].astype(str).unique())
-        pairs = [
-            ((name, BOTH_ORDERS), (name, ONE_ORDER)) for name in self.ranked_judges if name in here
-        ]
-        rng = np.random.default_rng(SEED)
-        made = paired_contrasts(
-            frame, ["judge", "merging"], [people_agreement_measure()], rng, pairs
-        )
-        return {one.left[0]: one for one in made}
 
     @cached_property
     def merged_shares(self) -> dict[str, Estimate]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
-from components.filtering.raters import Raters, load_call_agreement, load_remedy_study
+from components.filtering.raters import (
+    Raters,
+    credited_rows,
+    load_call_agreement,
+    load_remedy_study,
+)
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, interval, percent, share
-from components.html.markup import Markup, link
+from components.html.markup import Markup, link, measured
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
     axis_cell,
@@ -29,6 +31,8 @@ from components.html.tables.table import TableCell
 from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import estimate_html
 from metrics.agreement.pairwise_agreement import PEOPLE
+from metrics.estimation.measures import GroupedFrame
+from metrics.remedies.remedy_study import CALL_AGREEMENT
 from studies.domain import Estimate
 
 EVEN = 0.5
@@ -90,12 +94,19 @@ def majority_html(filtered: FilteredStudy, data: Agreement) -> Markup | None:
         select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}
         bar, dot = bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
         who = link(name, select if data.raters.has_people else None)
-        track, value = track_html(axis, band, bar, dot), estimate_html(one, 1, 100)
+        of = measured("agreement", judge, prompt)
+        track, value = track_html(axis, band, bar, dot), estimate_html(one, 1, 100, of=of)
         rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))
     if person.value is not None:
         track, tip = people_track(axis, person), f"one person against others\n{percent(person)}"
         rows.append(
-            range_row("one person", track, estimate_html(person, 1, 100), tip=tip, kind="who")
+            range_row(
+                "one person",
+                track,
+                estimate_html(person, 1, 100, of=measured("one_person")),
+                tip=tip,
+                kind="who",
+            )
         )
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num")]
     return range_table(heads, rows, "majority", "Agreement with the majority", axis)
@@ -106,25 +117,23 @@ def majority_subtitle(filtered: FilteredStudy) -> str:
     study = load_remedy_study(filtered)[0]
     band = "; band: one person against others" if Raters(filtered).has_people else ""
     return (
-        f"undecided counts half; {count(study.grid.size, 'comparison')}, 95{NARROW_SPACE}% CI by "
-        f"item{band}; dashed: chance"
+        f"undecided counts half; {count(study.call_grid.size, 'comparison')}, "
+        f"95{NARROW_SPACE}% CI by item{band}; dashed: chance"
     )
 
 
 @memoise_by_study
 def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge with prompt, category) -> agreement; "All" pools the categories."""
-    whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    frame, study = whole.apply(filtered.stored_frame), load_remedy_study(filtered)[0]
     raters = Raters(filtered)
     names = {cell: name for name, cell in raters.names.items() if name in raters.in_view}
-    category = frame["category"].astype(str).to_numpy()[study.grid.row]
-    parts = {"All": None, **{name: category == name for name in np.unique(category) if name}}
+    by = ["judge", "prompt", "category"]
+    found = CALL_AGREEMENT.by_cell(GroupedFrame(credited_rows(filtered), by))
+    whole = {(*cell, "All"): one for cell, one in raters.call_agreement.items()}
     return {
-        (names[cell], part): one
-        for part, mask in parts.items()
-        for cell, one in study.call_agreement(mask).items()
-        if cell in names
+        (names[judge, prompt], part): one
+        for (judge, prompt, part), one in {**whole, **dict(sorted(found.items()))}.items()
+        if part and (judge, prompt) in names and one.value is not None
     }
 
 

@@ -10,7 +10,7 @@ from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import DASH, count, decimal, interval, number, percent, share
-from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
+from components.html.markup import EMPTY, Markup, attributes, fill, join, link
 from components.html.panel import empty_state, legend_key, wrap
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
@@ -205,10 +205,8 @@ def show_merged_orders(data: Agreement) -> Markup:
         value, tip = fill("<b>{}</b>", number(100 * pair.value)), f"two people\n{percent(pair)}"
         rows.append(range_row("two people", people_track(axis, pair), value, tip=tip))
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num d")]
-    sentence = fill('<p class="eh-small eh-under">{}</p>', inline_markup(_merging_sentence(data)))
     label = "Agreement with people: one order and both orders"
-    table = range_table(heads, rows, "short", label, axis)
-    return table + wrap(sentence)
+    return range_table(heads, rows, "short", label, axis)
 
 
 def change_html(one: Estimate, both: Estimate, scale: float = 100, decimals: int = 0) -> Markup:
@@ -225,37 +223,15 @@ def estimate_html(
     head: str = "",
     tip: str = "",
     opens: Mapping[str, object] | None = None,
+    of: Markup = EMPTY,
 ) -> Markup:
     """HTML of an estimate with its interval, in per cent unless `scale` is given; an unknown value
     is a dash with the reason in its hover card. A phone shows the column head `head` before it; a
-    click on the value opens the judgements selected by `opens`."""
+    click on the value opens the judgements selected by `opens`. `of`: attribute by `measured`."""
     label = fill('<span class="lb">{}</span>', head) if head else EMPTY
     if estimate.value is None:
         return label + fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
     value = link(number(scale * estimate.value, decimals), opens)
-    shown = fill("<b{}>{}</b>", attributes({"data-tip": tip or None}), value)
+    shown = fill("<b{}{}>{}</b>", attributes({"data-tip": tip or None}), of, value)
     bounds = interval(estimate, decimals, scale=scale)
     return fill('{}{} <span class="eh-ci">{}</span>', label, shown, bounds)
-
-
-def _merging_sentence(data: Agreement) -> str:
-    gains = [one.raw.value for one in data.merging_effects.values() if one.raw.value is not None]
-    if not gains:
-        return ""
-    low, high = sorted(100 * abs(gain) for gain in (min(gains, key=abs), max(gains, key=abs)))
-    size = (
-        f"{number(low)} to {number(high)} points"
-        if round(low) != round(high)
-        else (f"{number(high)} points")
-    )
-    if all(gain <= 0 for gain in gains):
-        return (
-            f"Combining both orders lowers agreement with people by **{size}**. Pairs with "
-            "different verdicts in the two orders then count as ties."
-        )
-    if all(gain >= 0 for gain in gains):
-        return f"Combining both orders raises agreement with people by **{size}**."
-    return (
-        "Combining both orders raises agreement with people for some judges and lowers it for "
-        "others."
-    )

@@ -10,7 +10,16 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import NO_VOTES, rater_selection
 from components.html.format import DASH, count, interval, number, share
-from components.html.markup import Markup, escape, fill, inline_markup, join, link
+from components.html.markup import (
+    EMPTY,
+    Markup,
+    escape,
+    fill,
+    inline_markup,
+    join,
+    link,
+    measured,
+)
 from components.html.panel import Axis, empty_state, forest_html, wrap
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
@@ -32,6 +41,7 @@ from metrics.agreement.pairwise_agreement import PEOPLE, PairAgreement, agreemen
 from metrics.estimation.intervals import unknown_estimate
 from metrics.protocols.creation_alignment import Alignment
 from metrics.win_rates.prediction_powered import CorrectedWinRate
+from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
 
 TWO_PEOPLE: Final = "two people"
@@ -274,7 +284,11 @@ def show_corrected_rates(data: Agreement) -> Markup:
         TableCell("Corrected, %", "num d"),
         TableCell("Votes worth", "num w"),
     ]
-    rows = [_corrected_row(name, one, axis) for name, one in table_of.items()]
+    rates = win_rate(data.raters.machines)
+    rows = [
+        _corrected_row(name, replace(one, judge=rates.get(name, one.judge)), axis)
+        for name, one in table_of.items()
+    ]
     notes = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
     text = join(inline_markup(f"{note.capitalize()}. ") for note in sorted(notes))
     below = wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', text)) if text else ""
@@ -299,15 +313,22 @@ def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
     )
     rate = DASH if one.corrected.value is None else estimate_html(one.corrected, 1)
     return range_row(
-        name, _rate_html(one.judge), _rate_html(one.people), marks, rate, worth, tip=tip
+        name,
+        _rate_html(one.judge, measured("win_rate", "", "", name)),
+        _rate_html(one.people),
+        marks,
+        rate,
+        worth,
+        tip=tip,
     )
 
 
-def _rate_html(estimate: Estimate) -> Markup:
+def _rate_html(estimate: Estimate, of: Markup = EMPTY) -> Markup:
     if estimate.value is None:
         return escape(DASH)
     value = number(100 * estimate.value, 1)
-    return fill('{} <span class="eh-ci">{}</span>', value, interval(estimate, 1, scale=100))
+    bounds = interval(estimate, 1, scale=100)
+    return fill('<span{}>{}</span> <span class="eh-ci">{}</span>', of, value, bounds)
 
 
 # ------------------------------------------------------------------------------ for a paper

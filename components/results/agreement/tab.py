@@ -196,7 +196,7 @@ def compares_judges(filtered: FilteredStudy) -> bool:
 def report_headline(filtered: FilteredStudy) -> Markup:
     if not compares_judges(filtered):
         return EMPTY
-    return finding_html(*panels.agreement_finding(load_agreement(filtered)))
+    return finding_html(*finding(filtered))
 
 
 def report_people(filtered: FilteredStudy) -> ReportPanel | None:
@@ -219,7 +219,7 @@ MAJORITY: Final = Panel(
     heading_changes=True,
     how=texts.HOW_MAJORITY,
     visibility="shown",
-    needs="votes of people or known better answers, and verdicts in both orders",
+    needs="votes of people or known better answers",
     in_report=has_comparisons,
     json_keys=("remedies.rules.*.*.single.agreement", "agreement.among_people.one_person"),
 )

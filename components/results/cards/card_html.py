@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import Raters, accuracy_label
+from components.filtering.raters import Raters
 from components.html import format as formats
 from components.html import panel
 from components.html.format import DASH, NARROW_SPACE, count, interval, share
@@ -30,7 +30,6 @@ from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from metrics.catalogue import records
 from metrics.estimation import row_selection
-from metrics.position.position_measures import accuracy
 from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
 
 SLOT_COLOURS: Final = ("first", "second")
@@ -221,7 +220,7 @@ def _accuracies(card: ReportCard) -> Markup:
     found = printed_accuracies(card.planned_rows)
     if not found:
         return EMPTY
-    own = (accuracy_label(card.raters.filtered), accuracy(card.planned_rows), _OWN_RULE)
+    own = (records.RECORDS["accuracy"].name, card.measures["accuracy"], _OWN_RULE)
     listed = [(records.RECORDS[key].name, one, PRINTED_BY[key]) for key, one in found.items()]
     rows = [
         (

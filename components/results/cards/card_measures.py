@@ -44,6 +44,7 @@ from metrics.position.position_measures import (
 from metrics.position.position_tallies import known_picks
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
+from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from metrics.remedies.recommendation import Recommendation
 from metrics.twins.twin_sentence import moving_effects
 from metrics.win_rates.own_family_excess import own_family_excess
@@ -125,7 +126,6 @@ class CardMeasures:
         """Rater -> the measure of a record; of some measures, only this rater's."""
         own = {
             answer_records.OTHER_JUDGES.key: lambda: self.same_as_others,
-            answer_records.UNUSABLE.key: lambda: self.unreadable,
             nudge_records.OWN_FAMILY.key: lambda: self.own_family[0],
             position_records.TERM.key: lambda: self.position_term[0],
             option_records.SLOT_EFFECTS.key: lambda: self.position_term[0],
@@ -134,6 +134,9 @@ class CardMeasures:
         if record.key in own:
             return {self.rater: own[record.key]()}
         if record.key == answer_records.AGREEMENT.key:
+            found, names = self.raters.call_agreement, self.raters.names
+            return {name: found[names[name]] for name in names if names[name] in found}
+        if record.key == answer_records.TIES_AGREEMENT.key:
             return {name: self.with_people(name) for name in (self.rater, *self.raters.in_view)}
         if record.key in self.measures:
             found = {name: got[record.key] for name, got in self.measures_by_rater.items()}
@@ -188,9 +191,8 @@ class CardMeasures:
         return terms[top], self.choice.share_if_equal[self.options][top], p, slot_ordinal(top)
 
     @cached_property
-    def unreadable(self) -> Estimate:
-        failed = ~row_selection.evidence_mask(self.planned_rows)
-        return proportion(failed, row_selection.item_codes(self.planned_rows))
+    def unusable(self) -> Estimate:
+        return answer_records.UNUSABLE.estimator.of(self.rows)
 
     @cached_property
     def grid(self) -> VerdictGrid:
@@ -198,7 +200,12 @@ class CardMeasures:
 
     @cached_property
     def people(self) -> Estimate:
-        return self.with_people(self.rater)
+        """Agreement with the majority of people; no value if other answers are the known ones."""
+        if not self.pairs:
+            return self.with_people(self.rater)
+        by_people = self.raters.remedies.call_grid.source == PEOPLES_MAJORITY
+        found = self.raters.call_agreement.get((self.judge, self.prompt)) if by_people else None
+        return found or unknown_estimate("no votes by people", "share")
 
     def with_people(self, rater: str) -> Estimate:
         if PEOPLE not in self.grid.raters or rater not in self.grid.raters:

@@ -80,7 +80,9 @@ def show_measures(card: ReportCard) -> Markup:
     rows = card_measures(card)
     known = [row for row in rows if (row.drawn or row.estimate).value is not None]
     missing = [row for row in rows if row not in known]
-    made: Markup = macros("results/cards/card.html").measures(card.judge, known, missing)
+    made: Markup = macros("results/cards/card.html").measures(
+        card.judge, card.prompt, known, missing
+    )
     return made
 
 
@@ -142,6 +144,10 @@ def _facts(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
     if key == "entropy":
         return {"note": "interpret it only together with consistency"}
     if key == answer_records.AGREEMENT.key:
+        person = card.among_voters.one_person.value if card.people.value is not None else None
+        note = f"one person agrees with the majority of the others in {share(person, 0)}"
+        return {"people": person, "note": "" if person is None else note}
+    if key == answer_records.TIES_AGREEMENT.key:
         pair = card.among_voters.pair.share.value
         equal_votes = f"two people's votes on the same pair are equal in {share(pair, 0)} of cases"
         known = {} if estimate.value is not None else {"chance": None}

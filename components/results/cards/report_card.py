@@ -75,7 +75,7 @@ class ReportCard(CardMeasures):
             "label_low": self._label_low(),
             "label_lead": None if label is None or slot is None else label - slot,
             "kappa_high": kappa.high,
-            "unreadable": self.unreadable.value,
+            "unreadable": self.unusable.value,
             "known": known.value,
             "chance_right": chance_accuracy(known, lead),
             "people": self.people.value,

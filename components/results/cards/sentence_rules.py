@@ -69,7 +69,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "unreadable": "unusable replies",
         "known": _RIGHT,
         "chance_right": "accuracy of a judge that ties as often and otherwise chooses at random",
-        "people": "share of verdicts equal to the people's majority",
+        "people": "agreement with the majority of people; undecided counts half",
         "stand_in": "agreement of the judge with the other voters, as a person's replacement",
         "person": "agreement of the replaced person with the other voters",
         "longer": "share of verdicts for the longer answer",
@@ -222,21 +222,21 @@ RULE_GROUPS: Final = {
             This judge is {known_split} of comparisons with a known better answer: {lead}. It is
             not right significantly more often than by chance ({chance_right}).
         below people: people known, stand_in_high < 0
-            This judge agrees with people in **{people}** of verdicts. It agrees with the other
+            This judge agrees with people in **{people}** of comparisons. It agrees with the other
             voters in {stand_in}, less often than the person it replaces ({person}).
         above people: people known, stand_in_low > 0
-            This judge agrees with people in **{people}** of verdicts. It agrees with the other
+            This judge agrees with people in **{people}** of comparisons. It agrees with the other
             voters in {stand_in}, more often than the person it replaces ({person}).
         as people: people known, stand_in_low ≤ 0, stand_in_reach ≤ 0.1
-            This judge agrees with people in **{people}** of verdicts. It agrees with the other
+            This judge agrees with people in **{people}** of comparisons. It agrees with the other
             voters in {stand_in}, within 10 percentage points of the person it replaces
             ({person}).
         unclear to people: people known, stand_in_low ≤ 0
-            This judge agrees with people in **{people}** of verdicts. It agrees with the other
+            This judge agrees with people in **{people}** of comparisons. It agrees with the other
             voters in {stand_in}, the person it replaces in {person}; the difference is not
             significant ([{stand_in_low}, {stand_in_high}]).
         people: people known
-            This judge agrees with people in **{people}** of verdicts.
+            This judge agrees with people in **{people}** of comparisons.
         right: known_low > 0
             This judge is {known_split} of comparisons with a known better answer.
         longer: longer_low ≥ 0.6

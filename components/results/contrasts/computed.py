@@ -25,6 +25,7 @@ from components.results.contrasts.sides import (
 )
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation import row_selection
+from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.contrasts import (
     Contrast,
     PairedTotals,
@@ -96,6 +97,16 @@ class PairedSides:
     @property
     def common_count(self) -> int:
         return len(self.common_items)
+
+    def own_values(self, compared: Sequence[MeasureRecord]) -> dict[str, tuple[Estimate, Estimate]]:
+        """Name of a measure -> its value for each side on all items of this side, as in the other
+        views; differences are computed on the common items."""
+        measures = [one.estimator for one in compared]
+        found = estimate_all(measures, self.frame, ["side"])
+        return {
+            one.name: (found[measure.name][SIDE_CELLS[0]], found[measure.name][SIDE_CELLS[1]])
+            for one, measure in zip(compared, measures, strict=True)
+        }
 
     @cached_property
     def contestants(self) -> list[str]:

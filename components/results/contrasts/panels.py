@@ -114,9 +114,15 @@ def show_family(pair: PairedSides, family: str) -> Markup:
     if not shown:
         return empty_state("Nothing to compare.", _missing_measures(lines))
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
+    own = pair.own_values([one for one, _ in shown])
     rows = [
         _row(axis, *line)
-        | {"left": _selection(pair.left, line[0]), "right": _selection(pair.right, line[0])}
+        | {
+            "left": _selection(pair.left, line[0]),
+            "right": _selection(pair.right, line[0]),
+            "own": own[line[0].name],
+            "model": line[0].name if line[0].key == "win_rate" else "",
+        }
         for line in shown
     ]
     left_out = [line for line in lines if line[1].raw.value is None]
@@ -130,7 +136,8 @@ def _row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
     adjusted = interval(line.adjusted, 1, scale=100)
     head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {record.name.lower()}"
     raw = f"CI {interval(line.raw, 1, scale=100)}, adjusted {adjusted}"
-    where = f"{count(line.raw.items, 'item')}, n {count(line.raw.n)}"
+    ends = (number(100 * (end or 0.0), 1) for end in (line.left_value, line.right_value))
+    where = f"{' − '.join(ends)} on {count(line.raw.items, 'common item')}, n {count(line.raw.n)}"
     return {
         "record": record,
         "line": line,
@@ -174,4 +181,7 @@ def family_subtitle(pair: PairedSides) -> str:
     if pair.problem:
         return ""
     items = count(pair.common_count, "item")
-    return f"differences A − B in points on the same {items}; 95{NARROW_SPACE}% CI, by items"
+    return (
+        f"each side on all its items; differences A − B in points on the {items} of both; "
+        f"95{NARROW_SPACE}% CI, by items"
+    )

@@ -11,10 +11,12 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, machine_rows, row_names
 from components.filtering.memo import memoise_by_study
+from components.filtering.raters import credited_rows
 from components.results.bias.computed import load_bias
 from metrics.estimation import row_selection
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.position.position_measures import CONSISTENCY
+from metrics.remedies.remedy_study import CREDIT
 
 LEFT: Final = "left"
 RIGHT: Final = "right"
@@ -100,8 +102,8 @@ def _select_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
 
 
 def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
-    """Judgements of a side that pass the filters. If the side names a judge, the judge filter is
-    ignored; likewise for the prompt."""
+    """Judgements of a side that pass the filters, with the credit of each call. If the side names a
+    judge, the judge filter is ignored; likewise for the prompt."""
     chosen = filtered.filter
     chosen = replace(
         chosen,
@@ -113,7 +115,8 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
         if side.study
         else replace(filtered, filter=chosen)
     )
-    return _select_side(source.machines, side)
+    rows = _select_side(source.machines, side)
+    return rows.assign(**{CREDIT: credited_rows(source)[CREDIT].reindex(rows.index)})
 
 
 def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:

@@ -13,7 +13,6 @@ from components.html import panel
 from components.html.panel import (
     Action,
     Axis,
-    FirstVisitRow,
     FlipRow,
     Kpi,
     LeaderRow,
@@ -59,9 +58,6 @@ def evil_pieces() -> dict[str, str]:
         "data": panel.data_note(EVIL),
         "heading": panel.panel_heading(EVIL, EVIL, [("first", EVIL)]),
         "panel": panel.panel_html(EVIL, EVIL, "", how_text=EVIL),
-        "first visit": panel.first_visit_table(
-            [FirstVisitRow(EVIL, EVIL, SURE, EVIL, {"x": EVIL})]
-        ),
         "flips": panel.flips_table([FlipRow(EVIL, 3, 0, EVIL)]),
         "leaders": panel.leaderboard_table([LeaderRow(EVIL, (1, 2), SURE, select={"x": EVIL})]),
         "replies": panel.last_replies_html([ReplyRow("ok", 0, (EVIL, EVIL), EVIL, {"x": EVIL})]),
@@ -119,12 +115,6 @@ def test_verdict_chips_name_the_slot():
     assert ">4th<" in panel.verdict_chip(3)
     assert ">tie<" in panel.verdict_chip("tie")
     assert ">–<" in panel.verdict_chip(None)
-
-
-def test_the_first_visit_row_gives_consistency_with_its_interval():
-    made = panel.first_visit_table([FirstVisitRow("label-probability", "A, B", SURE, "Flips.")])
-    assert '<b>8\u202f%</b> <span class="eh-ci">[5, 13]</span>' in made
-    assert "data-select" not in made  # nothing to open, so no button
 
 
 def test_a_forest_row_places_dot_and_whisker_on_its_axis():

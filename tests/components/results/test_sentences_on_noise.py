@@ -26,9 +26,7 @@ from components.results.bias.sentences import (
 )
 from components.results.cards.report_card import ReportCard
 from components.results.ranking import sentences as ranking_sentences
-from components.results.wins import sentences as wins_sentences
 from metrics.ratings.bradley_terry import fit_leaderboards
-from studies.domain import Estimate
 from studies.store.store import Store
 from tests.metrics.frames import build, pair
 from tests.page_words import says
@@ -76,15 +74,6 @@ def test_a_coin_that_ties_is_compared_with_a_coin_that_ties():
 
 def test_a_coin_without_ties_has_one_half():
     assert random_consistency(bias_from_frame(coin_judges(coin=(0, 1)))) == 0.5
-
-
-def test_a_second_model_above_even_is_named():
-    rates = {"A": Estimate(0.875, 0.47, 0.98, 8, 4), "B": Estimate(0.75, 0.685, 0.805, 400, 200)}
-    said = wins_sentences.unclear_leader_sentence("A wins 88 % of its verdicts", rates, 0.5)
-    assert says(said, "A wins 88 %", "not significantly", "even share", "50")
-    assert says(said, "lower win rate", "significantly above", "narrower", "B.")
-    alone = wins_sentences.unclear_leader_sentence("A wins", {"A": rates["A"]}, 0.5)
-    assert says(alone, "A wins:", "no model", "significantly more")
 
 
 def test_contestants_without_a_chain_of_wins_are_not_said_to_have_won():

@@ -124,7 +124,7 @@ def test_a_study_that_is_not_there_is_an_error_in_words(
 
 def test_it_says_who_agrees_with_whom_and_has_a_card_for_each_judge(html: str) -> None:
     assert says(html, "agrees", "whom")
-    assert "Agreement with people" not in html  # nobody voted
+    assert "agrees with people" not in html  # nobody voted
     cards = re.findall(r'<section class="eh-panel eh-sheet">(.*?)</section>', html, re.S)
     assert sorted(re.search(r"<h1>(.*?)<", card)[1].strip() for card in cards) == [
         "always first", "fair",
@@ -152,5 +152,5 @@ def test_what_most_people_say_is_not_called_right(store: Store) -> None:
             sheet.both(item, "judge", "xx")
         sheet.save(store, design=better, known_by=who)
     people, known = (sections(store, name) for name in ("by people", "by design"))
-    assert says(people, "Agreement", "most people prefer") and "<dt>Accuracy<" not in people
+    assert says(people, "agrees", "majority of people") and "<dt>Accuracy<" not in people
     assert says(known, "Accuracy", "known")

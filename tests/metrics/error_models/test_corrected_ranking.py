@@ -126,6 +126,7 @@ def simulated(
         (("j", "p"),),
         np.repeat(np.arange(items), 3),
         np.arange(size),
+        np.full((1, 2, size), -1, np.int32),
         known.ravel(),
         DESIGN,
         verdicts.reshape(1, 2, size).astype(np.float32),

@@ -73,6 +73,7 @@ def simulated(
         tuple((f"j{k}", "p") for k in range(len(accuracies))),
         items,
         np.arange(comparisons),
+        np.full(verdicts.shape, -1, np.int32),
         truth,
         DESIGN,
         verdicts,

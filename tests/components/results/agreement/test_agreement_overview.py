@@ -82,11 +82,8 @@ def test_one_order_and_both_by_hand(voted):
     data = agreement(voted, "voted")
     # first: every merged verdict is a tie, and people tie once in six.
     assert data.merged_shares["first"].value == pytest.approx(1 / 6)
-    assert data.merging_effects["first"].raw.value == pytest.approx(1 / 6 - 5 / 12)
-    assert data.merging_effects["good"].raw.value == 0.0
     said = text(show_merged_orders(data))
     assert "42 \u2192 17" in said and "100 \u2192 100" in said
-    assert "lowers agreement" in said
 
 
 def test_who_would_replace_a_person_best(voted):

@@ -238,17 +238,9 @@ def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     assert says(bias_matrix_html(bias_from_frame(nobody), "Consistency"), "Nothing", "show yet")
     assert bias_view.slot_figure(bias_from_frame(nobody)) is None
     assert bias_view.default_kpis_html(bias_from_frame(nobody), 0, 0) == ""
-    assert bias_view.bias_kpis_html(bias_from_frame(nobody)) == ""
     assert "No pairs here" in bias_view.flips_html(bias_from_frame(nobody))
     assert "No pairs here" in ranking_view.leaderboard_html(compute_ranking(nobody))
     assert ranking_view.elo_figure(compute_ranking(nobody)) is None
-
-
-def test_the_strip_of_the_bias_view_counts_who_prefers_a_slot(judged):
-    html = bias_view.bias_kpis_html(bias_from_frame(judged.frame(NAME)))
-    assert says(html, "Judges", "prefer", "position")
-    assert re.search(r'<dd class="v">1 <small>of 2</small>', html)
-    assert "+100\u202f% <small>toward first</small>" in html
 
 
 def test_failures_are_counted_and_can_be_opened(judged):
@@ -261,16 +253,6 @@ def test_failures_are_counted_and_can_be_opened(judged):
     assert "status&quot;: &quot;failures" not in bias_view.default_kpis_html(
         bias_from_frame(judged.frame(NAME))
     )
-
-
-def test_a_line_of_the_first_screen_says_what_its_numbers_are(judged):
-    frame = Filter(judge="always first").apply(judged.frame(NAME))
-    (row,) = bias_view.first_visit_rows(frame)
-    assert row.consistency.value == 0
-    assert "Flips **100" in row.meaning
-    assert "on a repeat)" in row.meaning
-    assert "shown first in 100\u202f%" in row.meaning
-    assert says(row.meaning, "correct", "50", "verdicts")
 
 
 def test_rows_are_named_by_what_differs(judged):

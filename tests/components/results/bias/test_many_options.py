@@ -17,7 +17,6 @@ from components.results.bias.pair_tests import (
     order_tests_html,
 )
 from components.results.bias.panels import (
-    bias_kpis_html,
     default_kpis_html,
     show_slot_or_label,
     slot_figure,
@@ -171,12 +170,6 @@ def test_slots_of_many_rows_are_pooled_by_judge():
         rows += [{**row, "prompt": f"p{prompt}"} for row in chosen("j", lambda i, t: 0, items=2)]
     figure = slot_figure(bias_from_frame(build(rows)))
     assert {line[0] for line in figure["table"]["rows"]} == {"j"}
-
-
-def test_the_strip_of_options_names_the_coin(frame):
-    html = bias_kpis_html(bias_from_frame(frame))
-    assert "Highest grade" in html
-    assert "chance 0.57" in html
 
 
 def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():

@@ -15,6 +15,7 @@ from components.results.contrasts.comparison import pair_sides as find_pair
 from components.results.contrasts.computed import is_significant, known_differences
 from components.results.contrasts.item_differences import item_differences
 from components.results.contrasts.panels import contrast_finding, show_categories, show_family
+from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CONSISTENCY
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
@@ -86,7 +87,7 @@ def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
 
 def test_what_cannot_be_compared_is_named_with_its_reason(scene):
     said = text(show_family(find_pair(scene, "", ""), "Quality"))
-    assert says(said, "Not", "no", "case", "voted")
+    assert says(said, "Not", AGREEMENT.name, "no better answer")
     assert "Consistency" in said
 
 
@@ -100,6 +101,10 @@ def test_the_same_items_only(store):
     (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]
     assert pair.common_count == 5
     assert (line.left_value, line.right_value) == (1.0, pytest.approx(0.4))
+    # The table has each judge's consistency on all its items, as every other view: 7 of 10.
+    row = re.search(r"Consistency<.*?</tr>", show_family(pair, "Behaviour"), re.S)[0]
+    cells = re.findall(r'<td class="num [ab]".*?</td>', row)
+    assert [text(cell).strip() for cell in cells] == ["100.0", "70.0"]
 
 
 def test_categories_are_a_family_of_their_own_and_few_items_have_no_interval(scene):
@@ -133,7 +138,8 @@ def test_people_are_the_yardstick_where_there_are_any(store):
     six_items().save(store)
     pair = find_pair(FilteredStudy(store, "voted"), "good", "first")
     lines = {one.name: line for one, line in known_differences(pair.family("Quality"))}
-    assert lines["Agreement with people, ties included"].raw.value == pytest.approx(1 - 5 / 12)
+    # On the five pairs with a majority, all calls of `good` are right and half of those of `first`.
+    assert lines[AGREEMENT.name].raw.value == pytest.approx(1 - 1 / 2)
 
 
 def test_a_judge_is_compared_with_itself_under_two_prompts(store):

@@ -14,7 +14,6 @@ from components.results.protocol import blocks as protocol_view
 from components.results.protocol.tab import VIEW as PROTOCOL
 from components.results.wins import panels as wins_view
 from components.results.wins import precision_panel
-from components.results.wins import sentences as wins_words
 from metrics.win_rates import length_bins
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
@@ -108,13 +107,6 @@ def test_nobody_voted_is_an_answer(judged):
     scene = FilteredStudy(judged, "two judges")
     assert says(wins_view.show_matrix(scene, "Category", "People"), "No votes", "people")
     assert wins_view.judge_people_gaps(scene) == {}
-    assert says(wins_words.wins_finding(scene)[1], "unusable replies", "excluded")
-
-
-def test_the_finding_says_who_leads_and_where(won):
-    title, lead = wins_words.wins_finding(FilteredStudy(won, NAME))
-    assert title.startswith("x wins 79") and says(title, "leads significantly", "2 categories")
-    assert says(lead, "adjusted", "choosing", "largest", "2")
 
 
 def test_length_that_decides_everything_has_a_slope_and_symmetric_bins(won):
@@ -159,7 +151,6 @@ def test_ties_and_levels_are_there_only_where_judges_have_them(won):
 def test_an_empty_selection_is_an_answer_everywhere(won):
     nobody = FilteredStudy(won, NAME, Filter(judge="nobody"))
     assert says(wins_view.show_win_rates(nobody), "Nothing", "show yet")
-    assert wins_words.wins_finding(nobody)[0] == "No win yet."
     assert wins_length.length_figure(nobody) is None
     assert "No lengths here" in wins_length.show_length_controlled(nobody)
     assert wins_view.show_ties(nobody) == "" == wins_view.show_levels(nobody)
