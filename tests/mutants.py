@@ -4,9 +4,10 @@ the faults that no test finds.
     python -m tests.mutants [--faults 80] [--seed 1] [--minutes 60] [--jobs 2] [MODULE ...]
 
 A fault is one changed expression: a comparison, a negation, a number, an operator, a value that is
-not returned, or a call that is left out. The tests of a module are the file that mirrors its path
-and the files that import it; if there are none, the files that import a module that imports it. A
-test that fails or hangs finds the fault. Some survivors change nothing that can be seen: read them.
+not returned, or a call that is left out. Its tests are the file that mirrors the path of the
+module, then the files that name the changed function, that import the module, and that test modules
+which name the function. A test that fails or hangs finds the fault. Some survivors change nothing
+that can be seen: read them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import ast
 import copy
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -33,7 +35,10 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = ("components", "evenhand", "judges", "metrics", "studies")
 TEST_SECONDS: Final = 300
 """Seconds after which the tests of one fault count as hanging."""
-MAX_TEST_FILES: Final = 12
+MAX_TEST_FILES: Final = 16
+MAX_NAMED: Final = 12
+"""Number of test files up to which naming a function says that they test it."""
+FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 OPPOSITES: Final[dict[type[ast.AST], type[ast.AST]]] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
@@ -52,6 +57,8 @@ class Fault:
     end: int
     before: str
     text: str
+    function: str = ""
+    """Name of the innermost function around it."""
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.before!r} -> {self.text!r}"
@@ -86,8 +93,9 @@ def faults_in(path: str, source: str) -> Iterator[Fault]:
     starts = [0]
     for line in source.encode().split(b"\n"):
         starts.append(starts[-1] + len(line) + 1)
-    content = source.encode()
-    for node in _nodes_that_run(ast.parse(source)):
+    content, tree = source.encode(), ast.parse(source)
+    functions = [one for one in ast.walk(tree) if isinstance(one, FUNCTIONS)]
+    for node in _nodes_that_run(tree):
         made = changed_node(node)
         if made is None or not isinstance(node, (ast.expr, ast.stmt)):
             continue
@@ -96,7 +104,9 @@ def faults_in(path: str, source: str) -> Iterator[Fault]:
         text = ast.unparse(made)
         if isinstance(made, ast.expr):
             text = f"({text})"
-        yield Fault(path, node.lineno, start, end, content[start:end].decode(), text)
+        around = [f for f in functions if f.lineno <= node.lineno <= (f.end_lineno or f.lineno)]
+        name = max(around, key=lambda function: function.lineno).name
+        yield Fault(path, node.lineno, start, end, content[start:end].decode(), text, name)
 
 
 def _nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
@@ -104,7 +114,7 @@ def _nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
     inside = [
         part
         for function in ast.walk(node)
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if isinstance(function, FUNCTIONS)
         for part in function.body
     ]
     waiting: list[ast.AST] = list(dict.fromkeys(inside))
@@ -145,22 +155,35 @@ class TestFinder:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._users: dict[str, set[str]] = defaultdict(set)
+        self._words: dict[str, frozenset[str]] = {}
         for path in sorted(root.rglob("*.py")):
             name = path.relative_to(root).as_posix()
             if name.split("/")[0] in (*PACKAGES, "tests"):
+                self._words[name] = frozenset(re.findall(r"\w+", path.read_text("utf-8")))
                 for module in imported_modules(path):
                     self._users[module].add(name)
 
-    def tests_of(self, path: str) -> list[str]:
-        """Test files of a module: its mirror first, then those that import it."""
-        module = path.removesuffix(".py").replace("/", ".")
-        mirror = f"tests/{Path(path).parent.as_posix()}/test_{Path(path).stem}.py"
-        found = [mirror] if (self._root / mirror).is_file() else []
-        found += sorted(filter(_is_test, self._users[module] - {mirror}))
-        if not found:
-            users = {one.removesuffix(".py").replace("/", ".") for one in self._users[module]}
-            found = sorted({one for user in users for one in self._users[user] if _is_test(one)})
-        return found[:MAX_TEST_FILES]
+    def tests_of(self, path: str, function: str = "") -> list[str]:
+        """Test files of a function: the mirror of its module first, then those that name it, those
+        that import the module, and the tests of modules that name it, or that import the module."""
+        naming = {name for name, words in self._words.items() if function in words} - {path}
+        named = sorted(filter(_is_test, naming))
+        callers = {name for name in naming if not _is_test(name)} or self._users[_module(path)]
+        found = [_mirror(path), *(named if len(named) <= MAX_NAMED else ())]
+        found += sorted(filter(_is_test, self._users[_module(path)]))
+        found += [_mirror(name) for name in sorted(callers)]
+        found += sorted(t for name in callers for t in self._users[_module(name)] if _is_test(t))
+        known = [name for name in dict.fromkeys(found) if (self._root / name).is_file()]
+        return known[:MAX_TEST_FILES]
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".")
+
+
+def _mirror(path: str) -> str:
+    """Path of the test file of a module."""
+    return f"tests/{Path(path).parent.as_posix()}/test_{Path(path).stem}.py"
 
 
 def _is_test(name: str) -> bool:
@@ -241,7 +264,7 @@ def main(arguments: list[str] | None = None) -> int:
                 return "not tried"
             folder = folders.get()
             try:
-                outcome = find_fault(fault, finder.tests_of(fault.path), folder)
+                outcome = find_fault(fault, finder.tests_of(fault.path, fault.function), folder)
             finally:
                 folders.put(folder)
             print(f"{outcome:<10} {fault}", flush=True)

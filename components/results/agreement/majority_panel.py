@@ -129,10 +129,10 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
     names = {cell: name for name, cell in raters.names.items() if name in raters.in_view}
     by = ["judge", "prompt", "category"]
     found = CALL_AGREEMENT.by_cell(GroupedFrame(credited_rows(filtered), by))
-    whole = {(*cell, "All"): one for cell, one in raters.call_agreement.items()}
+    whole = [((*cell, "All"), one) for cell, one in raters.call_agreement.items()]
     return {
         (names[judge, prompt], part): one
-        for (judge, prompt, part), one in {**whole, **dict(sorted(found.items()))}.items()
+        for (judge, prompt, part), one in [*whole, *sorted(found.items())]
         if part and (judge, prompt) in names and one.value is not None
     }
 
