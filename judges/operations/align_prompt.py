@@ -42,6 +42,7 @@ from studies.people.label_split import (
     record_look,
     split_labels,
     with_known_answers,
+    writer_study,
 )
 from studies.spec.study import Study
 from studies.spec.study_fields import TwinSpec
@@ -176,7 +177,7 @@ def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Pla
     spec = replace(writer, read="text", max_tokens=min(writer.max_tokens, RULE_TOKENS))
     prompt = load_prompt(RULES_PROMPT)
     study = Study(
-        f"{base.name}: rules for {task.prompt.name} by {writer.name}",
+        writer_study(base.name, task.prompt.name, writer.name),
         base.data,
         judges=(spec,),
         prompts=(RULES_PROMPT,),

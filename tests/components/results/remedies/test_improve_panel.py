@@ -13,6 +13,8 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.templates import macros
+from components.results.bias.computed import load_bias
+from components.results.overview.run_outcome import next_steps
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.improve_panel import (
     TEMPLATE,
@@ -20,6 +22,7 @@ from components.results.remedies.improve_panel import (
     build_card,
     draw_improve,
 )
+from components.results.view.steps_and_menus import NextStep
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan
 from judges.rendering.prompt import load_prompt
@@ -42,6 +45,12 @@ def weak_store(tmp_path: Path) -> Iterator[Store]:
         store.close()
 
 
+def steps_after(store: Store, name: str) -> list[NextStep]:
+    """What the end of a run of a study offers next."""
+    shown = FilteredStudy(store, name)
+    return next_steps(shown, load_bias(shown))
+
+
 def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) -> None:
     shown = FilteredStudy(weak_store, "small")
     card = str(draw_improve(shown))
@@ -52,6 +61,8 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     writer, _ = act_on_prompt(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
     assert "A higher number of q" in str(draw_improve(shown))
+    back = {"data-go": json.dumps({"study": "small", "view": "Remedies"})}
+    assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
     fields = {"rules": "- A higher number of q is better.", "criteria": ""}
     act_on_prompt(shown, {"improve": "try", "fields": {**fields, "criteria": "Short."}})
@@ -59,6 +70,8 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     split = stored_split(weak_store, "small")
     assert split is not None and len(split.looks) == 1, "a look without replies is replaced"
     run_through(load_stored_plan(weak_store, name), weak_store)
+    assert [dict(step.opens) for step in steps_after(weak_store, name)] == [back]
+    assert back not in [dict(step.opens) for step in steps_after(weak_store, "small")]
     drawn = str(draw_improve(shown))
     assert says(drawn, "Adopt brief-letters+", "+50.0 points")
     assert "Adopt as brief-letters@2" in drawn and "looked at <b>once" in drawn
