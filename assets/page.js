@@ -286,6 +286,7 @@
     if (!document.querySelector("#eh-results-view")?.getClientRects().length) openTab("results");
     showView(link.dataset.view);
     scrollTo({top: 0});
+    if (link.dataset.to) goTo(link.dataset.to);
   });
   // A tab has no content before it is first opened: its switch is pressed when it is there.
   const showView = (view, tries = 200) => {

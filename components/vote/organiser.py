@@ -31,6 +31,13 @@ from studies.store.ballot_queries import (
 )
 from studies.store.store import Store
 
+AS_CORRECTIONS: Final = Markup(
+    '<p class="eh-small">Votes correct the judge: '
+    '<button type="button" class="eh-link" data-view="Agreement">see where they disagree</button>, '
+    'or <button type="button" class="eh-link" data-view="Remedies" data-to=".eh-improve">improve '
+    "the prompt</button>.</p>"
+)
+"""What votes can be used for, with links to the views of Results."""
 AS_PROTOCOL: Final = "as the protocol asks"
 SAMPLING_CHOICES: Final[Mapping[str, SelectionRule]] = MappingProxyType(
     {"At random": "random", "Where orders flip": "flipped", "Where judges disagree": "split"}
@@ -134,7 +141,7 @@ def show_voters(store: Store, study: str) -> Markup:
             else ""
         )
         heads: Cells = ["Voter", *map(TableCell, ("Votes", "Skipped", "Last vote"))]
-        body = Table(heads, rows, "eh-tbl dense", box="").html() + notes
+        body = Table(heads, rows, "eh-tbl dense", box="").html() + notes + AS_CORRECTIONS
     return wrap(
         fill('<div class="eh-voters">{}{}</div>', body, _verification_summary(store, study))
     )

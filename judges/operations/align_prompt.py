@@ -42,8 +42,10 @@ from studies.people.label_split import (
     record_look,
     split_labels,
     with_known_answers,
+    writer_study,
 )
 from studies.spec.study import Study
+from studies.spec.study_fields import TwinSpec
 from studies.store.store import Store
 
 RULES_PROMPT: Final = "improve-rules"
@@ -175,7 +177,7 @@ def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Pla
     spec = replace(writer, read="text", max_tokens=min(writer.max_tokens, RULE_TOKENS))
     prompt = load_prompt(RULES_PROMPT)
     study = Study(
-        f"{base.name}: rules for {task.prompt.name} by {writer.name}",
+        writer_study(base.name, task.prompt.name, writer.name),
         base.data,
         judges=(spec,),
         prompts=(RULES_PROMPT,),
@@ -223,6 +225,12 @@ def candidate_plan(
     """Build the plan that asks today's prompt and the candidates on the labelled hold-out
     comparisons, in both orders."""
     base = task.plan.study
+    held = set(task.split.hold_out)
+    labels = task.labels.on(held)
+    items = [with_known_answers(item, labels) for item in task.plan.items if item.id in held]
+    kept = tuple(item for item in items if len(item.responses) > 1)
+    if not kept:
+        raise PlanError("the hold-out has no labelled comparison; add labels to more items")
     today = parse_prompt(task.prompt.yaml)
     prompts = (today, *(one.prompt for one in candidates))
     study = replace(
@@ -241,16 +249,20 @@ def candidate_plan(
         repeats=1,
         noise_floor=0.0,
         combine="pooled",
+        twins=_held_out_twins(base.twins, kept),
         budget_usd=budget,
     )
-    held = set(task.split.hold_out)
-    labels = task.labels.on(held)
-    items = [with_known_answers(item, labels) for item in task.plan.items if item.id in held]
-    kept = tuple(item for item in items if len(item.responses) > 1)
-    if not kept:
-        raise PlanError("the hold-out has no labelled comparison; add labels to more items")
     check_plan(study, kept, prompts)
     return Plan(study, kept, prompts, task.plan.images)
+
+
+def _held_out_twins(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec | None:
+    """Return the twins of all held-out items and labelled answers that have twins in the study."""
+    if twins is None:
+        return None
+    labelled = {name for item in items for name in item.responses}
+    answers = tuple(name for name in twins.answers if name in labelled)
+    return None if twins.answers and not answers else replace(twins, items=0, answers=answers)
 
 
 def missing_calls(plan: Plan, store: Store) -> Forecast:

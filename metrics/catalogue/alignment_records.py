@@ -45,6 +45,9 @@ declare_each(
         ("candidate_changes", "Changes of side effects", "flips, first-position share, length "
          "effect and unusable replies of a candidate minus those of today's prompt", _PAIRED,
          f"{_LINE}.changes.*"),
+        ("candidate_twins", "Twin effects on the hold-out", "preference for twins of held-out "
+         "answers beyond their floor, by family", "Paired by item; adjusted by max-t for all "
+         "families and prompts.", f"{_LINE}.twins.*"),
     ),
     style="points", neutral=0.0, needs=(KNOWN_ANSWERS,),
 )  # fmt: skip

@@ -115,6 +115,21 @@ def candidate_study(name: str, judge: str, prompt: str) -> str:
     return f"{name}: {prompt} improved for {judge}"
 
 
+def writer_study(name: str, prompt: str, writer: str) -> str:
+    """Return the name of the stored study with the writer's rules for a prompt."""
+    return f"{name}: rules for {prompt} by {writer}"
+
+
+def improved_study(store: Store, study: str) -> str:
+    """Return the study whose prompt the calls of `study` improve; empty for any other study."""
+    for name in store.study_files():
+        if study.startswith(f"{name}: ") and (split := stored_split(store, name)) is not None:
+            looked = {candidate_study(name, one.judge, one.prompt) for one in split.looks}
+            if study in looked or study.startswith(f"{name}: rules for "):
+                return name
+    return ""
+
+
 # ------------------------------------------------------------------------------ labels
 
 

@@ -18,6 +18,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view import unusable_replies
 from components.results.view.steps_and_menus import NextStep, step_rows
 from metrics.catalogue.position_records import EFFECT
+from studies.people.label_split import improved_study
 from studies.store.store import Store
 
 WIDE: Final = 0.05
@@ -100,7 +101,12 @@ def _precision(bias: Bias) -> str:
 
 def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     """Rows of the panel "Next steps", as far as they apply: read the flips; compare remedies or, if
-    no better answer is known, ask people; ask more questions; share."""
+    no better answer is known, ask people; ask more questions; share. After calls that improve a
+    prompt: back to the study of this prompt."""
+    if base := improved_study(filtered.store, filtered.name):
+        told = "the replies are there: edit and try the rules, or see what each candidate changes"
+        opens = {"data-go": json.dumps({"study": base, "view": remedies_tab.NAME})}
+        return [NextStep(f"Back to {base}", told, "Improve the prompt", opens)]
     flips = sum(row.flips for row in compared_pairs(bias))
     steps = []
     if flips:

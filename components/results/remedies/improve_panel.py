@@ -54,6 +54,7 @@ from studies.people.label_split import (
     read_labels,
     record_look,
     stored_split,
+    writer_study,
 )
 from studies.store.store import Store
 
@@ -228,7 +229,7 @@ def _asked_prompts(store: Store, name: str, look: Look) -> dict[str, Prompt]:
 
 def _written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tuple[str, ...], str]:
     """Return the rules that the judge wrote before, and the problem of its reply, if any."""
-    study = f"{name}: rules for {prompt} by {judge}"
+    study = writer_study(name, prompt, judge)
     if study not in store.study_files():
         return (), ""
     cases = store.items(study)["mistakes"].instruction

@@ -24,6 +24,7 @@ from judges.planning.plan import asks_of, load_stored_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from studies.people.label_split import stored_split
 from studies.store.store import Store
+from studies.texts.twin_families import is_twin
 from tests.judge_server import Asked, JudgeServer, judge
 from tests.judge_server.behaviour import Reply
 from tests.judges.small_studies import PRICE
@@ -141,6 +142,26 @@ def test_no_candidate_and_no_writer_sees_a_held_out_item(
     for asked in behaviour.asked[done:]:
         marks = {mark for mark in held if mark in asked.text}
         assert len(marks) == 1  # its own item
+
+
+def test_every_prompt_is_asked_about_the_twins_of_all_held_out_items(
+    tmp_path: Path, weak: tuple[WeakJudge, str]
+) -> None:
+    """Twins of 8 items; a new draw among the held-out ones would leave some of them out."""
+    study = write_study(
+        tmp_path, weak[1], items=20, twins={"families": ["crowd"], "items": 8, "per_item": 1}
+    )
+    run_first(study)
+    store = Store(tmp_path / "e.db")
+    task = prepare_task(load_stored_plan(store, "small"), store)
+    made = build_candidates(task, ["examples"])
+    asks = [planned.ask for planned in asks_of(candidate_plan(task, made))]
+    store.close()
+    held = set(task.split.hold_out)
+    with_twins = {item.id for item in task.plan.items if item.twins and item.id in held}
+    about = {(ask.item, ask.prompt) for ask in asks if any(map(is_twin, ask.shown))}
+    prompts = ("brief-letters", "brief-letters+examples")
+    assert with_twins and about == {(item, prompt) for item in with_twins for prompt in prompts}
 
 
 def test_below_thirty_the_result_says_how_many_labels_are_missing(

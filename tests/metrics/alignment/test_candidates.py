@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from metrics.remedies.alignment.candidate_table import compare_candidates
 from metrics.remedies.alignment.learn_mistakes import judge_mistakes
 from metrics.remedies.alignment.prompt_advice import advise, items_needed
+from metrics.summary.alignment_section import (
+    AlignmentInputs,
+    LookResult,
+    candidate_data,
+    candidate_result,
+)
+from metrics.summary.alignment_text import render_result
+from metrics.twins.twin_effects import NOT_SHOWN, SHOWN, TwinEffect
 from studies.domain import Estimate
-from studies.people.label_split import LabelledComparison
+from studies.people.label_split import (
+    CandidateRecord,
+    LabelledComparison,
+    LabelSplit,
+    Look,
+    StudyLabels,
+)
 from tests.metrics.frames import build
 from tests.page_words import says
 from tests.soak.alignment_studies import (
@@ -57,6 +73,36 @@ def test_adopt_names_the_gain_and_what_became_better() -> None:
     assert (advice.advice, advice.prompt) == ("adopt", "p1")
     assert advice.sentence.startswith("Adopt p1: +")
     assert says(advice.sentence, "not seen", "fewer flips")
+
+
+def twin_effect(prompt: str, family: str, value: float, finding: str = SHOWN) -> TwinEffect:
+    none = Estimate(0.0, -0.1, 0.1, 60, 30, "share")
+    effect = Estimate(value, value - 0.1, value + 0.1, 60, 30, "share")
+    return TwinEffect("j", prompt, family, "duel", effect, none, effect, effect, 0, finding)
+
+
+def test_twins_that_move_only_the_recommended_prompt_are_named() -> None:
+    looks = (Look("j", "p0", (CandidateRecord("p1", "rules", "s"),)),)
+    twins = {
+        "p0": [twin_effect("p0", "citation", 0.2), twin_effect("p0", "crowd", 0.05, NOT_SHOWN)],
+        "p1": [twin_effect("p1", "crowd", 0.31), twin_effect("p1", "citation", 0.25)],
+    }
+    frame = hold_out_frame([WEAK, CURED], 60, seed=1)
+    result = LookResult(looks[0], frame, {("j", "p1"): 88.0}, twins)
+    inputs = AlignmentInputs(LabelSplit(7, (), (), looks), StudyLabels((), ()), (result,))
+    found = candidate_result(inputs, "j", "p0")
+    assert found is not None
+    _, table, advice = found
+    assert advice.advice == "adopt" and table is not None
+    assert says(advice.others, "not shown", "today: crowd (+31 points [21, 41])")
+    assert "citation" not in advice.others
+    printed = render_result(inputs, *found)
+    assert "citation +20 points [10, 30]" in printed and "crowd +31 points" in printed
+    assert "largest twin" not in render_result(inputs, replace(result, twins={}), table, advice)
+    section = candidate_data(table.lines[1], result)
+    assert {family: one.value for family, one in section["twins"].items()} == {
+        "crowd": 0.31, "citation": 0.25,
+    }  # fmt: skip
 
 
 def test_a_candidate_that_only_adds_bias_is_not_adopted_and_its_bias_is_named() -> None:

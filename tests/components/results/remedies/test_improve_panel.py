@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.remedies.improve_panel import act_on_prompt, draw_improve
+from components.html.templates import macros
+from components.results.bias.computed import load_bias
+from components.results.overview.run_outcome import next_steps
+from components.results.remedies.computed import load_remedies
+from components.results.remedies.improve_panel import (
+    TEMPLATE,
+    act_on_prompt,
+    build_card,
+    draw_improve,
+)
+from components.results.view.steps_and_menus import NextStep
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan
+from judges.rendering.prompt import load_prompt
+from metrics.summary.alignment_section import read_alignment_inputs
 from studies.people.label_split import stored_split
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
@@ -29,6 +45,12 @@ def weak_store(tmp_path: Path) -> Iterator[Store]:
         store.close()
 
 
+def steps_after(store: Store, name: str) -> list[NextStep]:
+    """What the end of a run of a study offers next."""
+    shown = FilteredStudy(store, name)
+    return next_steps(shown, load_bias(shown))
+
+
 def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) -> None:
     shown = FilteredStudy(weak_store, "small")
     card = str(draw_improve(shown))
@@ -39,6 +61,8 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     writer, _ = act_on_prompt(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
     assert "A higher number of q" in str(draw_improve(shown))
+    back = {"data-go": json.dumps({"study": "small", "view": "Remedies"})}
+    assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
     fields = {"rules": "- A higher number of q is better.", "criteria": ""}
     act_on_prompt(shown, {"improve": "try", "fields": {**fields, "criteria": "Short."}})
@@ -46,13 +70,42 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     split = stored_split(weak_store, "small")
     assert split is not None and len(split.looks) == 1, "a look without replies is replaced"
     run_through(load_stored_plan(weak_store, name), weak_store)
+    assert [dict(step.opens) for step in steps_after(weak_store, name)] == [back]
+    assert back not in [dict(step.opens) for step in steps_after(weak_store, "small")]
     drawn = str(draw_improve(shown))
     assert says(drawn, "Adopt brief-letters+", "+50.0 points")
     assert "Adopt as brief-letters@2" in drawn and "looked at <b>once" in drawn
+    inputs = read_alignment_inputs(weak_store, "small")
+    assert inputs is not None and "Twins" not in drawn
+    tokens = [inputs.results[0].call_tokens(f"brief-letters{more}") for more in ("", "+both")]
+    assert tokens[0] is not None and tokens[1] is not None and 0 < tokens[0] < tokens[1]
+    assert f"{round(tokens[0])}</td>" in drawn and f"{round(tokens[1])}</td>" in drawn
     kind = "rules" if '"kind": "rules"' in drawn.replace("&#34;", '"') else "both"
     _, told = act_on_prompt(shown, {"improve": "adopt", "kind": kind})
     assert "brief-letters@2" in told
-    assert (tmp_path / "prompts" / "brief-letters-v2.yaml").exists()
+    versions = [tmp_path / "prompts" / f"brief-letters-v{n}.yaml" for n in (2, 3)]
+    assert versions[0].exists()
+    drawn = str(draw_improve(shown))
+    assert "Adopted as brief-letters@2" in drawn and "earlier text as brief-letters@3" in drawn
+    _, told = act_on_prompt(shown, {"improve": "undo", "kind": kind})
+    assert "brief-letters@3" in told
+    assert load_prompt(str(versions[1])).messages == load_prompt("brief-letters").messages
+    assert versions[0].exists() and "Adopt as brief-letters@4" in str(draw_improve(shown))
+    with pytest.raises(PlanError, match="nothing to undo"):
+        act_on_prompt(shown, {"improve": "undo", "kind": kind})
+
+
+def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
+    shown = FilteredStudy(weak_store, "small")
+    assert "Disputed" not in str(draw_improve(shown))
+    cards = build_card(load_remedies(shown))
+    assert cards is not None
+    drawn = str(macros(TEMPLATE).improve(replace(cards[0], disputed=(("i<3", "x", "y"),))))
+    assert says(drawn, "1 comparison", "it is in neither")
+    (link,) = re.findall(r'data-go="([^"]*)"', drawn)
+    assert json.loads(unescape(link)) == {
+        "tab": "inspect", "item": "i<3", "contestant": "x", "against": "y",
+    }  # fmt: skip
 
 
 def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
