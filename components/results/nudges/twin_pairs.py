@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import pandas as pd
 
@@ -22,6 +23,14 @@ SHOWN_WORDS: Final = 70
 """Words of a text that are shown; longer ones are cut around the first change."""
 
 Change = Literal["", "added", "removed"]
+
+
+class _Row(NamedTuple):
+    """A verdict on a twin: the slot chosen, the slot of the twin, and the answers shown."""
+
+    pick: int
+    changed: int
+    shown: str
 
 
 @dataclass(frozen=True)
@@ -48,20 +57,24 @@ def family_pairs(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs:
     """Load examples of a family: first those on which the judge shows the effect's direction."""
     rows = _rows_of(filtered, effect)
     toward = (effect.beyond_floor.value or 0) >= 0
-    by_item: dict[str, list[pd.Series]] = {}
-    for _, row in rows.iterrows():
-        by_item.setdefault(str(row["item"]), []).append(row)
+    names = rows["shown"].astype(str).tolist()
+    columns = (rows[name].tolist() for name in ("item", "pick", CHANGED_COLUMN))
+    by_item: dict[str, list[_Row]] = {}
+    for item, *row in zip(*columns, names, strict=True):
+        by_item.setdefault(str(item), []).append(_Row(*row))
     ranked = sorted(by_item, key=lambda item: (-_toward(by_item[item], toward), item))
     found = []
     for name in ranked[:SHOWN_PAIRS]:
         item = filtered.store.item(filtered.name, name)
-        twin = _twin_name(str(by_item[name][0]["shown"]))
+        twin = _twin_name(by_item[name][0].shown)
         if item is not None and twin in item.twins:
             found.append(TwinPair(name, _words(item, twin), _verdict(by_item[name])))
     select = {"judge": effect.judge, "prompt": effect.prompt}
-    names = rows["shown"].astype(str).map(_twin_name)
-    if len(names):
-        select["contestant"] = str(names.mode().iloc[0])
+    twins: Counter[str] = Counter()
+    for shown, times in Counter(names).items():
+        twins[_twin_name(shown)] += times
+    if twins:
+        select["contestant"] = min(twins, key=lambda name: (-twins[name], name))
     chosen = {key: value for key, value in select.items() if value}
     return TwinPairs(effect.family, tuple(found), len(by_item), chosen)
 
@@ -81,18 +94,17 @@ def _twin_name(shown: str) -> str:
     return next(name for name in shown.split(SEP) if is_twin(name))
 
 
-def _toward(rows: list[pd.Series], twin: bool) -> int:
+def _toward(rows: list[_Row], twin: bool) -> int:
     """Number of verdicts for the twin, or for the original."""
-    return sum((row["pick"] == row[CHANGED_COLUMN]) == twin for row in rows if row["pick"] != TIE)
+    return sum((row.pick == row.changed) == twin for row in rows if row.pick != TIE)
 
 
-def _verdict(rows: list[pd.Series]) -> str:
+def _verdict(rows: list[_Row]) -> str:
     """The verdicts on one pair in words."""
     words = [
-        "a tie" if row["pick"] == TIE else "the twin" if row["pick"] == row[CHANGED_COLUMN]
-        else "the original"
+        "a tie" if row.pick == TIE else "the twin" if row.pick == row.changed else "the original"
         for row in rows
-    ]  # fmt: skip
+    ]
     if len(set(words)) == 1:
         return f"Chosen: {words[0]}, in {'both orders' if len(words) == 2 else 'all calls'}."
     return f"Chosen: {', then '.join(words)}, by the order shown."
