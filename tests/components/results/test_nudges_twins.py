@@ -43,8 +43,9 @@ def test_the_headline_names_the_largest_effect_and_the_controls(study: FilteredS
 
 def test_the_forest_sorts_by_effect_fills_what_is_shown_and_ends_with_controls(study) -> None:
     html = str(twin_panels.draw_twins(study))
-    order = [html.index(f">{name}</button>") for name in ("frame", "twice", "longer-3", "markdown")]
+    order = [html.index(f">{name}</button>") for name in ("frame", "twice", "markdown")]
     assert order == sorted(order) and order[-1] < html.index("Controls: must lose")
+    assert html.index("<details") < html.index(">longer-3</button>"), "not shown: folded"
     shown = {e.family for e in study.twin_effects if e.finding == "shown"} - set(CONTROLS)
     assert html.count('class="p moved"') == len(shown)
     assert html.count('class="p control"') == 3 and html.count('class="band"') == 19

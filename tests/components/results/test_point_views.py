@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.filtering.raters import Raters
 from components.results.view_drawing import VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
 from judges.engine.engine import Engine
@@ -138,10 +140,17 @@ def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:
 
 
 def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:
-    card = str(draw(store, "passes", "Summary")["card"])
+    def cards(study: str) -> str:
+        judges = Raters(FilteredStudy(store, study)).names.values()
+        table = str(draw(store, study, "Summary")["card"])
+        assert all(" · ".join(cell) in table for cell in judges) and "eh-report" not in table
+        chosen = [FilteredStudy(store, study, Filter(judge=one, prompt=two)) for one, two in judges]
+        return " ".join(str(render_panels(one, "Summary", {})["card"]) for one in chosen)
+
+    card = cards("passes")
     assert says(card, "passes", "good answers", "bad ones", "true pass rate", "observed")
     assert "Good answers passed" in card and says(card, "Changed", "option order")
-    score = str(draw(store, "scores", "Summary")["card"])
+    score = cards("scores")
     assert says(score, "mean score") and says(score, "order", "options")
 
 
