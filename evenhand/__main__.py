@@ -86,7 +86,7 @@ WORDS: Final[dict[str, tuple[Callable[[], Main], str]]] = {
     "publish": (_components, "write a Space with a study"),
     "board": (_components, "compare judges on one offline page, and verify it"),
     "access": (_components, "print the table of limits"),
-    "demo": (_demo, "print the card of the recorded judge, offline"),
+    "demo": (_demo, "print the cards of the recorded 1.5B judge, offline"),
     "gate": (_gate, "compare a judge with its baseline, for CI"),
 }
 """Word on the command line -> function that imports its command, and a summary of the command."""

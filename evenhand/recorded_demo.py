@@ -1,4 +1,5 @@
-"""The recorded demo: two judges' verdicts on the probe set, measured without any call."""
+"""The recorded demo: two judges' verdicts on the probe set, measured without any call. The command
+prints the cards of the 1.5B judge."""
 
 from __future__ import annotations
 
@@ -49,5 +50,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print_cards() -> int:
-    print(JudgeAudit(demo_study()))
+    print(JudgeAudit(demo_study("second")))
     return 0

@@ -178,14 +178,19 @@ def truncate(text: str, most: int) -> str:
 
 
 def lean_text(lean: Estimate | None) -> str:
-    """Text on a preference for one position, such as " (3.1 points toward first [0.4, 5.8])"; empty
-    without an interval. A negative `lean` is a preference for the first position."""
+    """Text on a preference for one position that is not significant, such as " (3.1 points toward
+    first [−0.4, 6.6])"; empty without an interval. The test is adjusted for several judges: if the
+    interval excludes 0, the text says that it is not. A negative `lean` is a preference for the
+    first position."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)
     ends = sorted(100 * sign * end for end in (lean.low, lean.high))
     size = f"{number(100 * sign * lean.value, 1)} points toward {toward}"
-    return f" ({size} [{number(ends[0], 1)}, {number(ends[1], 1)}])"
+    bounds = f"[{number(ends[0], 1)}, {number(ends[1], 1)}]"
+    if ends[0] > 0:
+        return f" after adjustment for several tests ({size}; unadjusted {bounds})"
+    return f" ({size} {bounds})"
 
 
 _NUMBER_WORDS: Final = (

@@ -9,7 +9,7 @@ from typing import Final
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import CostQuote, quote_or_count, retry_statuses
 from judges.engine.run import Run
-from judges.engine.snapshot import RunSnapshot
+from judges.engine.snapshot import RunSnapshot, stored_replies
 from judges.security.key_consents import Pair, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
 from studies import settings
@@ -68,7 +68,7 @@ class RunFacts:
     @property
     def done(self) -> int:
         """Number of calls with a stored reply; a failed call has none and is made again."""
-        return self.tried - self.counts.get("error", 0)
+        return stored_replies(self.counts)
 
     @property
     def tried(self) -> int:

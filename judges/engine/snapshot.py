@@ -53,6 +53,11 @@ class JudgeWait(NamedTuple):
     """Number of the judge's rate limiter in this run; judges of one endpoint share a limiter."""
 
 
+def stored_replies(counts: Mapping[str, int]) -> int:
+    """Number of calls with a stored reply, from the numbers of planned, pending and failed ones."""
+    return counts.get("planned", 0) - counts.get("pending", 0) - counts.get("error", 0)
+
+
 @dataclass(frozen=True, slots=True)
 class RunSnapshot:
     id: str
@@ -97,7 +102,8 @@ class RunSnapshot:
 
     @property
     def done(self) -> int:
-        return self.counts.get("planned", 0) - self.counts.get("pending", 0)
+        """Number of calls with a stored reply; a failed call has none and is made again."""
+        return stored_replies(self.counts)
 
 
 @dataclass(slots=True)

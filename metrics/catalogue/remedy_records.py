@@ -20,7 +20,10 @@ declare_each(
     (
         ("rule_agreement", "Agreement of a rule", "comparisons that the rule decides for the known "
          "answer, undecided ones counted half (1/N among N options)", SHARE_INTERVAL,
-         f"{_each('agreement')} remedies.plan.steps.[].agreement"),
+         _each("agreement")),
+        ("plan_agreement", "Agreement of a budget's rule", "comparisons that the rule chosen on "
+         "half of the items decides for the known answer on the other half", SHARE_INTERVAL,
+         "remedies.plan.steps.[].agreement"),
         ("rule_decided", "Decided", "comparisons that the rule decides", SHARE_INTERVAL,
          f"{_each('decided')} remedies.risk.*.*.[].decided"),
         ("rule_right", "Right when decided", "decided comparisons with the known answer",

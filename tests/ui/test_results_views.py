@@ -72,7 +72,7 @@ def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
         until(lambda other=other: other.locator("#eh-compare input").input_value() == "good")
         assert other.locator("#eh-filter-judge input").input_value() == "first"
         said = other.locator("#eh-results-kpis").inner_text()
-        assert "Agreement with people" in said and "\u221258.3" in said  # 5/12 − 1
+        assert "Agreement with people" in said and "\u221250.0" in said  # 1/2 − 1
 
 
 def test_a_card_reads_prints_on_one_page_and_opens_its_flips(visit, study):

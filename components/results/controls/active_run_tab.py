@@ -16,6 +16,7 @@ import gradio as gr
 from components.html.markup import EMPTY, Markup
 from components.html.templates import macros
 from judges.engine.engine import Engine
+from judges.engine.snapshot import stored_replies
 
 REFRESH_SECONDS: Final = 5
 _CONTROLS: Final = macros("results/controls/controls.html")
@@ -92,8 +93,7 @@ def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
     if run is None:
         return None
     counts = run.snapshot().counts
-    planned = counts.get("planned", 0)
-    return RunProgress(planned - counts.get("pending", 0), planned)
+    return RunProgress(stored_replies(counts), counts.get("planned", 0))
 
 
 def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:

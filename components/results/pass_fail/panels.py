@@ -91,7 +91,12 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
     gap = (rates.observed_pass_rate.value or 0.0) - true.value
     lead = f"The true pass rate is **{share(true.value, 0)} {bounds}**, the observed one {observed}"
     if not is_pass_rate_wrong(results):
-        return title, f"{lead}: no significant difference."
+        value = rates.observed_pass_rate.value or 0.0
+        outside = (
+            true.low is not None and true.high is not None and not (true.low <= value <= true.high)
+        )
+        adjusted = f", adjusted for {count(len(results.results))} judges and prompts"
+        return title, f"{lead}: no significant difference{adjusted if outside else ''}."
     high = "high" if gap > 0 else "low"
     return title, f"{lead}: the judge's pass rate is {number(100 * abs(gap))} points too {high}."
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.html.format import count, dollars, share
+from components.html.format import count, dollars
 from components.html.markup import EMPTY, Markup
-from components.html.templates import macros, percent_bounds
+from components.html.templates import macros
 from components.results.remedies.computed import RemedyResults, line_dollars
 from components.results.remedies.pilots import offered_pilots
 from metrics.remedies import recommendation, rule_names
@@ -176,7 +176,8 @@ def budget_html(results: RemedyResults, budget: float) -> Markup:
         return EMPTY
     in_dollars = plan.currency == "dollars"
     money = budget if in_dollars else CALLS
-    answer = answer_text(plan, money, results.all_comparisons)
+    chosen = results.advice.chosen if results.advice else None
+    answer = answer_text(plan, money, results.all_comparisons, chosen.rule if chosen else None)
     return html.budget(in_dollars, answer, list(_steps(plan, money)), _notes(results, plan))
 
 
@@ -196,9 +197,12 @@ def _steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanStep, str, str
         yield step, reach, words.title, words.explanation if who in words.explanation else who
 
 
-def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
-    """Sentence on the best rule that the budget pays for on all `needed` comparisons; if there is
-    no such rule, on the cheapest rule."""
+def answer_text(
+    plan: BudgetPlan, budget: float, needed: int, recommended: Rule | None = None
+) -> str:
+    """Sentence on the best rule that the budget pays for on all `needed` comparisons (if there is
+    no such rule, on the cheapest rule), and on the recommended rule if the budget is too small for
+    it."""
 
     def amount(value: float) -> str:
         return dollars(value) if plan.currency == "dollars" else count(round(value), "call")
@@ -206,18 +210,16 @@ def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
     affordable = [step for step in plan.steps if step.comparisons(budget) >= needed]
     step = affordable[-1] if affordable else plan.steps[0]
     rule, size = rule_names.imperative(step.rule), count(needed, "comparison")
-    agreement = f"{share(step.agreement.value)} {percent_bounds(step.agreement)}".strip()
+    price = recommended.price * needed if recommended and plan.currency == "calls" else 0.0
+    rest = f" The recommended rule needs {amount(price)}." if price > budget else ""
     if not affordable:
         pays = count(int(step.comparisons(budget)))
         return (
             f"{amount(budget)} pays for **{pays}** of the {size} of this study, with the cheapest "
-            f"rule. **{rule}**: expected agreement {agreement}."
+            f"rule: **{rule}**.{rest}"
         )
     cost = amount(step.cost * needed) if step.cost else "nothing"
-    return (
-        f"For the {size} of this study: **{rule}**. It costs {cost}; expected agreement "
-        f"**{agreement}**."
-    )
+    return f"For the {size} of this study: **{rule}**. It costs {cost}.{rest}"
 
 
 def _notes(results: RemedyResults, plan: BudgetPlan) -> list[str]:

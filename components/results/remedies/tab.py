@@ -155,7 +155,10 @@ def draw_best_rules(filtered: FilteredStudy) -> Drawn | None:
     results = load_remedies(filtered)
     if results.cell is None:
         return None
-    on = f"gain on all {count(results.comparisons, 'comparison')}, adjusted for all rules"
+    on = (
+        f"gain on all {count(results.comparisons, 'comparison')}, optimistic for a chosen rule; "
+        "adjusted for all rules"
+    )
     table = pieces.wrap(panels.best_rules_table(results))
     return Drawn({"best_rules": table}, pieces.panel_heading("The rules", on))
 
@@ -288,7 +291,7 @@ BUDGET: Final = Panel(
         ),
     ),
     how=HOW_BUDGET,
-    json_keys=("remedies.plan.steps.*.agreement", "remedies.plan.steps.*.gain"),
+    json_keys=("remedies.plan.steps.*.gain",),
     visibility="hidden",
 )
 FRONTIER: Final = Panel(

@@ -16,6 +16,7 @@ import pytest
 from components.home.study_list import study_state
 from components.html.markup import Markup
 from components.html.panel import finding_html
+from components.layout.header import show_run_pill
 from components.results.view_drawing import study_finding
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
@@ -80,6 +81,14 @@ def running(**values: Any) -> RunFacts:
         name="s", counts=snapshot.counts, snapshot=snapshot, running=True, last=None,
         spent=snapshot.spent_before + snapshot.spent, budget=snapshot.budget, maybe_paid_twice=0,
     )  # fmt: skip
+
+
+def test_failed_calls_are_done_neither_in_the_header_nor_in_the_run():
+    # 71 planned, 51 not made yet, 16 answered, 4 failed: the replies of 16 are stored.
+    facts = running(counts={"planned": 71, "pending": 51, "ok": 16, "error": 4})
+    pill = show_run_pill(facts.snapshot)
+    assert 'data-done="16"' in pill and 'data-planned="71"' in pill and "23\u202f%" in pill
+    assert facts.done == facts.snapshot.done == 16
 
 
 # ------------------------------------------------------------------------------ a study at rest

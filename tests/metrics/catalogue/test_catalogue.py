@@ -22,6 +22,7 @@ from metrics.catalogue import records
 from metrics.catalogue.record import DECLARED, MeasureRecord, declare
 from metrics.drift.night_scores import score_night
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
@@ -147,7 +148,8 @@ def test_a_new_measure_is_on_the_cards_of_page_and_library(
     assert (line.label, line.description) == ("First calls", new_measure.description)
     drawn = show_measures(card)
     assert "First calls" in drawn and line.value_text in drawn
-    study: Any = SimpleNamespace(name="s", frame=frame, truth="none")
+    measured = SimpleNamespace(remedies=RemedyInputs())
+    study: Any = SimpleNamespace(name="s", frame=frame, truth="none", measured=measured)
     printed = next(judge_cards(study))
     assert printed.measures["First calls"] == line.estimate
 

@@ -61,6 +61,11 @@ def test_a_ranking_by_a_judge_below_a_coin_is_told_with_care(judged):
 def test_prefers_is_said_only_when_the_test_says_so():
     sure = lean(flips=15, first=14, p=0.001)
     assert flip_sentence(lean()).startswith("**No significant preference**")
+    # An interval that excludes 0 beside a test that, adjusted, shows nothing: the sentence says so.
+    inside = flip_sentence(lean(lean=Estimate(-0.047, -0.096, 0.002, 40, 40)))
+    outside = flip_sentence(lean(lean=Estimate(-0.047, -0.092, -0.002, 40, 40)))
+    assert says(inside, "4.7 points", "[−0.2, 9.6]") and "adjust" not in inside
+    assert says(outside, "after adjustment", "4.7 points", "unadjusted [0.2, 9.2]")
     assert says(flip_sentence(sure), "toward", "14 flips", "1")
 
 
