@@ -18,6 +18,7 @@ from components.results.contrasts.sides import Side
 from metrics.catalogue.position_records import CONSISTENCY, LEAN
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.contrasts import Contrast
+from studies.domain import Estimate
 
 _CONTRASTS: Final = macros("results/contrasts/contrasts.html")
 MIN_OPPOSITE_LEAN: Final = 0.05
@@ -114,13 +115,13 @@ def show_family(pair: PairedSides, family: str) -> Markup:
     if not shown:
         return empty_state("Nothing to compare.", _missing_measures(lines))
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
-    own = pair.own_values([one for one, _ in shown])
+    own = pair.own_values([one for one, _ in shown if one.measure is not None])
     rows = [
         _row(axis, *line)
         | {
             "left": _selection(pair.left, line[0]),
             "right": _selection(pair.right, line[0]),
-            "own": own[line[0].name],
+            "own": own.get(line[0].name) or _common_values(line[1]),
             "model": line[0].name if line[0].key == "win_rate" else "",
         }
         for line in shown
@@ -145,6 +146,11 @@ def _row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
         "track": difference_track(axis, line.raw, line.adjusted),
         "tip": "\n".join(part for part in (head, raw, where, line.raw.note) if part),
     }
+
+
+def _common_values(line: Contrast) -> tuple[Estimate, Estimate]:
+    """Values of both sides on the common items, of a measure that is known on these only."""
+    return Estimate(line.left_value), Estimate(line.right_value)
 
 
 def _selection(side: Side, record: MeasureRecord) -> dict[str, object] | None:
