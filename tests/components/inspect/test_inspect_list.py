@@ -173,6 +173,12 @@ def test_the_list_pages_on_the_server_and_next_leads_over_the_edge(store):
     second = load_view(store, Selection(study=name, page=1))
     assert (len(second.lines), second.place) == (40, 50)
     assert "51–90 of 90" in text_of(list_html(second))
+    turns = re.findall(r'aria-label="(\w+) page" data-select="([^"]+)"( disabled)?',
+                       list_html(second))  # fmt: skip
+    pages = [
+        (name, json.loads(html.unescape(sent))["page"], bool(off)) for name, sent, off in turns
+    ]
+    assert pages == [("Previous", 0, False), ("Next", 2, True)]
     back = load_view(store, Selection(study=name, key=second.previous))
     assert (back.selection.page, back.place) == (0, 49)
     assert back.next == second.selection.key

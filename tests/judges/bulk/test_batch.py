@@ -6,12 +6,14 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import openai
 import pytest
 
 from judges.__main__ import main
+from judges.bulk import batch_api
 from judges.bulk.batch_api import collect_batches, read_submitted_batches, submit_batches
 from judges.bulk.batch_files import batch_files_by_judge, export_batch, import_batch
 from judges.judge_errors import PlanError
@@ -138,6 +140,25 @@ def test_collecting_early_leaves_all_pending_and_can_be_done_again(
     found = collect_batches(client(batches), tmp_path / "out", names)
     assert import_batch(plan, store, found).stored == 5
     assert import_batch(plan, store, found).already_answered == 5
+
+
+def test_waiting_sleeps_no_longer_than_is_left(
+    server: JudgeServer,
+    batches: BatchServer,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With 1 s to wait and a look every minute: one pause of a second, by a clock that only pauses
+    move."""
+    plan = a_plan(tmp_path / "data", server, 5, store=store)
+    names = submitted(plan, store, tmp_path / "out", batches)
+    slept: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append)
+    monkeypatch.setattr(batch_api, "time", clock)
+    monkeypatch.setattr(batch_api, "_download_if_final", lambda *_: None)
+    assert collect_batches(client(batches), tmp_path / "out", names, wait=1, every=60) == []
+    assert slept == [1]
 
 
 def test_broken_unknown_and_foreign_lines_are_counted_not_stored(

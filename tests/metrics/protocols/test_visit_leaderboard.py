@@ -47,7 +47,7 @@ def test_the_win_rate_is_over_decisive_battles_and_matches_count_ties():
     assert got["m"].reference_matches == 4
     assert (got["m"].matches, got["m"].wins, got["m"].losses, got["m"].ties) == (5, 2, 1, 2)
     assert (got["k"].against_reference.value, got["k"].against_reference.n) == (0, 1)
-    assert got[REF].against_reference.value is None
+    assert got[REF].against_reference.value is None and got[REF].reference_matches == 0
     assert "is the reference" in got[REF].against_reference.note
     assert says(got["m"].against_reference.note, "win needs both")
 

@@ -93,6 +93,17 @@ def test_an_outsider_without_a_common_item_is_left_out():
     assert (got.bounds.low, got.bounds.high) == (expected.bounds.low, expected.bounds.high)
 
 
+def test_items_that_only_the_judge_or_only_outsiders_saw_change_nothing():
+    """The first 40 items are common; of the others the judge saw 10, the outsiders 10."""
+    frame = panel(1, bias=1.0)
+    number = frame["item"].astype(str).str[1:].astype(int)
+    common = own_family_excess(frame[number < 40])["jG"]
+    own = (frame["judge"] == "jG") & (number < 50)
+    others = (frame["judge"] != "jG") & ((number < 40) | (number >= 50))
+    got = own_family_excess(frame[own | others])["jG"]
+    assert got.excess == common.excess and got.excess.items == 40
+
+
 def test_without_an_outsider_there_is_no_excess():
     rows = pair("q", 0, 1, family="f", families=("f", "g"))
     (got,) = own_family_excess(build(rows)).values()

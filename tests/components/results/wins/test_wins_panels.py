@@ -10,6 +10,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.nudges import length_panel as wins_length
+from components.results.nudges import tab as nudges_tab
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol.tab import VIEW as PROTOCOL
 from components.results.wins import panels as wins_view
@@ -126,6 +127,14 @@ def test_a_slope_is_recovered_from_verdicts_that_follow_it():
     odds = length_bins._odds_ratio(ratio, won_by, np.arange(200))
     assert odds.value == pytest.approx(3, rel=1e-3)
     assert odds.low < 3 < odds.high
+
+
+def test_the_headline_of_nudges_without_twins_is_the_share_of_longer_answers(won):
+    """The fair judge picks the longer answer of 17 pairs in both orders and of one in one order."""
+    title, _ = nudges_tab.finding(fair(won))
+    assert says(title, "100\u202f%", "+50 points")
+    title, _ = nudges_tab.finding(FilteredStudy(won, NAME, Filter(judge="fan")))
+    assert says(title, "60\u202f%", "+10 points")
 
 
 def test_equal_lengths_say_nothing():
