@@ -27,6 +27,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import View
 from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_unusable, has_votes
 from components.results.view.view_html import view_html
+from judges.rendering.prompt_library import prompts_folder
 from studies.store.ballot_queries import verification_stamp
 from studies.store.store import Store
 
@@ -87,7 +88,8 @@ def _view_key(
 def _view_version(store: Store, name: str) -> Hashable:
     """Value that changes with everything that a view of a study depends on."""
     context = (related_studies(store, name), verification_stamp(store.read_connection, name))
-    return store.version(name), context
+    saved = prompts_folder(store.folder / "store").glob("*.yaml")  # an adopted prompt is a new file
+    return store.version(name), context, tuple(sorted(path.name for path in saved))
 
 
 def render_panels(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.html.templates import macros
 from components.results.bias.computed import load_bias
 from components.results.overview.run_outcome import next_steps
@@ -22,7 +23,9 @@ from components.results.remedies.improve_panel import (
     build_card,
     draw_improve,
 )
+from components.results.remedies.tab import NAME, VIEW
 from components.results.view.steps_and_menus import NextStep
+from components.results.view_drawing import render_view
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan
 from judges.rendering.prompt import load_prompt
@@ -80,17 +83,22 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     tokens = [inputs.results[0].call_tokens(f"brief-letters{more}") for more in ("", "+both")]
     assert tokens[0] is not None and tokens[1] is not None and 0 < tokens[0] < tokens[1]
     assert f"{round(tokens[0])}</td>" in drawn and f"{round(tokens[1])}</td>" in drawn
+
+    def view() -> str:
+        return str(render_view(weak_store, "small", NAME, Filter(), VIEW.first_values)["improve"])
+
+    assert "Adopt as brief-letters@2" in view()
     kind = "rules" if '"kind": "rules"' in drawn.replace("&#34;", '"') else "both"
     _, told = act_on_prompt(shown, {"improve": "adopt", "kind": kind})
     assert "brief-letters@2" in told
     versions = [tmp_path / "prompts" / f"brief-letters-v{n}.yaml" for n in (2, 3)]
     assert versions[0].exists()
-    drawn = str(draw_improve(shown))
+    drawn = view()
     assert "Adopted as brief-letters@2" in drawn and "earlier text as brief-letters@3" in drawn
     _, told = act_on_prompt(shown, {"improve": "undo", "kind": kind})
     assert "brief-letters@3" in told
     assert load_prompt(str(versions[1])).messages == load_prompt("brief-letters").messages
-    assert versions[0].exists() and "Adopt as brief-letters@4" in str(draw_improve(shown))
+    assert versions[0].exists() and "Adopt as brief-letters@4" in view()
     with pytest.raises(PlanError, match="nothing to undo"):
         act_on_prompt(shown, {"improve": "undo", "kind": kind})
 
