@@ -86,7 +86,7 @@
     const one = row.numbers[key];
     if (one.value === null) return element('span', { class: 'mute', title: one.note }, '\u2013');
     const label = `${columns.get(key).name} of ${row.judge}, ${row.prompt}: open its verdicts`;
-    return element('span', {}, element('button', { type: 'button', class: 'value', 'aria-label': `${format(key, one.value)}, ${label}`, onclick: () => open(row, key) }, format(key, one.value)), element('span', { class: 'ci' }, bounds(key, one)));
+    return element('span', {}, element('button', { type: 'button', class: 'value', 'aria-label': `${format(key, one.value)}, ${label}`, onclick: () => open(row, key) }, format(key, one.value)), element('span', { class: 'ci' }, bounds(key, one)), one.note ? element('span', { class: 'small mute note' }, one.note) : null);
   }
 
   function line(row, x) {

@@ -17,9 +17,10 @@ from studies.frames.frame import SEP, SUSPECT_COLUMN
 
 ALL_CHOICE = "all"
 STUDY_RULE: Final = "study default"
+STRICT_RULE: Final = "win only if both orders agree"
 COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "count each order": ("pooled", "exclude"),
-    "win only if both orders agree": ("strict", "exclude"),
+    STRICT_RULE: ("strict", "exclude"),
     "majority of the orders": ("majority", "exclude"),
     "graded replies averaged": ("graded", "exclude"),
     "win only if both orders agree; unusable reply = tie": ("strict", "tie"),

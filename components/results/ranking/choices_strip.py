@@ -3,16 +3,20 @@ column for each choice, a number only where the place differs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import STRICT_RULE, Filter
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, tag
 from components.html.panel import paragraph
 from components.html.tables.table import Table, TableCell, TableRow
 from metrics.win_rates.first_place import (
     EVERY,
+    ORDER_CHOICES,
     Analysis,
     FirstPlace,
     find_cycles,
@@ -25,7 +29,10 @@ from metrics.win_rates.first_place import (
 MAX_CHOICES: Final = 12
 """Number of columns of the strip; further prompts and baselines are only in the range."""
 TITLE: Final = "Does it hold under other choices?"
-SUBTITLE: Final = "place by win rate; dot: the same place; range: over all combinations"
+SUBTITLE: Final = (
+    "place by win rate; dot: the same place; range: over all combinations; a click on a prompt or "
+    "on flips as ties sets it"
+)
 HOW_CHOICES: Final = (
     "Models are placed by win rate, ties counted half; against a baseline that is in every pair, "
     "the baseline counts as ½. Each column changes one choice: one order alone, flips counted as "
@@ -46,7 +53,10 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
     shown = single_choices(analyses)[:MAX_CHOICES]
     names = [_choice_name(one, analyses[0]) for one in shown]
     heads = [TableCell("Model", "nm"), TableCell("Place")]
-    heads += [TableCell(name, _column_kind(one)) for one, name in zip(shown, names, strict=True)]
+    heads += [
+        TableCell(_choice_link(one, name, filtered.filter), _column_kind(one))
+        for one, name in zip(shown, names, strict=True)
+    ]
     heads.append(TableCell("Range", tip=f"best and worst place of {len(analyses)} combinations"))
     rows = [
         TableRow(
@@ -83,6 +93,24 @@ def _choice_name(one: Analysis, default: Analysis) -> str:
     if one.order != default.order:
         return one.order
     return one.prompt if one.prompt != EVERY else f"against {one.baseline}"
+
+
+def _choice_link(one: Analysis, name: str, chosen: Filter) -> str | Markup:
+    """Head of a column. A choice that is a filter of the page (a prompt, or flips as ties) is a
+    button that sets it, beside the filters in use."""
+    if one.prompt != EVERY:
+        chosen = replace(chosen, prompt=one.prompt)
+    elif one.order == ORDER_CHOICES[-1]:
+        chosen = replace(chosen, rule=STRICT_RULE)
+    else:
+        return name
+    usual = Filter()
+    go = {"view": "Ranking"} | {
+        field: ",".join(value) if isinstance(value, tuple) else value
+        for field, value in asdict(chosen).items()
+        if value != getattr(usual, field)
+    }
+    return tag("button", name, type="button", class_="eh-link", data_go=json.dumps(go))
 
 
 def _column_kind(one: Analysis) -> str:

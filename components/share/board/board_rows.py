@@ -8,6 +8,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -18,11 +19,16 @@ from judges.rendering.prompt import hash_json
 from metrics.catalogue.records import RECORDS
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
+from metrics.estimation.intervals import unknown_estimate
 from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
+from metrics.twins.twin_effects import TwinEffect, twin_effects
+from metrics.twins.twin_sentence import moving_effects, points
 from studies.domain import HUMAN_PREFIX, Estimate, Judgement
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import dump_item
 from studies.frames.frame_codes import NO_PICK, TIE
+from studies.frames.twin_rows import select_twin_rows
+from studies.texts.twin_families import is_twin
 
 Json = dict[str, Any]
 TALLIED: Final = ("accuracy", "agreement", "consistency", "first_share", "longer", "unusable")
@@ -32,8 +38,10 @@ RANKED: Final = {
     "model_bias_spread": "bias_spread",
 }
 """Columns of a judge as a ranker -> field of `RankerMeasures`."""
-COLUMNS: Final = (*TALLIED, *RANKED)
-UNPLACED: Final = frozenset({"decisiveness", "longer"})
+TWINS: Final = "twin_preference"
+"""Column of the largest effect of a twin, which has another family in each row."""
+COLUMNS: Final = (*TALLIED, *RANKED, TWINS)
+UNPLACED: Final = frozenset({"decisiveness", "longer", TWINS})
 """Columns in which no direction is better, so that they have no places."""
 DECIMALS: Final = 6
 """Decimals of the numbers of a board: beyond them, processors may round differently."""
@@ -93,22 +101,29 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
     answers."""
     frame = frame_from_judgements(records.items, records.judgements, records.study.name)
     by = ["judge", "prompt"]
-    compared = row_selection.select_rows(frame, frame["options"] > 1)
+    own, twins = (select_twin_rows(frame, kind) for kind in ("without", "only"))
+    compared = row_selection.select_rows(own, own["options"] > 1)
     measures = [RECORDS[key].estimator for key in TALLIED]
     found = estimate_all(measures, compared, by)
     estimates = {key: found[one.name] for key, one in zip(TALLIED, measures, strict=True)}
-    content = {item.id: _item_hash(dump_item(item)) for item in records.items}
+    content = {item.id: _item_hash(dump_item(replace(item, twins={}))) for item in records.items}
     truth = frame["truth"].to_numpy()
     groups = _group_judgements(records.judgements)
-    study = RankedStudy.of(frame)
+    study, effects = RankedStudy.of(own), twin_effects(twins, own)
     for judge, prompt in sorted(groups):
         if judge.startswith(HUMAN_PREFIX):
             continue
         places = groups[judge, prompt]
         mine = [records.judgements[place] for place in places]
-        rows = frame.iloc[places]
-        numbers = {key: _number(estimates[key][judge, prompt]) for key in TALLIED}
+        rows = row_selection.select_rows(
+            compared, (compared["judge"] == judge) & (compared["prompt"] == prompt)
+        )
+        nothing = unknown_estimate("no comparison without a twin")
+        numbers = {key: _number(estimates[key].get((judge, prompt), nothing)) for key in TALLIED}
         numbers |= _ranker_numbers(rows, study)
+        numbers[TWINS] = largest_nudge(
+            [e for e in effects if (e.judge, e.prompt) == (judge, prompt)]
+        )
         judged = _judged_set(mine, content, records.source)
         facts = _row_facts(records, judge, prompt, mine)
         row = {**facts, "set": judged.pop("hash"), "numbers": numbers}
@@ -127,6 +142,17 @@ def _group_judgements(judgements: Sequence[Judgement]) -> dict[tuple[str, str], 
 def _ranker_numbers(rows: pd.DataFrame, study: RankedStudy) -> Json:
     found = judge_as_ranker(rows, study)
     return {key: _number(getattr(found, name)) for key, name in RANKED.items()}
+
+
+def largest_nudge(effects: Sequence[TwinEffect]) -> Json:
+    """The largest effect of a twin beyond its floor, with its family and the floor; the interval is
+    adjusted for all families, so that it also holds for the largest."""
+    moving = [one for one in moving_effects(effects) if one.adjusted.value is not None]
+    if not moving:
+        return _number(unknown_estimate("no verdicts on twins and their floor"))
+    top = moving[0]
+    note = f"{top.family}, {top.finding}; floor {top.floor_family} {points(top.floor)}"
+    return {**_number(top.adjusted), "note": note}
 
 
 def _number(estimate: Estimate) -> Json:
@@ -153,9 +179,13 @@ def _item_hash(item: Mapping[str, Any]) -> str:
 
 
 def _judged_set(mine: Sequence[Judgement], content: Mapping[str, str], source: str) -> Json:
-    """The set of comparisons that a judge was asked: equal sets have equal hashes, and only rows of
-    the same set are placed."""
-    asked = {(one.ask.item, tuple(sorted(one.ask.shown))) for one in mine if not one.ask.noise}
+    """The set of comparisons that a judge was asked, without twins: equal sets have equal hashes,
+    and only rows of the same set are placed."""
+    asked = {
+        (one.ask.item, tuple(sorted(one.ask.shown)))
+        for one in mine
+        if not one.ask.noise and not any(map(is_twin, one.ask.shown))
+    }
     lines = sorted(f"{content.get(item, item)} {' | '.join(shown)}" for item, shown in asked)
     models = sorted({name for _, shown in asked for name in shown})
     return {

@@ -32,6 +32,7 @@ from judges.rendering.prompt import (
     name_versions,
     parse_prompt,
 )
+from judges.twins.make_twins import add_twins
 from studies.domain import HUMAN_PREFIX, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import EvenhandError, StudyError
 from studies.files.items import dump_item, parse_items
@@ -128,7 +129,7 @@ def records_of_file(
             "python -m studies export NAME"
         )
     judgements = parse_judgements(read_table(log))
-    items = tuple(load_items(study.data, study.folder))
+    items = add_twins(study, load_items(study.data, study.folder)).items
     asks = [one.ask for one in judgements]
     judgements += votes_as_judgements(items, study.name, asks, judgements)
     prompts = name_versions([load_prompt(name, study.folder) for name in study.prompts])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+from html import unescape
 from types import SimpleNamespace
 
 import pandas as pd
 
+from components.filtering.filters import COUNTING_RULES, Filter
 from components.results.ranking.choices_strip import choices_strip, single_choices
 from metrics.win_rates.first_place import rank_multiverse
 from tests.metrics.frames import build
@@ -27,8 +31,8 @@ def two_prompts() -> pd.DataFrame:
 
 def test_a_moved_place_is_a_number_and_the_range_covers_it() -> None:
     frame = two_prompts()
-    html = str(choices_strip(SimpleNamespace(machines=frame)))  # type: ignore[arg-type]
-    assert says(html, "against c", "p</th>", "q</th>")
+    html = str(choices_strip(SimpleNamespace(machines=frame, filter=Filter())))  # type: ignore[arg-type]
+    assert says(html, "against c") and html.count("</button></th>") == 3
     rows = html.split("<tr")[2:]
     assert [row.count("eh-moved") > 0 for row in rows[:2]] == [True, True]
     assert "1–2" in rows[0]
@@ -50,4 +54,14 @@ def test_columns_of_the_strip_change_one_choice_each() -> None:
 
 def test_two_models_have_no_strip() -> None:
     frame = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0} for k in range(6)])
-    assert "<table" not in str(choices_strip(SimpleNamespace(machines=frame)))  # type: ignore[arg-type]
+    assert "<table" not in str(choices_strip(SimpleNamespace(machines=frame, filter=Filter())))  # type: ignore[arg-type]
+
+
+def test_a_choice_that_is_a_filter_sets_it_and_keeps_the_others() -> None:
+    filtered = SimpleNamespace(machines=two_prompts(), filter=Filter(judge="j", contestants=("a",)))
+    html = unescape(str(choices_strip(filtered)))  # type: ignore[arg-type]
+    found = [json.loads(text) for text in re.findall(r'data-go="(\{.*?\})"', html)]
+    kept = {"view": "Ranking", "judge": "j", "contestants": "a"}
+    assert [one for one in found if "prompt" in one] == [{**kept, "prompt": k} for k in "pq"]
+    (strict,) = [one for one in found if "prompt" not in one]
+    assert COUNTING_RULES[strict.pop("rule")] == ("strict", "exclude") and strict == kept

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from components.__main__ import main
+from components.filtering.filtered_study import FilteredStudy
 from components.share.board import board_files, record_tree
 from components.share.board.board_rows import add_places, study_rows
 from components.share.board.check_records import check_arrangement, check_study
@@ -274,6 +275,34 @@ def test_a_study_file_with_its_export_gives_the_same_records(
     (tmp_path / "two.jsonl").unlink()
     with pytest.raises(BoardError, match=r"two\.jsonl"):
         record_tree.records_of_file(tmp_path / "two.yaml")
+
+
+def test_twins_have_their_own_column_and_change_no_other(store: Store, tmp_path: Path) -> None:
+    """Oracles: the row of the same judges without twins, and the effects that Nudges shows."""
+    text = STUDY.replace("Two judges", "With twins")
+    run_text(store, text + "twins: {families: [longer-3, crowd], answers: [precise]}\n")
+    records = record_tree.records_of_store(store, "With twins")
+    board = board_files.make_board([records], tmp_path / "board")
+    assert "all equal" in board_files.verify_board(tmp_path / "board")
+    plain = [row for row, *_ in study_rows(record_tree.records_of_store(store, "Two judges"))]
+    effects = FilteredStudy(store, "With twins").twin_effects
+    for one, other in zip(board["rows"], sorted(plain, key=lambda row: row["judge"]), strict=True):
+        numbers = {**one["numbers"]}
+        nudge = numbers.pop("twin_preference")
+        assert one["set"] == other["set"] and one["asked"] > other["asked"]
+        for key, number in numbers.items():
+            assert number["value"] == other["numbers"][key]["value"], key
+        own = [e for e in effects if e.judge == one["judge"] and e.prompt]
+        top = max(own, key=lambda e: abs(e.beyond_floor.value))
+        assert nudge["value"] == pytest.approx(top.adjusted.value, abs=1e-6)
+        assert nudge["place"] is None and says(nudge["note"], top.family, top.floor_family)
+    assert plain[0]["numbers"]["twin_preference"]["value"] is None
+    (tmp_path / "twins.yaml").write_text(
+        text + "twins: {families: [longer-3, crowd], answers: [precise]}\n"
+    )
+    write_export(store, "With twins", "jsonl", tmp_path / "twins.jsonl")
+    from_file = record_tree.records_of_file(tmp_path / "twins.yaml")
+    assert check_study(from_file).read_again == check_study(records).read_again
 
 
 def test_a_study_whose_judges_see_images_is_refused(store: Store, tmp_path: Path) -> None:
