@@ -13,6 +13,8 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from components.html.markup import ASSETS, EMPTY, Markup, fill, program_file
@@ -33,11 +35,14 @@ _CARD_TAGS: Final = re.compile(rb"<meta\s+(?:property|name)=\"(?:og|twitter):[^>
 LINK_CARD: Final = fill(
     '<meta property="og:title" content="Evenhand: {}"><meta property="og:description" content="{}">'
     '<meta property="og:type" content="website"><meta property="og:site_name" content="Evenhand">'
-    '<meta name="twitter:card" content="summary">',
+    '<meta name="twitter:card" content="summary_large_image">',
     TITLE,
     LEAD,
 )
 """Card of a link to the page, without any outside address."""
+PICTURE: Final = ASSETS / "screenshots" / "bias_light.png"
+PICTURE_PATH: Final = "/card.png"
+"""Path at which the server has the picture of the card."""
 
 
 class LoadingScreen:
@@ -51,6 +56,9 @@ class LoadingScreen:
         self._app, self._home, self._preview = app, home, preview
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == PICTURE_PATH and PICTURE.is_file():
+            await Response(PICTURE.read_bytes(), media_type="image/png")(scope, receive, send)
+            return
         if scope["type"] != "http" or scope["path"] != "/" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
@@ -71,7 +79,7 @@ class LoadingScreen:
             body = b"".join(parts)
             if start["status"] == 200:
                 head, found, rest = body.partition(b"</head>")
-                card = str(LINK_CARD).encode() if found else b""
+                card = str(link_card(scope)).encode() if found else b""
                 body = _CARD_TAGS.sub(b"", head) + card + found + rest
                 body = body.replace(_BODY, screen + _BODY, 1)
             headers = [one for one in start["headers"] if one[0].lower() != b"content-length"]
@@ -80,6 +88,14 @@ class LoadingScreen:
             await send({"type": "http.response.body", "body": body})
 
         await self._app(scope, receive, insert)
+
+
+def link_card(scope: Scope) -> Markup:
+    """HTML tags of the card of a link; its picture is at the address that the browser asked."""
+    if not PICTURE.is_file():
+        return LINK_CARD
+    address = f"{Request(scope).base_url}{PICTURE_PATH[1:]}"
+    return LINK_CARD + fill('<meta property="og:image" content="{}">', address)
 
 
 def loading_html(

@@ -31,6 +31,7 @@ ALLOWED_ROUTES: Final = (
     _route(_READ, r"/config", "the page's components and events, for the page and gradio_client"),
     _route(_READ, r"/(?:assets|static)/.+", "scripts, styles and fonts of Gradio's page"),
     _route(_READ, r"/(?:theme\.css|favicon\.ico|robots\.txt)", "theme, icon, rules for robots"),
+    _route(_READ, r"/card\.png", "the picture of a link to the page"),
     _route(_READ, r"/gradio_api/file=.+", "exports, uploads, plotly.js; Gradio checks the path"),
     _route(_READ, r"/gradio_api/info/?", "the functions of the API"),
     _route(_READ, r"/gradio_api/app_id", "whether a page that lost its connection is outdated"),

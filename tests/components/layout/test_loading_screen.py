@@ -34,10 +34,12 @@ def answer(path: str, *, status: int = 200, query: bytes = b"", home: bool = Tru
     async def receive() -> Any:
         return {"type": "http.request"}
 
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": query, "headers": []}
+    headers = [(b"host", b"judges.test:7860")]
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query,
+             "headers": headers}  # fmt: skip
     asyncio.run(LoadingScreen(page, home=home)(scope, receive, send))
     body = b"".join(one.get("body", b"") for one in sent[1:])
-    return sent[0]["status"], dict(sent[0]["headers"]), body.decode()
+    return sent[0]["status"], dict(sent[0]["headers"]), body.decode(errors="replace")
 
 
 def test_the_page_begins_with_its_purpose_and_has_the_right_length():
@@ -58,7 +60,11 @@ def test_the_card_of_a_link_names_the_page_and_no_outside_address(monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "PAGE", PAGE.replace(b"<html>", GRADIO_HEAD))
     _, headers, body = answer("/")
     head = body.partition("</head>")[0]
-    assert "Gradio" not in head and "http" not in head and "<title>Evenhand</title>" in head
+    assert "Gradio" not in head and "<title>Evenhand</title>" in head
+    (picture,) = re.findall(r'property="og:image" content="([^"]*)"', head)
+    assert picture == "http://judges.test:7860/card.png" and head.count("http") == 1
+    status, sent, image = answer("/card.png")
+    assert status == 200 and sent[b"content-type"] == b"image/png" and "PNG" in image[:8]
     assert f'property="og:title" content="Evenhand: {TITLE}"' in head
     assert f'property="og:description" content="{LEAD}"' in head
     assert head.count("og:title") == 1 and "@G" not in head
