@@ -59,6 +59,16 @@ def headline(effects: Sequence[TwinEffect]) -> str:
     )
 
 
+def chance_sentence(effects: Sequence[TwinEffect]) -> str:
+    """One sentence on whether an effect is more than chance; empty if nothing is claimed."""
+    if not any(one.finding == SHOWN for one in moving_effects(effects)):
+        return ""
+    return (
+        f"That is more than chance: with the interval widened for all {len(effects)} changes "
+        "tested, it leaves out 0."
+    )
+
+
 def control_sentence(effects: Sequence[TwinEffect]) -> str:
     """One sentence on the controls: which of them lose."""
     controls = [one for one in effects if one.family in CONTROLS]

@@ -36,6 +36,16 @@ def test_the_preference_for_padding_appears(found) -> None:
     assert found.adjusted["longer-3"] > 0 and found.finding["longer-3"] == "not shown"
 
 
+def test_the_padded_answers_win_against_equally_correct_ones() -> None:
+    """Counted from the recorded lines alone; the interval is that of the README."""
+    with gzip.open(DEMO_FOLDER / "twins.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    pairs = [row for row in rows if set(row["ask"]["shown"]) == {"padded", "precise"}]
+    won = [row["ask"]["shown"][row["verdict"]["pick"]] == "padded" for row in pairs]
+    assert len(won) == 128 and sum(won) == 99
+    assert "77 % [69, 84] of 128 verdicts" in " ".join(README.split())
+
+
 def test_controls_lose_and_the_readme_has_the_numbers(found) -> None:
     assert (found.adjusted_high[["cut", "number", "other"]] < 0).all()
     words = " ".join(README.split())

@@ -18,7 +18,12 @@ from components.results.view.result_view import Drawn
 from metrics.summary.study_inputs import stored_styles
 from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
-from metrics.twins.twin_sentence import control_sentence, headline, moving_effects
+from metrics.twins.twin_sentence import (
+    chance_sentence,
+    control_sentence,
+    headline,
+    moving_effects,
+)
 from studies.domain import Estimate
 from studies.texts.style_features import STYLE_FEATURES
 from studies.texts.twin_families import CONTROLS, FAMILIES
@@ -68,7 +73,7 @@ def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     title = headline(own)
     where = f"{judge}, {prompt}: " if len(cells) > 1 else ""
     lead = "" if any(one.finding == INDIFFERENT for one in own) else control_sentence(own)
-    return where + title, lead
+    return where + title, f"{chance_sentence(own)} {lead}".strip()
 
 
 def draw_twins(filtered: FilteredStudy) -> Markup | None:

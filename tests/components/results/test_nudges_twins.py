@@ -38,7 +38,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredStudy]:
 def test_the_headline_names_the_largest_effect_and_the_controls(study: FilteredStudy) -> None:
     title, lead = tab.finding(study)
     assert says(title, "frame", "+24", "[11, 37]")
-    assert says(lead, "controls", "lose")
+    assert says(lead, "more than chance", "19 changes", "controls", "lose")
 
 
 def test_the_forest_sorts_by_effect_fills_what_is_shown_and_ends_with_controls(study) -> None:
