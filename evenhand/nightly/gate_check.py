@@ -131,7 +131,8 @@ def _refuse_unreadable(study: JudgedStudy, readable: float) -> None:
     shares.append((float(usable.sum()) / planned if planned else 0.0, "", "the whole night"))
     share, judge, name = min(shares, key=lambda one: one[0])
     if share < readable:
-        why = f" ({causes[judge]})" if judge in causes else ""
+        cause = causes.get(judge) or ("" if judge else next(iter(causes.values()), ""))
+        why = f" ({cause})" if cause else ""
         raise BaselineUnusable(
             f"not saved as a baseline: {100 * share:.1f} % of the calls of {name} have a verdict"
             f"{why}, and a good night needs {100 * readable:g} %; save another night, or set the "
@@ -232,6 +233,11 @@ def failure_causes(study: JudgedStudy) -> dict[str, str]:
             for one in failure_counts(store, study.name):
                 example = " ".join(one.example.split())
                 found.setdefault(one.judge, f"{one.n:,} calls end as {one.status}: {example}")
+            stopped = [one.reason for one in store.runs(study.name) if one.reason]
+            if stopped:  # an endpoint that cannot be reached ends a run before a call has a reply
+                asked = {ask.judge for ask in store.asks(study.name)}
+                for judge in sorted(asked - judges_with_verdicts(study.frame)):
+                    found.setdefault(judge, stopped[0].removeprefix(f"{judge}: "))
         finally:
             store.close()
     for judge in set(study.judges) - judges_with_verdicts(study.frame):

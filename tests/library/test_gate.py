@@ -144,13 +144,15 @@ def test_a_missing_baseline_is_said_before_any_call(
     assert says((tmp_path / "m.md").read_text(), "cannot tell", "Error", "no baseline")
 
 
+@pytest.mark.parametrize("attempts", [", max_attempts: 1", ""])
 def test_an_outage_is_an_error_with_the_endpoints_cause_and_keeps_its_store(
-    tmp_path: Path, recwarn: pytest.WarningsRecorder
+    tmp_path: Path, recwarn: pytest.WarningsRecorder, attempts: str
 ) -> None:
+    """With more attempts the run ends before any call has a stored reply."""
     study = tmp_path / "study.yaml"
     study.write_text(STUDY.replace("JUDGE", "{name: fair, model: simulated, accuracy: 1}"))
     assert eh.gate(study, save=True).outcome == "ok"  # the baseline beside the study file
-    dead = "{name: fair, model: m, base_url: 'http://127.0.0.1:9/v1', max_attempts: 1}"
+    dead = f"{{name: fair, model: m, base_url: 'http://127.0.0.1:9/v1'{attempts}}}"
     study.write_text(STUDY.replace("JUDGE", dead))
     result = eh.gate(study, store=tmp_path / "tonight.db")
     assert result.exit_code == 2
