@@ -10,7 +10,7 @@ import pytest
 
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
-from tests.ui.conftest import address, choose, open_view
+from tests.ui.conftest import address, choose, open_fold, open_view
 from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra]
@@ -78,6 +78,7 @@ def save_ordered_study(path: Path, folder: Path) -> None:
 def test_errors_are_switched_and_a_cell_of_the_order_opens_its_replies(visit, app, tmp_path):
     save_ordered_study(app.store, tmp_path)
     page = visit(f"tab=results&study={quote(ORDERED)}&view=Agreement")
+    open_fold(page, "Wrong verdicts")
     wrong = page.locator("#eh-pass-wrong")
     wrong.get_by_text("false pass").wait_for()
     page.locator("#eh-pass-errors").get_by_text("False fails", exact=True).click()

@@ -42,7 +42,7 @@ def test_a_rule_opens_the_comparisons_that_it_changes(visit):
 
 def test_a_pilot_opens_its_study_file(visit):
     page = visit(QUERY)
-    open_fold(page, "Verdict patterns and pilots")
+    open_fold(page, "All rules")
     page.locator("#eh-remedy-lower").get_by_role("button", name="Open pilot").first.click()
     page.get_by_text("pilot: repeats").first.wait_for(state="attached")  # the file is folded
     assert page.get_by_role("tab", name="Study").get_attribute("aria-selected") == "true"

@@ -173,7 +173,7 @@ def elo_figure(ranking: Ranking) -> Figure | None:
         curves,
         band=band,
         limits=rating_limits(ranking),
-        height=240,
+        height=230,
         replay=True,
     )
 

@@ -193,7 +193,7 @@ EVIDENCE: Final = Panel(
 ELO: Final = Panel(
     "curves",
     draw_curves,
-    (Body("elo", "eh-elo", chart_height=240, clickable=True),),
+    (Body("elo", "eh-elo", chart_height=230, clickable=True),),
     "Elo curves",
     "rating after each battle",
     how=HOW_ELO,
