@@ -95,8 +95,8 @@ def matrix_html(
     on a cell sends {keys[0]: row, keys[1]: column}, or `select[row, column]` if given. `turns`:
     transpose the matrix on a phone; by default if it has up to six rows whose names fit and is no
     table of wins ("row beats column"). `more`: further lines of a hover card. `beside`: a small
-    line in the cell itself. Cells with fewer than `least` verdicts are hatched. `aside`: text after the colour
-    scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
+    line in the cell itself. Cells with fewer than `least` verdicts are hatched. `aside`: text after
+    the colour scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
     `end`: a last column without colour. `intervals`: show them in the cells, else on hover only.
     """
     heads = [
