@@ -31,8 +31,6 @@ MIN_INK_ITEMS: Final = 10
 """Number of items below which a coloured cell shows its number in grey."""
 _MAX_TURNED_ROWS: Final = 6
 """Maximum rows of a matrix that is transposed on a phone; a larger one scrolls."""
-_MAX_TURNED_LETTERS: Final = 42
-"""Letters of unbroken words that fit into the column heads of a transposed matrix side by side."""
 _CROWDED_COLUMNS: Final = 7
 """Number of columns above which a matrix in a narrow panel shows intervals only on hover."""
 _MANY_COLUMNS: Final = 12
@@ -93,10 +91,10 @@ def matrix_html(
 
     A missing or unknown estimate is shown as a dash. `total`: set the first column apart. A click
     on a cell sends {keys[0]: row, keys[1]: column}, or `select[row, column]` if given. `turns`:
-    transpose the matrix on a phone; by default if it has up to six rows whose names fit and is no
-    table of wins ("row beats column"). `more`: further lines of a hover card. `beside`: a small
-    line in the cell itself. Cells with fewer than `least` verdicts are hatched. `aside`: text after
-    the colour scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
+    transpose the matrix on a phone; by default if it has up to six rows and is no table of wins
+    ("row beats column"). `more`: further lines of a hover card. `beside`: a small line in the cell
+    itself. Cells with fewer than `least` verdicts are hatched. `aside`: text after the colour
+    scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
     `end`: a last column without colour. `intervals`: show them in the cells, else on hover only.
     """
     heads = [
@@ -108,7 +106,7 @@ def matrix_html(
         strengths or {}, frozenset(head.name for head in bounded),
     )  # fmt: skip
     if turns is None:
-        turns = scale.kind != "w" and _fit_as_columns(rows)
+        turns = scale.kind != "w" and len(rows) <= _MAX_TURNED_ROWS
     made = {(r, head.name): _cell_html(r, head.name, view) for r in rows for head in heads}
     tables = _wide_table(rows, heads, made, view, total, turns, end)
     if turns:
@@ -123,12 +121,6 @@ def matrix_html(
         tables,
         _scale_html(scale, hatched, aside),
     )
-
-
-def _fit_as_columns(rows: Sequence[str]) -> bool:
-    """Whether the rows' names fit side by side on a phone, without a break inside a word."""
-    longest = max((len(part) for row in rows for part in re.split(r"[-_/\s]", row)), default=0)
-    return len(rows) <= _MAX_TURNED_ROWS and len(rows) * longest <= _MAX_TURNED_LETTERS
 
 
 @dataclass(frozen=True, slots=True)
