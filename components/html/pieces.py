@@ -169,6 +169,14 @@ def no_difference_badge() -> Markup:
     return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 
+def unsettled_badge() -> Markup:
+    """HTML badge beside a lead whose own interval excludes 0, while the ranks, adjusted for all
+    pairs, may be the same."""
+    tip = "the interval is of this pair alone; ranks are adjusted for all pairs of models"
+    made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})
+    return fill("<span{}>not after adjustment</span>", made)
+
+
 def not_significant_badge(tip: str) -> Markup:
     """HTML badge beside a lead whose interval contains 0, with a hover card."""
     made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})

@@ -62,6 +62,8 @@ class LeaderRow:
     battles_needed: int | None = None
     """Estimated number of further battles, on further items, until the gap to the next model is
     significant; 0 if the gap is significant now."""
+    is_ahead: bool = True
+    """Whether the gap is significant, adjusted for all pairs of models, as the ranks are."""
 
 
 def flips_table(rows: Sequence[FlipRow]) -> Markup:
@@ -168,7 +170,7 @@ def _gap_html(row: LeaderRow) -> Markup:
     tied = estimate.low is not None and estimate.high is not None
     tied = tied and (estimate.low or 0.0) <= 0 <= (estimate.high or 0.0)
     if not tied:
-        return made
+        return made if row.is_ahead else fill("{} {}", made, pieces.unsettled_badge())
     needed = (
         f"≈ {more_items_text(row.battles_needed, estimate)}"
         if row.battles_needed

@@ -31,7 +31,7 @@ from components.html.tables.table import TableCell
 from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import estimate_html
 from metrics.agreement.pairwise_agreement import PEOPLE
-from metrics.estimation.measures import GroupedFrame
+from metrics.estimation.measures import CellKey, GroupedFrame
 from metrics.remedies.remedy_study import CALL_AGREEMENT
 from studies.domain import Estimate
 
@@ -128,11 +128,14 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
     raters = Raters(filtered)
     names = {cell: name for name, cell in raters.names.items() if name in raters.in_view}
     by = ["judge", "prompt", "category"]
+    parts: dict[CellKey, Estimate] = {
+        (*cell, "All"): one for cell, one in raters.call_agreement.items()
+    }
     found = CALL_AGREEMENT.by_cell(GroupedFrame(credited_rows(filtered), by))
-    whole = [((*cell, "All"), one) for cell, one in raters.call_agreement.items()]
+    parts.update((cell, found[cell]) for cell in sorted(found))
     return {
         (names[judge, prompt], part): one
-        for (judge, prompt, part), one in [*whole, *sorted(found.items())]
+        for (judge, prompt, part), one in parts.items()
         if part and (judge, prompt) in names and one.value is not None
     }
 

@@ -134,8 +134,8 @@ class CardMeasures:
         if record.key in own:
             return {self.rater: own[record.key]()}
         if record.key == answer_records.AGREEMENT.key:
-            calls, names = self.raters.call_agreement, self.raters.names
-            return {name: calls[names[name]] for name in names if names[name] in calls}
+            agreed, names = self.raters.call_agreement, self.raters.names
+            return {name: agreed[cell] for name, cell in names.items() if cell in agreed}
         if record.key == answer_records.TIES_AGREEMENT.key:
             return {name: self.with_people(name) for name in (self.rater, *self.raters.in_view)}
         if record.key in self.measures:

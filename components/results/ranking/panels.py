@@ -65,6 +65,7 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
             colour=ranking.colours.get(name, 0),
             select={"contestant": name},
             battles_needed=battles_to_separate(gaps[name]) if name in gaps else None,
+            is_ahead=place + 1 == len(names) or board.is_above(name, names[place + 1]),
         )
         for place, name in enumerate(names)
     ]

@@ -153,6 +153,18 @@ def test_the_curve_can_be_replayed_and_its_numbers_taken_along(ladder):
     assert figure["table"]["columns"][:3] == ["contestant", "battles", "elo"]
 
 
+@pytest.mark.records
+def test_a_lead_beside_overlapping_ranks_is_not_left_without_a_word():
+    ranking = compute_ranking(prd())
+    html, board = panels.leaderboard_html(ranking), ranking.board
+    rows = html.split("<tr")[2:]
+    for above, below, row in zip(board.names, board.names[1:], rows, strict=False):
+        apart = board.ranks[above].high < board.ranks[below].low
+        assert apart == ("not significant" not in row and "not after" not in row), (above, row)
+    # gpt-3.5-turbo leads bard by 36 points [5, 67], with ranks 3 to 5 and 4 to 5.
+    assert html.count("not after adjustment") == 1
+
+
 def test_each_curve_has_its_name_at_the_end_and_a_band_that_starts_hidden(ladder):
     ranking = compute_ranking(ladder)
     figure = panels.elo_figure(ranking)
