@@ -81,7 +81,7 @@ def test_errors_are_switched_and_a_cell_of_the_order_opens_its_replies(visit, ap
     open_fold(page, "Wrong verdicts")
     wrong = page.locator("#eh-pass-wrong")
     wrong.get_by_text("false pass").wait_for()
-    page.locator("#eh-pass-errors").get_by_text("False fails", exact=True).click()
+    page.locator("#eh-pass-errors label", has_text="False fails").click()
     wrong.get_by_text("false fail").wait_for()
     assert wrong.get_by_text("false pass").count() == 0
     until(lambda: "errors=False" in address(page))

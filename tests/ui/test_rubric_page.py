@@ -43,7 +43,7 @@ def test_a_rubric_study_ends_in_the_arrangement_heatmap(visit) -> None:
     tab(page, "Results")
     cells = page.locator("#eh-score-matrix table.wide td button")
     cells.first.wait_for()
-    assert page.get_by_test_id("Scores-radio-label").count() == 1
+    assert page.get_by_test_id("Agreement-radio-label").count() == 1
     rows = page.locator("#eh-score-matrix table.wide tbody tr")
     assert rows.count() == ARRANGEMENTS
     named = page.locator("#eh-score-matrix").inner_text()
