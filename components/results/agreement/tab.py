@@ -216,9 +216,7 @@ MAJORITY: Final = Panel(
     draw_majority,
     (Body("majority", "eh-agree-majority", clickable=True),),
     "Agreement with the majority of people",
-    heading_changes=True,
     how=texts.HOW_MAJORITY,
-    visibility="shown",
     needs="votes of people or known better answers",
     in_report=has_comparisons,
     json_keys=("remedies.rules.*.*.single.agreement", "agreement.among_people.one_person"),
@@ -229,7 +227,6 @@ MATRIX: Final = Panel(
     draw_matrix,
     (Body("matrix", "eh-agree", clickable=True),),
     MATRIX_TITLE,
-    heading_changes=True,
     controls=(Control("agree", "Coefficient", list(panels.COEFFICIENTS)),),
     how=texts.HOW_MATRIX,
     scale=27,
@@ -252,7 +249,6 @@ MERGED_ORDERS: Final = Panel(
     "if it wins in both, otherwise a tie.",
     legend=panels.order_legend(legend_key("chance", "chance: 1/3")),
     how=texts.HOW_MERGED_ORDERS,
-    visibility="shown",
     needs="votes of people on the same pairs",
     json_keys=(
         "agreement.merged_orders.*",
@@ -267,7 +263,6 @@ COEFFICIENTS: Final = Panel(
     f"agreement of judges with the people's majority, and of people with each other; "
     f"95{NARROW_SPACE}% CI",
     how=texts.HOW_COEFFICIENTS,
-    visibility="shown",
     in_report=compares_judges,
     json_keys=(
         "agreement.pairs.*.people.share",
@@ -284,7 +279,6 @@ REPLACEMENTS: Final = Panel(
     "Which judge can replace a person?",
     texts.REPLACEMENT_SUBTITLE,
     how=texts.HOW_REPLACEMENT,
-    visibility="shown",
     json_keys=(
         "agreement.annotators.*.advantage",
         "agreement.annotators.*.with_judge",
@@ -297,10 +291,8 @@ DISTANCES: Final = Panel(
     draw_distances,
     (Body("distances", "eh-agree-far"),),
     DISTANCES_TITLE,
-    heading_changes=True,
     legend=panels.order_legend(legend_key("tick", "always tie")),
     how=texts.HOW_DISTANCES,
-    visibility="shown",
     json_keys=(
         "agreement.people.*.mae",
         "agreement.people.*.within_one",
@@ -312,9 +304,7 @@ VOTERS: Final = Panel(
     draw_voters,
     (Body("voters", "eh-agree-voters", clickable=True),),
     VOTERS_TITLE,
-    heading_changes=True,
     how=texts.HOW_VOTERS,
-    visibility="shown",
     in_report=lambda filtered: filtered.has_only_people,
     json_keys=(
         "agreement.voters.*.votes",
@@ -328,9 +318,7 @@ VERIFIED: Final = Panel(
     draw_verification,
     (Body("verified", "eh-agree-verified", clickable=True),),
     texts.VERIFICATION_TITLE,
-    heading_changes=True,
     how=texts.HOW_VERIFIED,
-    visibility="hidden",
     needs="checks of answers in the Vote tab",
     in_report=lambda _: True,
     json_keys=("verification",),
@@ -342,7 +330,6 @@ CATEGORIES: Final = Panel(
     "Agreement by category",
     "% of comparisons, undecided counts half",
     how=texts.HOW_MAJORITY,
-    visibility="shown",
     json_keys=("--by category: by.*.remedies.rules.*.*.single.agreement",),
 )
 CORRECTED: Final = Panel(
@@ -353,7 +340,6 @@ CORRECTED: Final = Panel(
     texts.CORRECTED_SUBTITLE,
     legend=wrap(texts.CORRECTED_KEYS),
     how=texts.HOW_CORRECTED,
-    visibility="shown",
     in_report=compares_judges,
     json_keys=(
         "corrected.*.corrected",
@@ -366,7 +352,6 @@ DISPUTES: Final = Panel(
     draw_disputes,
     (Body("disputes", "eh-agree-list", clickable=True),),
     "Where judges and people disagree",
-    heading_changes=True,
     controls=(Control("apart", "Cases to list", DISPUTE_KINDS),),
 )
 PAIRS: Final = PanelGroup(
@@ -383,7 +368,6 @@ PAIRS: Final = PanelGroup(
     css="eh-kind",
     name="agreement_of_pairs",
     visible=has_comparisons,
-    starts_visible=True,
 )
 """Panels that need comparisons of answers."""
 PASSES: Final = PanelGroup(

@@ -237,7 +237,6 @@ MATRIX: Final = Panel(
     (Body("matrix", "eh-matrix", clickable=True),),
     DEFAULT_MEASURE,
     bias_matrix.subtitle(DEFAULT_MEASURE),
-    heading_changes=True,
     controls=(
         Control(
             "measure",
@@ -270,7 +269,6 @@ SLOTS: Final = Panel(
     draw_slots,
     (Body("slots", "eh-slots", chart_height=300, clickable=True),),
     "Which position is chosen",
-    heading_changes=True,
     how=HOW_SLOTS,
     scale=10,
     in_report=lambda _: True,
@@ -284,7 +282,6 @@ FLIPS: Final = Panel(
     "number of pairs that flip, by direction",
     FLIP_KEYS,
     how=HOW_FLIPS,
-    visibility="shown",
     in_report=has_judges,
     json_keys=(
         "position.*.*.flips.toward_first",
@@ -310,9 +307,7 @@ LABELS: Final = Panel(
     draw_labels,
     (Body("labels", "eh-slot-or-label", clickable=True),),
     "Position or label?",
-    heading_changes=True,
     how=HOW_LABELS,
-    visibility="shown",
     needs=bias_view.LABELS_NOT_CROSSED,
     json_keys=("position.*.*.slot_effect", "position.*.*.label_effect", "places.*.*"),
 )
@@ -323,7 +318,6 @@ UNRELATED: Final = Panel(
     "Unrelated option",
     "Grade Score with the unrelated option minus Grade Score without it, same items",
     how=HOW_UNRELATED,
-    visibility="hidden",
     needs=UNRELATED_NEEDS,
     json_keys=("grade.*.*.grade",),
 )
@@ -343,7 +337,6 @@ VIEW: Final = View(
             css="eh-kind",
             name="position_of_pairs",
             visible=has_comparisons,
-            starts_visible=True,
         ),
         PanelGroup(
             (pass_fail_panels.ORDER,),

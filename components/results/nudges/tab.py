@@ -103,7 +103,6 @@ LENGTH: Final = Panel(
         Markup("</div>"),
     ),
     how=HOW_LENGTH,
-    visibility="shown",
     needs="pairs of answers with stored texts",
     json_keys=(
         "length.judges.bins.*.win_rate",
@@ -128,7 +127,6 @@ CONTROLLED: Final = Panel(
     "win rate as observed, and as if both answers were equally long; length need not be the "
     "cause of the difference",
     how=HOW_CONTROLLED,
-    visibility="shown",
     json_keys=("length.controlled.*",),
 )
 INJECTION: Final = Panel(
@@ -136,7 +134,6 @@ INJECTION: Final = Panel(
     draw_injection,
     (Body("injection", "eh-injection", clickable=True),),
     css="eh-kind",
-    visibility="hidden",
     needs="no answer or question contains text addressed to the judge",
     json_keys=("without_suspects.*",),
 )
@@ -147,7 +144,6 @@ FOREST: Final = Panel(
     "What moves it, beyond its floor",
     "effect of a change that should not matter, minus its floor; adjusted intervals",
     how=HOW_TWINS,
-    visibility="hidden",
     needs="twins of the answers: add twins: quick to the study file",
     in_report=lambda _: True,
     json_keys=("twins.*.*.*.adjusted", "twins.*.*.*.beyond_floor", "twins.*.*.*.floor"),
@@ -158,16 +154,13 @@ PAIRS: Final = Panel(
     (Body("twin_pairs", "eh-twin-pairs", clickable=True),),
     "The pairs behind a row",
     "click a row; added words are marked",
-    visibility="hidden",
 )
 STYLE: Final = Panel(
     "style",
     twin_panels.draw_style,
     (Body("style", "eh-style"),),
     twin_panels.STYLE_TITLE,
-    heading_changes=True,
     how=HOW_STYLE,
-    visibility="hidden",
     needs="answers with stored texts whose models overlap in style",
     in_report=lambda _: True,
     json_keys=("style.*.coefficients.*", "style.*.minus_people.*"),
@@ -179,7 +172,6 @@ ALL_FAMILIES: Final = Panel(
     "All families",
     "points of the twin minus one half, of its floor, and beyond it; smallest detectable effect; "
     "answers without this twin",
-    visibility="hidden",
     json_keys=("twins.*.*.*.preference", "twins.*.*.*.detectable", "twins.*.*.*.skipped"),
 )
 VIEW: Final = View(

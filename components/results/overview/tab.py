@@ -151,7 +151,6 @@ UNUSABLE: Final = Panel(
     "unusable",
     draw_unusable,
     (Body("unusable", "eh-over-unusable", clickable=True),),
-    visibility="hidden",
     json_keys=("counts.by_status",),
 )
 JUDGES: Final = Panel(
@@ -162,7 +161,6 @@ JUDGES: Final = Panel(
     f"Click a name for the judge's card. 95{NARROW_SPACE}% CI by item",
     panels.FLIP_KEYS,
     how=HOW_JUDGES,
-    visibility="shown",
     json_keys=(
         "position.*.*.flips.toward_first",
         "position.*.*.flips.toward_second",
@@ -176,7 +174,6 @@ CARD: Final = Panel(
     draw_card,
     (Body("card", "eh-card", clickable=True),),
     css="eh-panel eh-sheet",
-    visibility="hidden",
     json_keys=(
         "position.*.*.consistency",
         "position.*.*.first_share",
@@ -194,7 +191,6 @@ ADVICE: Final = Panel(
     draw_advice,
     (Body("advice", "eh-over-advice"),),
     css="eh-panel eh-line",
-    visibility="hidden",
     needs="votes of people, or known better answers: then remedies are compared",
 )
 RANKING: Final = Panel(
@@ -202,7 +198,6 @@ RANKING: Final = Panel(
     draw_ranking,
     (Body("ranking", "eh-over-ranking"),),
     css="eh-panel eh-line",
-    visibility="hidden",
 )
 VIEW: Final = View(
     NAME,

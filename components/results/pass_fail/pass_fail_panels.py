@@ -110,7 +110,6 @@ AREAS: Final = Panel(
     draw_areas,
     (Body("areas", "eh-pass-areas", clickable=True),),
     AREAS_TITLE,
-    heading_changes=True,
     scale=9,
     in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
     table=rate_tables.confusion_table,
@@ -121,7 +120,6 @@ RATES: Final = Panel(
     draw_rates,
     (Body("rates", "eh-pass-rates", clickable=True),),
     RATES_TITLE,
-    heading_changes=True,
     how=HOW_RATES,
     scale=17,
     report=report_rates,
@@ -140,7 +138,6 @@ JUDGES: Final = Panel(
     (Body("judges", "eh-pass-judges", clickable=True),),
     "All judges",
     f"rates in %, 95{NARROW_SPACE}% CI by item",
-    visibility="hidden",
     json_keys=(
         "pass_fail.*.*.true_pass_rate",
         "pass_fail.*.*.observed_pass_rate",
@@ -155,7 +152,6 @@ ORDER: Final = Panel(
     "% of answers passed when “pass” is listed first and, for the same answers, when “fail” is; "
     f"95{NARROW_SPACE}% CI by item; ≈ same: no significant difference, adjusted for the number of "
     "models and categories",
-    visibility="shown",
     needs="both orders of the options: set `options: rotations` in the study file",
     table=rate_tables.pass_order_table,
     json_keys=(
@@ -172,7 +168,6 @@ WRONG: Final = Panel(
     "answers whose label contradicts the verdict; if probabilities are stored, the verdicts to "
     "which the judge gave the highest probability come first",
     controls=(Control("errors", "Errors", panels.ERRORS, elem_id="eh-pass-errors"),),
-    visibility="hidden",
     scale=13,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
@@ -182,7 +177,6 @@ PARTS_PANEL: Final = Panel(
     (Body("pass_parts", "eh-pass-parts", clickable=True),),
     PARTS_TITLE,
     PARTS_SUBTITLE,
-    visibility="hidden",
     report=report_parts,
     json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )

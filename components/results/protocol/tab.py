@@ -202,7 +202,6 @@ GRADE: Final = _block(
         "grade.*.*.choice",
         bodies=tuple(Body(name, f"eh-{name}", clickable=True) for name in ("heatmap", "sizes")),
         how="heatmap",
-        heading_changes=True,
         controls=(Control("score", "Score", tuple(grade_panel.GRADE_MEASURES)),),
     ),
     _panel(
@@ -247,12 +246,10 @@ CREATION: Final = _panel(
     "creation.*.*",
     bodies=(Body("levels", "eh-creation", clickable=True),),
     how="levels",
-    heading_changes=True,
     controls=(
         Control("split", "Split by", creation_panels.SPLITS),
         Control("cell", "Value in the cells", tuple(creation_panels.CELL_SCALES)),
     ),
-    visibility="hidden",
 )
 LABELS: Final = _block(
     "labels",
@@ -333,7 +330,6 @@ REDUNDANCY: Final = _panel(
         Control("correlation", "Correlation", tuple(redundancy_panel.CORRELATION_SCALES)),
         Control("scores", "Scores", kind="session"),
     ),
-    visibility="hidden",
 )
 VIEW: Final = View(
     NAME,

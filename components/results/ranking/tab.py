@@ -169,7 +169,6 @@ BOARD: Final = Panel(
     draw_board,
     (Body("leaders", "eh-leaders", clickable=True),),
     "Leaderboard",
-    heading_changes=True,
     how=HOW_RANKING,
     in_report=has_pairs,
     table=ranking_table,
@@ -187,7 +186,6 @@ EVIDENCE: Final = Panel(
     draw_evidence,
     (Body("evidence", "eh-evidence"),),
     "Evidence and convergence",
-    visibility="shown",
     json_keys=("planning.*.e_value",),
 )
 ELO: Final = Panel(
@@ -206,7 +204,6 @@ HEAD_TO_HEAD: Final = Panel(
     draw_head_to_head,
     (Body("heads", "eh-heads", clickable=True),),
     "Head-to-head",
-    heading_changes=True,
     how=HOW_HEAD_TO_HEAD,
     scale=20,
     in_report=has_pairs,
@@ -248,7 +245,6 @@ POINTS: Final = Panel(
     point_ranking_panel.TITLE,
     point_ranking_panel.SUBTITLE,
     how=point_ranking_panel.HOW_POINTS,
-    visibility="hidden",
     report=point_ranking_panel.point_ranking_report,
     json_keys=("point_ranking.*.*",),
 )
@@ -265,7 +261,6 @@ PAIRS: Final = PanelGroup(
     css="eh-kind",
     name="ranking_of_pairs",
     visible=has_comparisons,
-    starts_visible=True,
 )
 """Panels that need comparisons of answers."""
 VIEW: Final = View(

@@ -270,7 +270,6 @@ RECOMMENDATION: Final = Panel(
     (Body("recommendation", "eh-remedy-advice"),),
     css="eh-kind",
     scale=5,
-    visibility="shown",
 )
 BUDGET: Final = Panel(
     "budget_plan",
@@ -278,7 +277,6 @@ BUDGET: Final = Panel(
     (Body("budget_plan", "eh-budget-plan"),),
     "Which rule to use with a given budget",
     BUDGET_SUBTITLE,
-    heading_changes=True,
     controls=(
         Control(
             "budget",
@@ -286,24 +284,20 @@ BUDGET: Final = Panel(
             panels.BUDGETS,
             "menu",
             "eh-budget",
-            searchable=False,
             state=budget_state,
         ),
     ),
     how=HOW_BUDGET,
     json_keys=("remedies.plan.steps.*.gain",),
-    visibility="hidden",
 )
 FRONTIER: Final = Panel(
     "frontier",
     draw_frontier,
     (Body("frontier", "eh-frontier", clickable=True),),
     FRONTIER_TITLE,
-    heading_changes=True,
     legend=KEYS,
     controls=(Control("cost", "Cost", [CALLS, DOLLARS]),),
     scale=9,
-    visibility="shown",
     needs=NO_REMEDIES,
     json_keys=(
         "remedies.rules.*.*.*.agreement",
@@ -316,8 +310,6 @@ RISK: Final = Panel(
     draw_risk,
     (Body("risk", "eh-risk"),),
     RISK_TITLE,
-    heading_changes=True,
-    visibility="shown",
     json_keys=(
         "remedies.risk.*.*.*.right_when_decided",
         "remedies.risk.*.*.*.decided",
@@ -329,8 +321,6 @@ BEST_RULES: Final = Panel(
     draw_best_rules,
     (Body("best_rules", "eh-best-rules", clickable=True),),
     "The rules",
-    heading_changes=True,
-    visibility="shown",
     how=HOW_RULES,
     json_keys=("remedies.rules.*.*.*.agreement", "remedies.rules.*.*.*.adjusted"),
 )
@@ -339,8 +329,6 @@ RULES: Final = Panel(
     draw_rules,
     (Body("rules", "eh-rules", clickable=True),),
     "All rules",
-    heading_changes=True,
-    visibility="shown",
     how=HOW_RULES,
     table=remedies_table,
     json_keys=(
@@ -355,7 +343,6 @@ LOWER: Final = Panel(
     draw_lower,
     (Body("lower", "eh-remedy-lower"),),
     css="eh-kind",
-    visibility="shown",
     json_keys=(
         "remedies.identity.*.*.same_right",
         "remedies.identity.*.*.gain",
@@ -366,7 +353,6 @@ IMPROVE: Final = Panel(
     improve_panel.draw_improve,
     (Body("improve", "eh-improve-body"),),
     css="eh-kind",
-    visibility="hidden",
     how=improve_panel.HOW,
     json_keys=(
         "alignment.judges.*.*.candidates.*.difference",
@@ -381,7 +367,6 @@ POINTS: Final = Panel(
     point_remedies_panel.TITLE,
     point_remedies_panel.SUBTITLE,
     how=point_remedies_panel.HOW_POINTS,
-    visibility="hidden",
     report=point_remedies_panel.point_remedies_report,
     json_keys=("point_remedies.*.*",),
 )
@@ -398,7 +383,6 @@ PAIRS: Final = PanelGroup(
     css="eh-kind",
     name="remedies_of_pairs",
     visible=has_comparisons,
-    starts_visible=True,
 )
 """Panels that need comparisons of answers."""
 VIEW: Final = View(

@@ -41,8 +41,6 @@ class Control:
     kind: Literal["switch", "menu", "session"] = "switch"
     """With `session`, the value is stored in the Gradio session instead of on the page."""
     elem_id: str | None = None
-    css: str = ""
-    searchable: bool = True
     below: bool = False
     """Whether the control is placed below the heading instead of beside it."""
     state: Callable[[FilteredStudy, str | None], ControlState] | None = None
@@ -120,7 +118,6 @@ class Panel:
     title: str = ""
     subtitle: str = ""
     keys: Sequence[tuple[LegendMark, str]] = ()
-    heading_changes: bool = False
     legend: Markup = EMPTY
     controls: tuple[Control, ...] = ()
     how: str = ""
@@ -130,9 +127,6 @@ class Panel:
     needs: str = ""
     """Text that names the data which would fill the panel; it is listed under "Not in this study"
     while `draw` returns None."""
-    visibility: Literal["always", "shown", "hidden"] = "always"
-    """A panel is hidden whenever `draw` returns None, unless it is "always" visible; before the
-    first drawing it is "shown" or "hidden"."""
     in_report: Callable[[FilteredStudy], bool] | None = None
     """Function: whether the report file contains the panel as on the page, with initial control
     values."""
@@ -158,26 +152,18 @@ class Panel:
         _, *names = inspect.signature(self.draw).parameters
         return tuple(names)
 
-    @property
-    def output_names(self) -> list[str]:
-        heading = [self.heading_name] if self.heading_changes else []
-        frame = [self.frame_name] if self.visibility != "always" else []
-        return [*frame, *heading, *(body.name for body in self.bodies)]
-
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw the panel; return output name -> content. A panel that can be hidden also has the
-        output `frame_name`: True, or False if it is hidden; then it has no other output."""
+        """Draw the panel; return output name -> content. The output `frame_name` is True, or False
+        for a hidden panel, which has no other output."""
         drawn = self.draw(filtered, **{name: controls[name] for name in self.parameters})
-        if drawn is None and self.visibility != "always":
+        if drawn is None:
             return {self.frame_name: False}
         if not isinstance(drawn, Drawn):
             (body,) = self.bodies
             drawn = Drawn({body.name: drawn})
-        made = dict(drawn.bodies)
+        made = {self.frame_name: True, **drawn.bodies}
         if drawn.heading is not None:
             made[self.heading_name] = drawn.heading
-        if self.visibility != "always":
-            made[self.frame_name] = True
         return made
 
 
@@ -191,7 +177,6 @@ class PanelGroup:
     css: str = "eh-pair"
     name: str = ""
     visible: Callable[[FilteredStudy], bool] | None = None
-    starts_visible: bool = False
     fold: str = ""
 
 
@@ -234,11 +219,6 @@ class View:
         """Values of the controls for a study, if the page address names none."""
         states = {name: one.initial_state(filtered, None) for name, one in self.controls.items()}
         return {name: state.value if state else None for name, state in states.items()}
-
-    @cached_property
-    def output_names(self) -> list[str]:
-        groups = [group.name for group in _groups(self.layout) if group.visible]
-        return [*groups, *(name for panel in self.panels for name in panel.output_names)]
 
     def shown_panels(self, filtered: FilteredStudy) -> list[Panel]:
         """Panels that are not in a group hidden for this study."""

@@ -118,7 +118,6 @@ MATRIX: Final = Panel(
     draw_matrix,
     (Body("rate_matrix", "eh-rate-matrix", clickable=True),),
     "Win rate by category",
-    heading_changes=True,
     controls=(
         Control("by", "Split by", list(panels.SPLIT_COLUMNS), state=split_state),
         Control("voice", "Whose verdicts", list(panels.RATER_CHOICES)),
@@ -133,7 +132,6 @@ TIES: Final = Panel(
     (Body("ties", "eh-ties", clickable=True),),
     "Ties",
     f"% of verdicts that are ties, 95{NARROW_SPACE}% CI by items",
-    visibility="shown",
     json_keys=("position.*.*.tie_rate",),
 )
 LEVELS: Final = Panel(
@@ -141,7 +139,6 @@ LEVELS: Final = Panel(
     draw_levels,
     (Body("levels", "eh-levels", clickable=True),),
     css="eh-kind",
-    visibility="hidden",
     json_keys=("levels.*.*",),
 )
 PRECISION: Final = Panel(
@@ -152,7 +149,6 @@ PRECISION: Final = Panel(
     "how much narrower the interval of the highest win rate would be with twice the items, "
     "judges, prompts or repeats",
     how=HOW_PRECISION,
-    visibility="shown",
     json_keys=("precision.*.variance_shares.*", "precision.*.narrowing.*"),
 )
 JURY: Final = Panel(
@@ -162,7 +158,6 @@ JURY: Final = Panel(
     "Jury and tie models",
     "win rates by the majority of judges, and ratings with ties as a third outcome",
     how=HOW_JURY,
-    visibility="shown",
     json_keys=(
         "jury.win_rate.*",
         "jury.bounds.*",

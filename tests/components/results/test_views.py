@@ -29,10 +29,8 @@ def test_panels_and_controls_of_a_view_fit_together(name):
     view = VIEWS[name]
     taken = {parameter for panel in view.panels for parameter in panel.parameters}
     assert taken == set(view.controls), "each control redraws a panel, each parameter is a control"
-    assert len(set(view.output_names)) == len(view.output_names)
-    assert not set(OUTPUTS) & set(view.output_names)
-    for panel in view.panels:
-        assert panel.title or not panel.heading_changes
+    names = [body.name for panel in view.panels for body in panel.bodies]
+    assert len(set(names)) == len(names) and not set(OUTPUTS) & set(names)
 
 
 def test_names_of_controls_are_unique_as_they_are_parameters_of_the_address():
@@ -69,7 +67,7 @@ def shown_to(names: list[str], shown: bool) -> View:
         names.append("chart")
         return {"title": "<b>\"'"}
 
-    grouped = Panel("grouped", draw_grouped, (Body("grouped"),), visibility="hidden")
+    grouped = Panel("grouped", draw_grouped, (Body("grouped"),))
     chart = Panel("chart", draw_chart, (Body("chart", "eh-c", chart_height=9, clickable=True),))
     size = Control("size", "S", ["1", ("<two>", "2")])
     plain = Panel("plain", draw_plain, (Body("plain"),), "Plain", controls=(size,))
@@ -81,14 +79,18 @@ def test_panels_of_a_hidden_group_are_not_drawn_and_without_content_a_panel_is_h
     names: list[str] = []
     study = FilteredStudy(judged, "two judges")
     hidden = shown_to(names, False).render(study, {"size": "1"})
-    assert hidden == {"group": False, "plain": "plain 1"} and names == ["plain"]
+    assert hidden == {"group": False, "plain_panel": True, "plain": "plain 1"} and names == [
+        "plain"
+    ]
     view = shown_to(names, True)
     drawn = view.render(study, {"size": "2"})
     figure = {"title": "<b>\"'"}
     assert drawn == {
         "group": True,
+        "plain_panel": True,
         "plain": "plain 2",
         "grouped_panel": False,
+        "chart_panel": True,
         "chart": figure,
     }
     html = view_html(view, drawn, {"size": ControlState("2")})

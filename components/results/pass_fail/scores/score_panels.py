@@ -122,7 +122,6 @@ MATRIX: Final = Panel(
     draw_matrix,
     (Body("score_matrix", "eh-score-matrix", clickable=True),),
     MATRIX_TITLE,
-    heading_changes=True,
     report=report_matrix,
     table=score_tables.criteria_order_table,
     json_keys=(
@@ -150,7 +149,6 @@ LABELS: Final = Panel(
     (Body("score_labels", "eh-score-agreement"),),
     LABELS_TITLE,
     "the judge's scores compared with labels from the data or from people",
-    visibility="hidden",
     needs=score_tables.NO_LABELS,
     report=report_labels,
     table=score_tables.score_agreement_table,
@@ -166,7 +164,6 @@ AGAINST: Final = Panel(
     (Body("score_contradictions", "eh-score-contradictions", clickable=True),),
     AGAINST_TITLE,
     AGAINST_SUBTITLE,
-    visibility="hidden",
     report=report_against,
     json_keys=("score_contradictions.*.*",),
 )
@@ -177,7 +174,6 @@ JUDGES: Final = Panel(
     "All judges",
     "mean scores; % of answers whose score depends on the order of the options; "
     f"95{NARROW_SPACE}% CI by item",
-    visibility="hidden",
     json_keys=("score_distribution.*.*.mean",),
 )
 VIEW: Final = View(
