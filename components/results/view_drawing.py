@@ -157,6 +157,8 @@ def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Ma
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     parts = [f"{load_bias(filtered).calls:,} judgements of the study “{filtered.name}”."]
+    if twins := len(filtered.store.frame(filtered.name, "only")):
+        parts.append(f"{twins:,} more are on twins of answers (Nudges).")
     if real:
         parts.append(f"Judges with real (not simulated) replies: {', '.join(real)}.")
     if simulated:
