@@ -15,11 +15,11 @@ SELECTED = "#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]"
 
 def test_a_term_is_explained_by_pointer_by_focus_and_by_a_tap(visit):
     page = visit(BIAS)
-    term = page.locator(".eh-term[data-term='unusable reply']:visible").first
+    term = page.locator(".eh-term[data-term='flip']:visible").first
     tip = page.locator("#eh-tip.on")
     term.hover()
     tip.wait_for()
-    assert says(tip.inner_text(), "Unusable", "no verdict")
+    assert says(tip.inner_text(), "Flip", "not the same", "order")
     page.mouse.move(5, 5)
     tip.wait_for(state="detached")
     term.focus()
