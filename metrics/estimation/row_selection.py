@@ -254,6 +254,12 @@ def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
     return flat.reshape(groups, width).astype(np.int64)
 
 
+def listed_orders(pairs: pd.DataFrame) -> pd.Series:
+    """Order (column `shown`) of each pair of models that comes first in the frame, as in a plan."""
+    case, cases = group_codes(pairs, ["comparison"])
+    return pairs["shown"].iloc[first_rows(case, cases)]
+
+
 def first_rows(group: Ints, groups: int) -> Ints:
     """Row number of the first row of each group; group codes are dense."""
     first = np.zeros(groups, np.int64)

@@ -14,9 +14,7 @@ def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Lead
     other order. The leaderboard of an order that was not judged is None."""
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
     pairs = row_selection.select_picks(pairs[row_selection.present_columns(pairs, columns)])
-    case, cases = row_selection.group_codes(pairs, ["comparison"])
-    listed = pairs["shown"].iloc[row_selection.first_rows(case, cases)]
-    first = pairs["shown"].isin(listed)
+    first = pairs["shown"].isin(row_selection.listed_orders(pairs))
     return largest_leaderboard(pairs[first]), largest_leaderboard(pairs[~first])
 
 

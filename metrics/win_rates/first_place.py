@@ -35,14 +35,14 @@ _EQUAL: Final = 1e-9
 @dataclass(frozen=True, slots=True)
 class PairVerdicts:
     """Usable verdicts on two different models. `low` has the lower code; `points` are its
-    points."""
+    points. `listed_first`: 1 in the order that the plan lists first for the two models, else 0."""
 
     names: list[str]
     item: Ints
     prompt: Ints
     low: Ints
     high: Ints
-    low_first: Ints
+    listed_first: Ints
     points: Floats
 
     @property
@@ -69,7 +69,8 @@ def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
     pick = rows["pick"].to_numpy()
     points = np.where(pick == TIE, 0.5, shown[np.arange(len(rows)), np.maximum(pick, 0)] == low)
     codes = (row_selection.item_codes(rows), row_selection.column_codes(rows["prompt"])[0])
-    first = (shown[:, 0] == low).astype(np.int64)
+    listed = row_selection.listed_orders(row_selection.select_picks(frame))
+    first = rows["shown"].isin(listed).to_numpy().astype(np.int64)
     item, prompt, low, high, first = (one[kept] for one in (*codes, low, high, first))
     return PairVerdicts(names, item, prompt, low, high, first, points[kept].astype(np.float64))
 
@@ -229,7 +230,7 @@ class _CountedPairs:
 
     data: PairVerdicts
     prompt: Ints
-    low_first: Ints
+    listed_first: Ints
     low: Ints
     high: Ints
     counts: Floats
@@ -238,7 +239,7 @@ class _CountedPairs:
     def build(cls, data: PairVerdicts) -> _CountedPairs:
         models = len(data.names)
         pair = data.low * models + data.high
-        kinds, code = unique_codes((data.prompt * 2 + data.low_first) * models**2 + pair)
+        kinds, code = unique_codes((data.prompt * 2 + data.listed_first) * models**2 + pair)
         level = np.round(2 * data.points).astype(np.int64)
         counts = np.bincount(code * 3 + level, minlength=3 * len(kinds)).reshape(-1, 3)
         rest, pair = kinds // models**2, kinds % models**2
@@ -251,7 +252,7 @@ class _CountedPairs:
         only = names.index(baseline) if baseline != EVERY else self.data.baseline
         kept = np.ones(len(self.low), bool)
         if order in (1, 2):
-            kept &= self.low_first == (order == 1)
+            kept &= self.listed_first == (order == 1)
         if prompt >= 0:
             kept &= self.prompt == prompt
         if only >= 0:

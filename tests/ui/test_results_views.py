@@ -86,7 +86,7 @@ def test_a_card_reads_prints_on_one_page_and_opens_its_flips(visit, study):
     assert rule.startswith("Rule: ")
     sheets = page.pdf(format="A4", print_background=True)
     assert len(re.findall(rb"/Type\s*/Page[^s]", sheets)) == 1
-    page.locator("#eh-card .eh-more").evaluate("more => { more.open = true; }")
+    page.locator("#eh-card details").evaluate_all("all => all.forEach(one => { one.open = true; })")
     page.locator("#eh-card .flip .eh-link").first.click()
     page.wait_for_selector(".eh-inspect-open .eh-open")
     assert page.locator(".eh-inspect-open .eh-slot.first").count() >= 2

@@ -41,6 +41,7 @@ def test_a_rubric_study_ends_in_the_arrangement_heatmap(visit) -> None:
     until(lambda: done in page.locator("#eh-run-finding").inner_text(), 900)
 
     tab(page, "Results")
+    page.get_by_test_id("Position-radio-label").click()
     cells = page.locator("#eh-score-matrix table.wide td button")
     cells.first.wait_for()
     assert page.get_by_test_id("Agreement-radio-label").count() == 1

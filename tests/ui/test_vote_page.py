@@ -150,7 +150,7 @@ def test_keys_undo_back_and_a_reload(sit, store: Store) -> None:
     press(page, "ArrowRight")
     press(page, "ArrowDown")
     assert votes(store, STUDY, "ann") == [1, "tie"]
-    assert page.inner_text(".eh-vote [role=status]").startswith("2 of 13 pairs")
+    assert page.inner_text(".eh-vote [role=status]").startswith("2 of 13 ballots")
     third = place(page)
     page.reload()
     page.wait_for_selector(".eh-vote .choices")

@@ -95,11 +95,11 @@ ENTROPY_BAND_SUBTITLE: Final = (
 EVENNESS_RULE: Final = (
     "Measure “Entropy” among N options: the band holds the entropies expected if positions had no "
     "effect. The choices of each item are permuted over its orders, and the band "
-    "reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: the entropy "
-    "lies in the band. “≠ even”: the entropy lies below the band, and the permutation "
+    "reaches from the 2.5 % quantile of the resulting entropies to 1. “≠ even”: the permutation "
     "test has p < .05 after Holm's adjustment over all rows, also those that the filter hides. "
-    "“Not significant”: the entropy lies below the band, with a larger p. The colour of an entropy "
-    "below the band shows its distance from 1 in widths of the band; the colour is full at "
+    "With a larger p: “within chance” if the entropy lies in the band, “not significant” below it. "
+    "The colour of an entropy below the band shows its distance from 1 in widths of the band; the "
+    "colour is full at "
     f"{FULL_COLOUR_BANDS} widths."
 )
 
@@ -131,10 +131,8 @@ class Evenness:
 
     @property
     def text(self) -> str:
-        if self.is_within_chance:
-            return "within chance"
         if self.p is None or self.p >= SIGNIFICANCE_LEVEL:
-            return "not significant"
+            return "within chance" if self.is_within_chance else "not significant"
         return f"≠ even, {_ordinal(self.top_slot)} {share(self.top_share, 0)}"
 
 

@@ -174,7 +174,7 @@ def _flips_clause(bias: Bias) -> str:
         added = f"{number(100 * effect.value, 0)} points {interval(effect, 0, scale=100)}"
         return (
             f"Swapping the answers flips {rate} of verdicts, a mere repeat changes "
-            f"{share(noise.value, 0)}: the order adds {added.rstrip()}, "
+            f"{share(noise.value, 0)}; between single replies the order adds {added.rstrip()}, "
             "provided that repeats are independent"
         )
     if same.low is None or same.high is None:

@@ -13,6 +13,8 @@ from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_head, panel_heading, wrap
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
+from components.results.bias.bias_matrix import BY_PROMPT
+from components.results.bias.computed import load_bias
 from components.results.cards.card_html import report_cards, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
 from components.results.overview import panels
@@ -24,7 +26,8 @@ from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.remedies import tab as remedies_tab
 from components.results.view import steps_and_menus, unusable_replies
-from components.results.view.result_view import Body, Panel, View
+from components.results.view.result_view import Body, Drawn, Panel, View
+from metrics.catalogue.position_records import ENTROPY
 from metrics.estimation.row_selection import people_mask
 
 NAME: Final = "Summary"
@@ -77,10 +80,14 @@ def draw_unusable(filtered: FilteredStudy) -> Markup | None:
     return wrap(fill("<section>{}{}</section>", head, body))
 
 
-def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """Draw the table of judges; None if a judge is chosen or answers are judged one by one."""
+def draw_judges(filtered: FilteredStudy) -> Drawn | Markup | None:
+    """Draw the table of judges, among more than two options the matrix of position entropy; None if
+    a judge is chosen or answers are judged one by one."""
     if chosen_rater(filtered) or not has_comparisons(filtered):
         return None
+    if load_bias(filtered).options > 2:
+        drawn = bias_tab.draw_matrix(filtered, ENTROPY.name, BY_PROMPT)
+        return Drawn({"judges": drawn.bodies["matrix"]}, drawn.heading)
     return panels.judges_html(filtered) or None
 
 

@@ -8,7 +8,9 @@ import itertools
 import numpy as np
 import pytest
 
+from metrics.ratings.rating_by_order import leaderboards_by_order
 from metrics.win_rates.first_place import (
+    EVERY,
     find_cycles,
     first_place,
     first_place_section,
@@ -102,3 +104,19 @@ def test_places_under_other_choices_by_hand() -> None:
 
 def test_fewer_than_three_models_have_no_section() -> None:
     assert first_place_section(duels([("a", "b", 3, 1)])) == {}
+
+
+def test_one_order_is_the_one_that_the_plan_lists_first_as_for_the_leaderboards():
+    """The plan lists b before a. Of these two the one shown first wins; c wins one item of four."""
+    rows = []
+    for k in range(4):
+        for pair in (("b", "a"), ("a", "c"), ("b", "c")):
+            for shown in (pair, pair[::-1]):
+                first = "c" not in pair or (shown[0] == "c") == (k == 0)
+                rows.append({"item": f"{k}", "shown": shown, "pick": 0 if first else 1})
+    frame = build(rows)
+    found = {each.order: each.places for each in rank_multiverse(frame)
+             if (each.ties, each.prompt, each.baseline) == ("half", EVERY, EVERY)}  # fmt: skip
+    assert found["one order"] == {"b": 1, "a": 2, "c": 3}
+    assert found["the other order"] == {"a": 1, "b": 2, "c": 3}
+    assert [board.names[0] for board in leaderboards_by_order(frame)] == ["b", "a"]

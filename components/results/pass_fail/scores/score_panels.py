@@ -22,7 +22,7 @@ from components.results.view.result_view import (
 
 MATRIX_TITLE: Final = "Scores by arrangement"
 ORDER_TITLE: Final = "Does the order matter?"
-LABELS_TITLE: Final = "Agreement with labels"
+LABELS_TITLE: Final = "Agreement of scores with labels"
 AGAINST_TITLE: Final = "Scores against comparisons"
 AGAINST_SUBTITLE: Final = (
     "of the pairs with different scores and no tie, % in which the judge's comparison prefers the "

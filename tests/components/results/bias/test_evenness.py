@@ -83,3 +83,10 @@ def test_every_position_has_its_label():
     texts = " ".join(str(note["text"]) for note in figure["layout"]["annotations"])
     for name in ("1st", "2nd", "3rd", "4th"):
         assert texts.count(name) == 2
+
+
+def test_a_significant_test_is_named_also_inside_the_band():
+    """The headline rests on the same test: it must not stand above “within chance”."""
+    inside = Evenness(entropy=0.993, band_low=0.991, p=0.016, top_slot=0, top_share=0.3)
+    assert inside.text.startswith("≠ even, 1st 30") and inside.strength == 0
+    assert Evenness(0.993, 0.991, 0.3, 0, 0.3).text == "within chance"

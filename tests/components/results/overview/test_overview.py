@@ -20,6 +20,7 @@ from components.results.controls.filter_bar_tab import FIXED_CHOICES
 from components.results.overview import panels
 from components.results.overview import tab as summary_tab
 from components.results.view_drawing import VIEWS, study_finding
+from components.study.plan.demo_studies import OPTIONS_STUDY
 from studies.store.store import Store
 from tests.page_words import says
 from tests.voted_studies import six_items
@@ -124,3 +125,8 @@ def test_while_a_run_is_active_advice_is_hidden(judged, store):
     ranking = summary_tab.draw_ranking(FilteredStudy(judged, NAME))
     assert "eh-claim" in advice and "eh-claim" in ranking
     assert "eh-claim" not in summary_tab.draw_judges(FilteredStudy(judged, NAME))
+
+
+def test_among_several_options_the_summary_is_the_matrix_of_position_entropy(demo_store):
+    drawn = summary_tab.draw_judges(FilteredStudy(demo_store, OPTIONS_STUDY))
+    assert "Position entropy" in drawn.heading and "brief-options" in drawn.bodies["judges"]
