@@ -81,7 +81,7 @@ def test_in_every_view_of_the_results(watched):
     page.get_by_test_id("Paper-radio-label").wait_for(state="attached")
     for view in VIEWS:
         open_view(page, view)
-        panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
+        panel = page.locator(".eh-view >> visible=true").first
         until(lambda panel=panel: len(panel.inner_text()) > 200)
         open_folds(page)
         page.wait_for_timeout(600)
@@ -214,7 +214,7 @@ def test_on_the_page_of_a_frozen_study(browser, frozen):
     assert not page.get_by_role("tab", name="Run", exact=True).is_visible()
     for view in VIEWS:
         open_view(page, view)
-        panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
+        panel = page.locator(".eh-view >> visible=true").first
         until(lambda panel=panel: len(panel.inner_text()) > 200)
         open_folds(page)
         page.wait_for_timeout(600)

@@ -116,7 +116,7 @@ def test_the_app_starts_during_a_flood_of_connections(mode: Mode, tmp_path: Path
                 line.setblocking(False)
                 line.connect_ex(("127.0.0.1", port))
             until = time.monotonic() + 400
-            while b"public link" not in log.read_bytes():  # printed last
+            while b"To stop" not in log.read_bytes():  # printed last
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < until, log.read_text()
                 time.sleep(0.2)
