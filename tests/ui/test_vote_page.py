@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.frames.arrangement import Arrangement
@@ -15,6 +17,7 @@ from studies.store.store import Store
 from tests.samples import ALL
 from tests.ui.conftest import App, open_fold, open_view, outside
 from tests.ui.wiretap import Wiretap
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -102,9 +105,18 @@ def sit(browser, app: App):
 
 
 def enter(page, voter: str) -> None:
-    page.fill(".eh-vote input[name=voter]", voter)
-    page.click(".eh-vote button[type=submit]")
-    page.wait_for_selector(".eh-vote .choices")
+    """Give a name and begin. On a busy machine Gradio may not listen yet: begin again until it
+    does."""
+
+    def begin() -> bool:
+        if page.locator(".eh-vote input[name=voter]").count():
+            page.fill(".eh-vote input[name=voter]", voter)
+            page.click(".eh-vote button[type=submit]")
+        with contextlib.suppress(PlaywrightTimeout):
+            page.wait_for_selector(".eh-vote .choices", timeout=15_000)
+        return page.locator(".eh-vote .choices").count() > 0
+
+    until(begin)
 
 
 def place(page) -> str:
