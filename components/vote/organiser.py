@@ -37,7 +37,7 @@ AS_CORRECTIONS: Final = Markup(
     'or <button type="button" class="eh-link" data-view="Remedies" data-to=".eh-improve">improve '
     "the prompt</button>.</p>"
 )
-"""What votes can be used for, with links to the views of Results."""
+"""Uses of votes, with links to the views of Results."""
 AS_PROTOCOL: Final = "as the protocol asks"
 SAMPLING_CHOICES: Final[Mapping[str, SelectionRule]] = MappingProxyType(
     {"At random": "random", "Where orders flip": "flipped", "Where judges disagree": "split"}

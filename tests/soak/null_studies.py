@@ -42,7 +42,7 @@ class NullStudy:
     first: float = 0.0
     """Effect of the first position on the log odds."""
     lead: float = 0.0
-    """How much better the first model is than the second, the second than the third and so on."""
+    """Advantage of the first model over the second, of the second over the third and so on."""
     coins: tuple[str, ...] = ()
     """Judges and voters that choose at random."""
 

@@ -1,4 +1,4 @@
-"""What is seen of a matrix in a real browser: whole words, and colours that differ."""
+"""A matrix in a real browser: whole words, and colours that differ."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def weak_store(tmp_path: Path) -> Iterator[Store]:
 
 
 def steps_after(store: Store, name: str) -> list[NextStep]:
-    """What the end of a run of a study offers next."""
+    """Next steps that are offered when the run of a study has ended."""
     shown = FilteredStudy(store, name)
     return next_steps(shown, load_bias(shown))
 
