@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 HASHED  := install --quiet --require-hashes --only-binary :all:
 INSTALL := $(BIN)/pip $(HASHED)
 
-.PHONY: app attacks board mutants wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
+.PHONY: app attacks board mutants wheel test-wheel test-inspect test test-all test-cluster test-mcp test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
@@ -75,6 +75,17 @@ $(VENV)/cluster/.run: requirements/cluster.lock requirements/dev.lock
 
 test-cluster: $(VENV)/cluster/.run
 	@$(VENV)/cluster/bin/python -m pytest tests/cluster
+
+# MCP lives apart too: a live server, asked by the protocol's own client.
+$(VENV)/mcp/.run: requirements/mcp.lock requirements/dev.lock requirements.lock
+	$(PYTHON) -m venv $(VENV)/mcp
+	$(VENV)/mcp/bin/pip $(HASHED) -r requirements.lock
+	$(VENV)/mcp/bin/pip $(HASHED) --no-deps -r requirements/mcp.lock
+	$(VENV)/mcp/bin/pip $(HASHED) --no-deps -r requirements/dev.lock
+	@touch $@
+
+test-mcp: $(VENV)/mcp/.run
+	@$(VENV)/mcp/bin/python -m pytest tests/attacks/test_mcp_server.py
 
 # The newest Gradio, apart: do its private names and routes still fit? Fetched anew at every call.
 NEXT_GRADIO := $(VENV)/next-gradio

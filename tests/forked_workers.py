@@ -36,7 +36,7 @@ _FORK = multiprocessing.get_context("fork")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=1, help="number of processes that run tests")
     parser.addoption(
-        "--test-seconds", type=float, default=600.0 if ALL else 300.0,
+        "--test-seconds", type=float, default=600.0 if ALL else 120.0,
         help="seconds after which a test fails, with several workers",
     )  # fmt: skip
 

@@ -35,7 +35,11 @@ THREATS: Final = {
     ),
     "files fetched for a visitor": Threat(
         "a function of the page or a route, called with the address of a file",
-        ("tests/components/server/test_remote_files.py", "tests/attacks/test_mcp_routes.py"),
+        (
+            "tests/components/server/test_remote_files.py",
+            "tests/attacks/test_mcp_routes.py",
+            "tests/attacks/test_mcp_server.py",
+        ),
     ),
     "script injection": Threat(
         "a payload in one view or function that makes HTML",

@@ -98,7 +98,7 @@ def _wait(url: str, started: subprocess.Popen[str], log: Path) -> None:
 
 def page_of(browser: Browser, url: str) -> Page:
     page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
-    page.set_default_timeout(300_000)
+    page.set_default_timeout(60_000)
     page.goto(url)
     return page
 
@@ -241,7 +241,7 @@ def report_filter(browser: Browser, folder: Path) -> None:
 def seconds_until(browser: Browser, url: str, selector: str) -> tuple[float, Page]:
     """Seconds from the request of a page in a new browser session to its visible content."""
     page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
-    page.set_default_timeout(300_000)
+    page.set_default_timeout(60_000)
     began = time.monotonic()
     page.goto(url, wait_until="commit")
     page.locator(selector).first.wait_for()
@@ -339,7 +339,7 @@ def report_weight(browser: Browser, folder: Path) -> None:
         ):
             context = browser.new_context(viewport={"width": 1440, "height": 900})
             page = context.new_page()
-            page.set_default_timeout(300_000)
+            page.set_default_timeout(60_000)
             session = context.new_cdp_session(page)
             session.send("Network.enable")
             sizes: list[float] = []
