@@ -507,6 +507,7 @@
     const n = [...(text || "").trim()].length, kind = n > most ? "eh-bad" : "eh-mute";
     return `<div class="eh"><span class="${kind}">${n.toLocaleString("en")} of ${most.toLocaleString("en")} characters</span></div>`;
   };
+  evenhand.answers = () => JSON.stringify([...document.querySelectorAll(".eh-answer")].map(row => [row.querySelector("input").value, row.querySelector("textarea").value]));
   evenhand.follow = (element, watch) => {
     let last = null;
     const tell = () => {

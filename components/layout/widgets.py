@@ -43,18 +43,21 @@ def plotly_script() -> str:
     return f"{PLOTLY_JS.as_posix()}?v={plotly.__version__}"
 
 
-def PlotlyView(*, height: int = 380, marks: bool = False, **options: Any) -> gr.HTML:
+def PlotlyView(
+    *, height: int = 380, marks: bool = False, heading: Markup = EMPTY, **options: Any
+) -> gr.HTML:
     """A component that draws a figure of components.charts; a new figure keeps the zoom.
 
     `.select(fn)` handles a click on a point or bar: fn takes `event: gr.EventData`, and
     `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, MarkEvents (one handler
-    for many components) gets the click instead. `height`: pixels reserved before the drawing.
+    for many components) gets the click instead. `height`: pixels reserved before the drawing. With
+    a `heading`, the component is a panel by itself.
     """
     view = gr.HTML(
-        html_template=_PLOT_TEMPLATE.format(height=height),
+        html_template=heading + _PLOT_TEMPLATE.format(height=height),
         js_on_load=_PLOT_SCRIPT.format(send=_receiver(marks), path=plotly_script()),
         apply_default_css=False,
-        elem_classes=["eh-html", "eh-plot-view"],
+        elem_classes=["eh-html", "eh-plot-view", *(["eh-panel"] if heading else ())],
         **options,
     )
     # Gradio's page compares values member by member: a figure of 2,000 numbers takes seconds on a
@@ -131,6 +134,11 @@ def _receiver(marks: bool) -> str:
 
 def _with_terms(value: Any) -> Any:
     return mark_terms(value) if isinstance(value, Markup) else value
+
+
+def HiddenText(label: str, value: str = "", **options: Any) -> gr.Textbox:
+    """An invisible text that scripts and events of the page read and write."""
+    return gr.Textbox(value, label=label, visible="hidden", container=False, **options)
 
 
 def Switch(names: Sequence[str], label: str, **options: Any) -> gr.Radio:

@@ -18,7 +18,7 @@ from components.filtering.raters import Raters
 from components.html.markup import EMPTY, Markup
 from components.html.panel import notice_html
 from components.layout.header import Header
-from components.layout.widgets import ClickableHTML, MarkEvents, PanelsHTML, Switch
+from components.layout.widgets import ClickableHTML, HiddenText, MarkEvents, PanelsHTML, Switch
 from components.results.bias import tab as bias_tab
 from components.results.contrasts import comparison
 from components.results.controls import active_run_tab
@@ -84,8 +84,8 @@ def build() -> ResultsTab:
         told,
         {UPLOAD.control: gr.State(None)},
         gr.Button("Draw", visible="hidden", elem_id="eh-draw", render=False),
-        gr.Textbox(json.dumps(first), visible="hidden", label="Settings", render=False),
-        gr.Textbox(visible="hidden", elem_id="eh-asked", label="Asked", render=False),
+        HiddenText("Settings", json.dumps(first), render=False),
+        HiddenText("Asked", elem_id="eh-asked", render=False),
         active_run_tab.build(news),
         MarkEvents(),
         VIEWS,

@@ -10,7 +10,7 @@ import gradio as gr
 
 from components.html.panel import panel_heading
 from components.layout.header import Header
-from components.layout.widgets import ClickableHTML, PlotlyView
+from components.layout.widgets import ClickableHTML, HiddenText, PlotlyView
 from components.run.actions_tab import RunActions
 from components.run.actions_tab import render as render
 from components.run.actions_tab import show_study_pill as show_study_pill
@@ -79,8 +79,8 @@ class RunTab:
 
 
 def build() -> RunTab:
-    run_id = gr.Textbox(visible="hidden", elem_id="eh-run-id", label="run")
-    state = gr.Textbox(visible="hidden", elem_id="eh-run-state", label="state")
+    run_id = HiddenText("run", elem_id="eh-run-id")
+    state = HiddenText("state", elem_id="eh-run-state")
     timer = gr.Timer(0.5, active=False)
     with gr.Row(elem_classes="eh-title-row"):
         told = ClickableHTML(elem_id="eh-run-finding")
@@ -88,9 +88,8 @@ def build() -> RunTab:
     notices = ClickableHTML(elem_id="eh-run-notices")
     with gr.Column(elem_classes="eh-panel", visible=False) as keys:
         key_note, key, key_go = _build_key()
-    key_origin = gr.Textbox(visible="hidden", elem_id="eh-run-key-origin", label="host of the key")
-    with gr.Column(elem_classes="eh-panel"):
-        progress = ClickableHTML(elem_id="eh-progress")
+    key_origin = HiddenText("host of the key", elem_id="eh-run-key-origin")
+    progress = ClickableHTML(elem_id="eh-progress", elem_classes="eh-panel")
     kpis = ClickableHTML(elem_id="eh-run-kpis")
     outcome = ClickableHTML(elem_id="eh-run-outcome")
     with gr.Row(equal_height=True, elem_classes="eh-pair"):
@@ -146,9 +145,8 @@ def _switch(choices: tuple[str, ...], label: str) -> gr.Radio:
 
 
 def _chart_panel(title: str, subtitle: str, elem_id: str) -> gr.HTML:
-    with gr.Column(elem_classes="eh-panel"):
-        ClickableHTML(panel_heading(title, subtitle))
-        return PlotlyView(height=250, elem_id=elem_id)
+    heading = panel_heading(title, subtitle)
+    return PlotlyView(height=250, heading=heading, elem_id=elem_id)
 
 
 def bind(

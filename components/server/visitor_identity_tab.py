@@ -45,7 +45,10 @@ class VisitorInputs:
 def build(store: Path) -> VisitorInputs:
     secret = gr.BrowserState("", storage_key=STORAGE_KEY, secret=storage_secret(store))
     return VisitorInputs(
-        secret, gr.Textbox("", visible="hidden", elem_id="eh-token", label=TOKEN_PARAMETER)
+        secret,
+        gr.Textbox(
+            "", visible="hidden", container=False, elem_id="eh-token", label=TOKEN_PARAMETER
+        ),
     )
 
 

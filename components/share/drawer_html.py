@@ -12,8 +12,23 @@ from components.html.tables.table import Table
 from components.html.templates import macros
 from components.share import paper_text
 from components.share.citations import bibtex
+from studies.exchange.export import EXPORT_FORMATS
 
 TEMPLATE: Final = "share/share.html"
+REPORT_NAME: Final = "report.html"
+BOARD_NAME: Final = "board.zip"
+EXPORT_LABELS: Final = {
+    "jsonl": "JSONL",
+    "parquet": "Parquet",
+    "csv": "CSV",
+    "arena": "Arena battles",
+    "mt-bench": "MT-Bench pairs",
+    "llm-comparator": "LLM Comparator",
+    "alpaca-eval": "AlpacaEval leaderboard",
+    "votes": "Votes",
+    "items": "Items",
+    "yaml": "study.yaml",
+}
 
 
 def show_link() -> Markup:
@@ -22,8 +37,10 @@ def show_link() -> Markup:
 
 
 def show_exports(filtered: FilteredStudy) -> Markup:
+    """HTML of the buttons that make a file: one for each export format, the report, the board."""
     rows = count(len(filtered.unfiltered_frame), "judgement")
-    return wrap(macros(TEMPLATE).exports(rows))
+    formats = {name: EXPORT_LABELS.get(name, name) for name in EXPORT_FORMATS}
+    return wrap(macros(TEMPLATE).exports(rows, formats, REPORT_NAME, BOARD_NAME))
 
 
 def show_paper_table(filtered: FilteredStudy, name: str) -> Markup:

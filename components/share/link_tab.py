@@ -9,7 +9,7 @@ import gradio as gr
 
 from components.html.format import count
 from components.html.panel import paragraph
-from components.layout.widgets import ClickableHTML
+from components.layout.widgets import ClickableHTML, HiddenText
 from studies.sharing.visitor_store import VisitorStore
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -41,7 +41,7 @@ def build() -> ShareLinks:
             )
             for name, text in _BUTTONS.items()
         )
-    token = gr.Textbox("", visible="hidden", elem_id="eh-link-token", label="link")
+    token = HiddenText("link", elem_id="eh-link-token")
     return ShareLinks(note, make, voters, withdraw, token)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,7 @@ import gradio as gr
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import EMPTY, Markup, escape
 from components.layout.widgets import ClickableHTML, Switch
+from components.server.gradio_private import click_data
 from components.server.limits import temp_files
 from components.share import drawer_html as share_view
 from components.share import link_tab as share_link_tab
@@ -25,20 +26,6 @@ from studies.errors import EvenhandError, write_error
 from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.store.store import Store
 
-REPORT_NAME: Final = "report.html"
-BOARD_NAME: Final = "board.zip"
-EXPORT_LABELS: Final = {
-    "jsonl": "JSONL",
-    "parquet": "Parquet",
-    "csv": "CSV",
-    "arena": "Arena battles",
-    "mt-bench": "MT-Bench pairs",
-    "llm-comparator": "LLM Comparator",
-    "alpaca-eval": "AlpacaEval leaderboard",
-    "votes": "Votes",
-    "items": "Items",
-    "yaml": "study.yaml",
-}
 _DOWNLOAD_SCRIPT: Final = "() => evenhand.download('#eh-export-file')"
 QUIET: Final[dict[str, Any]] = {"show_progress": "minimal", "api_visibility": "private"}
 
@@ -48,8 +35,6 @@ class ShareTab:
     drawer: gr.Column
     close: gr.Button
     exports: gr.HTML
-    buttons: dict[str, gr.Button]
-    """The button of each export format; report and board are among the formats."""
     file: gr.DownloadButton
     table: gr.Radio
     printed: gr.HTML
@@ -65,42 +50,12 @@ def build(*, shared: bool = False) -> ShareTab:
             close = gr.Button("Close", elem_id="eh-share-close", elem_classes="eh-fit")
         ClickableHTML(share_view.show_link())
         links = share_link_tab.build() if shared else None
-        exports = ClickableHTML()
-        buttons = {}
-        with gr.Row(elem_classes="eh-chips"):
-            for name in EXPORT_FORMATS:
-                buttons[name] = gr.Button(
-                    EXPORT_LABELS.get(name, name),
-                    size="sm",
-                    elem_id=f"eh-export-{name}",
-                    elem_classes="eh-fit",
-                )
-        ClickableHTML(
-            Markup(
-                '<div class="eh"><h3>Report</h3><p class="eh-small">One HTML file that opens '
-                "offline: findings, charts, tables, method, prompts and their hashes.</p></div>"
-            )
-        )
-        buttons[REPORT_NAME] = gr.Button(
-            "Make report.html", elem_id="eh-export-report", elem_classes="eh-fit"
-        )
-        ClickableHTML(
-            Markup(
-                '<div class="eh"><h3>Publish a board</h3><p class="eh-small">A folder with one '
-                "offline page that compares the judges of this study, and the records behind every "
-                "number: replies, items, prompts and votes. Unpacked, it is also a static Space; "
-                "<code>python -m components board verify</code> computes it again.</p></div>"
-            )
-        )
-        buttons[BOARD_NAME] = gr.Button(
-            "Make board.zip", elem_id="eh-export-board", elem_classes="eh-fit"
-        )
+        exports = ClickableHTML(elem_id="eh-exports")
         file = gr.DownloadButton("file", visible="hidden", elem_id="eh-export-file")
-        ClickableHTML(Markup('<div class="eh"><h3>Table for a paper</h3></div>'))
         table = Switch(paper_text.TABLE_NAMES, "Table", elem_id="eh-paper-which")
         printed = ClickableHTML(elem_id="eh-paper-table")
         words = ClickableHTML()
-    return ShareTab(drawer, close, exports, buttons, file, table, printed, words, links)
+    return ShareTab(drawer, close, exports, file, table, printed, words, links)
 
 
 def bind(
@@ -143,22 +98,30 @@ def _bind_exports(
     tab: ShareTab, view_inputs: list[Any], view_of: Callable[..., FilteredStudy | None]
 ) -> None:
     """Bind one event to the buttons of all formats."""
-    names: dict[Any, str] = {button: name for name, button in tab.buttons.items()}
 
     def make(event: gr.EventData, *values: Any) -> Any:
         view = view_of(*values)
         if view is None:
             raise gr.Error("Choose a study first.")
         try:
-            written = write_export_file(view.store, view.name, names[event.target])
+            written = write_export_file(view.store, view.name, _wanted_file(event))
         except EvenhandError as error:
             raise gr.Error(escape(error), title="Export failed", duration=None) from None
         return gr.DownloadButton(value=str(written))
 
-    clicks = [button.click for button in tab.buttons.values()]
-    gr.on(clicks, make, view_inputs, tab.file, **QUIET).success(
+    tab.exports.select(make, view_inputs, tab.file, **QUIET).success(
         None, None, None, js=_DOWNLOAD_SCRIPT
     )
+
+
+def _wanted_file(event: gr.EventData) -> str:
+    """Name of the export format that was clicked, or of the report or board."""
+    sent = click_data(event)
+    name = str(sent.get("export")) if isinstance(sent, Mapping) else ""
+    known = (*EXPORT_FORMATS, share_view.REPORT_NAME, share_view.BOARD_NAME)
+    if name not in known:
+        raise gr.Error(f"There is no such file to make. Known: {', '.join(known)}.")
+    return name
 
 
 def write_export_file(store: Store, study: str, name: str) -> Path:
@@ -169,11 +132,11 @@ def write_export_file(store: Store, study: str, name: str) -> Path:
     except OSError as error:
         raise write_error(folder, error) from None
     stem = re.sub(r"[^A-Za-z0-9]+", "-", study).strip("-").lower()[:60] or "study"
-    if name == REPORT_NAME:
+    if name == share_view.REPORT_NAME:
         path = folder / f"{stem}-report.html"
         write_report(store, study, path)
         return path
-    if name == BOARD_NAME:
+    if name == share_view.BOARD_NAME:
         path = folder / f"{stem}-board.zip"
         zip_board([records_of_store(store, study)], path)
         return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from components.study.collect import collect_layout_tab, save_collected
-from components.study.collect.collect_layout_tab import CollectTab
+from components.study.collect.collect_layout_tab import READ_ANSWERS, CollectTab
 from components.study.collect.save_collected import (
     ANSWER_BOXES,
     WHOLE_ITEM,
@@ -35,8 +36,8 @@ def bind_collect(study: StudyTab, store: Store) -> None:
 def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
     chosen = [tab.preview, tab.image, tab.caption]
 
-    def fill(text: str) -> list[Any]:
-        return show_choices(load_collect_target(text, store.folder), store.folder)
+    def fill(text: str, typed: str) -> list[Any]:
+        return show_choices(load_collect_target(text, store.folder), store.folder, typed)
 
     def choose(id: str | None, text: str) -> list[Any]:
         return show_selected_item(load_collect_target(text, store.folder), id)
@@ -52,7 +53,7 @@ def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
             gr.Column(visible=which == collect_layout_tab.CAPTION_FORM),
         ]
 
-    tab.fold.expand(fill, study.yaml, _choice_outputs(tab), **QUIET)
+    tab.fold.expand(fill, [study.yaml, tab.typed], _choice_outputs(tab), js=READ_ANSWERS, **QUIET)
     tab.which.change(turn, tab.which, [tab.item_form, tab.caption_form], **QUIET)
     tab.item.change(choose, [tab.item, study.yaml], chosen, **QUIET)
     tab.image.input(part, [tab.item, tab.image, study.yaml], tab.caption, **QUIET)
@@ -65,19 +66,19 @@ def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 def _choice_outputs(tab: CollectTab) -> list[Any]:
     """The Gradio outputs of `show_choices`, in the order of its return values."""
-    return [tab.category, *tab.names, tab.item, tab.version]
+    return [tab.category, tab.answers, tab.item, tab.version]
 
 
-def show_choices(ground: CollectTarget, folder: Path) -> list[Any]:
-    """Updates of the menus with the data's categories, models, items and versions."""
-    names = [*ground.contestants, *[""] * ANSWER_BOXES][:ANSWER_BOXES]
+def show_choices(ground: CollectTarget, folder: Path, typed: str = "") -> list[Any]:
+    """Updates of the menus with the data's categories, models, items and versions; answers typed
+    so far stay."""
     items, versions = (
         save_collected.captionable_items(ground),
         save_collected.version_choices(ground, folder),
     )
     return [
         gr.Dropdown(choices=ground.categories),
-        *(gr.Textbox(name) for name in names),
+        collect_layout_tab.answers_html(read_answers(typed), ground.contestants),
         gr.Dropdown(choices=items, value=items[0][1] if items else None),
         gr.Dropdown(
             choices=versions, value=ground.source if versions else None, visible=bool(versions)
@@ -97,11 +98,13 @@ def show_selected_item(ground: CollectTarget, id: str | None) -> list[Any]:
 
 
 def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
-    state = [study.yaml, study.view, study.tested, study.draft]
+    state = [study.yaml, study.view, study.tested, study.draft, tab.typed]
     outputs = [*form_outputs(study), *_choice_outputs(tab), tab.said]
-    cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context, *tab.answers]
+    cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context]
 
-    def shown(went: JobResult, text: str, state: FormState, tested: Any, draft: str) -> list[Any]:
+    def shown(
+        went: JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
+    ) -> list[Any]:
         """Outputs that show the form with the changed data; after a failure, the notice only."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
@@ -110,16 +113,17 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         made = form_updates(went.text, fresh, tested, draft, store, before=state)
         return [
             *made,
-            *show_choices(load_collect_target(went.text, store.folder), store.folder),
+            *show_choices(load_collect_target(went.text, store.folder), store.folder, typed),
             went.notice_html,
         ]
 
     def keep_item(*typed: Any) -> list[Any]:
-        *form, text, view, tested, draft = typed
-        went = save_collected.save_item(text, store.folder, *read_item_form(form))
+        *form, text, view, tested, draft, answers = typed
+        made, fresh = read_item_form(form)
+        went = save_collected.save_item(text, store.folder, made, fresh, read_answers(answers))
         done = went.text != text
         empty = [("" if box is not tab.images else None) if done else gr.skip() for box in cleared]
-        return [*shown(went, text, view, tested, draft), *empty]
+        return [*shown(went, text, view, tested, draft, ""), *empty]
 
     def keep_caption(
         id: str | None, image: str | None, caption: str, by: str, text: str, *rest: Any
@@ -133,22 +137,30 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         )
 
     fields = [tab.instruction, tab.images, tab.addresses, tab.licence, tab.category, tab.reference,
-              tab.context, tab.by, tab.fresh, *tab.names, *tab.answers]  # fmt: skip
-    tab.save_item.click(keep_item, [*fields, *state], [*outputs, *cleared], **QUIET)
+              tab.context, tab.by, tab.fresh]  # fmt: skip
+    read: dict[str, Any] = {"js": READ_ANSWERS, **QUIET}
+    tab.save_item.click(keep_item, [*fields, *state], [*outputs, *cleared], **read)
     tab.save_caption.click(
-        keep_caption, [tab.item, tab.image, tab.caption, tab.by, *state], outputs, **QUIET
+        keep_caption, [tab.item, tab.image, tab.caption, tab.by, *state], outputs, **read
     )
-    tab.version.input(turn_to, [tab.version, *state], outputs, **QUIET)
+    tab.version.input(turn_to, [tab.version, *state], outputs, **read)
 
 
-def read_item_form(form: list[Any]) -> tuple[NewItem, bool, list[tuple[str, str]]]:
-    """Values of the form: new item, whether to start a new file, typed answers (model, text)."""
-    instruction, images, addresses, licence, category, reference, context, by, fresh = form[:9]
-    names, answers = form[9 : 9 + ANSWER_BOXES], form[9 + ANSWER_BOXES :]
+def read_item_form(form: list[Any]) -> tuple[NewItem, bool]:
+    """Values of the form: new item, whether to start a new file."""
+    instruction, images, addresses, licence, category, reference, context, by, fresh = form
     lines = [line.strip() for line in (addresses or "").splitlines() if line.strip()]
     made = NewItem(
         instruction or "", [Path(path) for path in images or ()], lines, licence or "",
         category or "", reference or "", context or "", by=by or "",
     )  # fmt: skip
-    typed = [(name or "", answer or "") for name, answer in zip(names, answers, strict=True)]
-    return made, bool(fresh), typed
+    return made, bool(fresh)
+
+
+def read_answers(typed: str) -> list[tuple[str, str]]:
+    """(model, answer) of each row typed in the browser; none where the text is not such a list."""
+    try:
+        rows = json.loads(typed or "[]")
+        return [(str(name), str(answer)) for name, answer in rows][:ANSWER_BOXES]
+    except (TypeError, ValueError):
+        return []

@@ -68,12 +68,9 @@ def build() -> StudyTab:
                     elem_id="eh-upload",
                 )  # fmt: skip
                 tab.records = _form_html("eh-records")
-            with _panel("eh-step-judge"):
-                tab.judges = _form_html("eh-judges")
-        with _panel("eh-more-panel"):
-            tab.more = _form_html("eh-protocol")
-        with _panel("eh-power-panel"):
-            tab.power = _form_html("eh-power")
+            tab.judges = _form_html("eh-judges", panel=True)
+        tab.more = _form_html("eh-protocol", panel=True)
+        tab.power = _form_html("eh-power", panel=True)
         with gr.Row(elem_classes="eh-plan-row", elem_id="eh-step-run"):
             tab.plan = _form_html("eh-plan")
             with gr.Column(elem_classes="eh-go"):
@@ -81,8 +78,7 @@ def build() -> StudyTab:
                     "Run", variant="primary", elem_classes="eh-big", elem_id="eh-run"
                 )
                 tab.attempt = gr.Button("Try one item", elem_classes="eh-ghost", elem_id="eh-try")
-        with _panel("eh-profile-panel"):
-            tab.profile = _form_html("eh-profile")
+        tab.profile = _form_html("eh-profile", panel=True)
         tab.collect = collect_layout_tab.build()
         with _panel("eh-file-panel"):
             _build_file(tab)
@@ -103,11 +99,12 @@ def render_hidden(tab: StudyTab) -> None:
     tab.follow.render()
 
 
-def _form_html(elem_id: str, value: str = "") -> gr.HTML:
-    """A component for one part of the form; the page's script sends its changes and clicks."""
+def _form_html(elem_id: str, value: str = "", *, panel: bool = False) -> gr.HTML:
+    """A component for one part of the form; the page's script sends its changes and clicks. A
+    part may be a panel by itself."""
     return gr.HTML(
         value, js_on_load=_FORM_SCRIPT, apply_default_css=False, elem_id=elem_id,
-        elem_classes=["eh-html"],
+        elem_classes=["eh-html", "eh-panel"] if panel else ["eh-html"],
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import gradio as gr
 
 from components.html.panel import notice_html, panel_heading
 from components.layout import header
-from components.layout.widgets import ClickableHTML, Switch
+from components.layout.widgets import ClickableHTML, HiddenText, Switch
 from components.server.gradio_private import click_data
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_MESSAGES, can_log_in
 from components.vote import organiser
@@ -58,7 +58,7 @@ class VoteTab:
 
 
 def build() -> VoteTab:
-    here = gr.Textbox(visible="hidden", elem_id="eh-vote-here", label="here")
+    here = HiddenText("here", elem_id="eh-vote-here")
     if can_log_in():
         gr.LoginButton(visible=False)  # registers the login routes, which the ballot links to
     card = gr.HTML(

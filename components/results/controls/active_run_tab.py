@@ -15,6 +15,7 @@ import gradio as gr
 
 from components.html.markup import EMPTY, Markup
 from components.html.templates import macros
+from components.layout.widgets import HiddenText
 from judges.engine.engine import Engine
 from judges.engine.snapshot import stored_replies
 
@@ -54,7 +55,7 @@ def build(news: gr.HTML) -> RunFollower:
     timer = gr.Timer(REFRESH_SECONDS, active=False, render=False)
     refresh = gr.Button("Refresh", visible="hidden", elem_id="eh-refresh", render=False)
     count_new = gr.Button("Count new", visible="hidden", elem_id="eh-news", render=False)
-    shown = gr.Textbox(visible="hidden", label="Calls shown", render=False)
+    shown = HiddenText("Calls shown", render=False)
     return RunFollower(timer, refresh, count_new, shown, news)
 
 

@@ -9,11 +9,15 @@ from typing import Any, Final
 import gradio as gr
 
 from components.html.markup import Markup, fill
-from components.html.pieces import panel_heading
-from components.layout.widgets import ClickableHTML, Switch
+from components.html.pieces import panel_heading, wrap
+from components.html.templates import macros
+from components.layout.widgets import ClickableHTML, HiddenText, Switch
 from components.study.collect.save_collected import ANSWER_BOXES
 from studies.people.new_items import LICENCES, MAX_CAPTION_CHARS, MAX_INSTRUCTION_CHARS
 
+_HTML: Final = macros("study/form_layout.html")
+READ_ANSWERS: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.answers()]"
+"""Script that sets the last input of an event to the answers typed, as JSON."""
 ITEM_FORM: Final = "New item"
 CAPTION_FORM: Final = "Dense caption"
 IMAGE_SUFFIXES: Final = [".png", ".jpg", ".jpeg", ".gif", ".webp"]
@@ -73,12 +77,8 @@ def _build_item(tab: CollectTab) -> None:
             tab.category = _menu("Category", allow_custom_value=True)
             tab.reference = gr.Textbox(label="Expected output", lines=3, max_lines=12)
             tab.context = gr.Textbox(label="Dense caption (optional)", lines=2, max_lines=12)
-    tab.names, tab.answers = [], []
-    with gr.Accordion("Answers of models (optional)", open=False, elem_classes="eh-answers"):
-        for k in range(1, ANSWER_BOXES + 1):
-            with gr.Row():
-                tab.names.append(gr.Textbox(label=f"Model {k}", scale=1))
-                tab.answers.append(gr.Textbox(label=f"Answer {k}", lines=1, max_lines=10, scale=3))
+    tab.answers = ClickableHTML(answers_html([]), elem_id="eh-new-answers")
+    tab.typed = HiddenText("answers typed")
     with gr.Row(elem_classes="eh-collect-end"):
         tab.fresh = gr.Checkbox(label="Start a new data file with this item")
         tab.save_item = gr.Button(
@@ -94,10 +94,17 @@ def _build_caption(tab: CollectTab) -> None:
     wanted = "Caption: detailed enough to answer the instruction without the image"
     tab.caption = gr.Textbox(label=wanted, lines=6, max_lines=20, elem_id="eh-caption")
     tab.caption_length = ClickableHTML(length_html(MAX_CAPTION_CHARS), elem_classes="eh-length")
-    with gr.Row(elem_classes="eh-collect-end"):
-        tab.save_caption = gr.Button(
-            "Save the caption", variant="primary", elem_classes="eh-fit", elem_id="eh-save-caption"
-        )
+    tab.save_caption = gr.Button(
+        "Save the caption", variant="primary", elem_classes="eh-fit", elem_id="eh-save-caption"
+    )
+
+
+def answers_html(typed: Sequence[tuple[str, str]], names: Sequence[str] = ()) -> Markup:
+    """HTML of the fields for answers, filled with those typed so far and with the data's models."""
+    known = [name for name, _ in typed if name]
+    rows = [*((name, answer) for name, answer in typed if name or answer)]
+    rows += [(name, "") for name in names if name not in known]
+    return wrap(_HTML.answer_fields([*rows, *[("", "")] * ANSWER_BOXES][:ANSWER_BOXES]))
 
 
 def length_html(most: int) -> Markup:

@@ -58,7 +58,7 @@ def study_steps(
     study = preview.lenient_study
     made = [
         Step(1, "Data", data_summary(preview), "done", "#eh-step-data"),
-        Step(2, "Judge and prompt", _judge_summary(study), "done", "#eh-step-judge"),
+        Step(2, "Judge and prompt", _judge_summary(study), "done", "#eh-judges"),
         Step(3, "Check and run", last, "todo", "#eh-step-run"),
     ]
     faults = {blocker.step: blocker.text for blocker in reversed(blockers) if blocker.step < 3}

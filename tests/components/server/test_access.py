@@ -285,12 +285,18 @@ def test_over_the_wire_a_run_is_neither_shown_stopped_nor_exported(page: Page) -
         )
         assert (MARK in seen[1]) == (visitor is owner)
         assert ("No such run" in seen[1]) == (visitor is stranger)
-    for press in ("eh-stop", "eh-start", "eh-export-jsonl"):
-        worked, said = stranger.call(stranger.step(press, "click"), {"eh-study": A_STUDY})
-        with attempt(READING, SHARED, f"a stranger presses {press}"):
+    for press, event, sent in (
+        ("eh-stop", "click", None), ("eh-start", "click", None),
+        ("eh-exports", "select", {"export": "jsonl"}), ("eh-exports", "select", {"export": "../x"}),
+    ):  # fmt: skip
+        worked, said = stranger.call(stranger.step(press, event), {"eh-study": A_STUDY}, sent)
+        with attempt(READING, SHARED, f"a stranger presses {press} {sent}"):
             assert not worked and MARK not in said
-    worked, said = owner.call(owner.step("eh-export-jsonl", "click"), {"eh-study": A_STUDY})
+    exported = owner.step("eh-exports", "select")
+    worked, said = owner.call(exported, {"eh-study": A_STUDY}, {"export": "jsonl"})
     assert worked
+    for forged in ({"export": "../x"}, {"export": "__class__"}, {}, None, 5):
+        assert not owner.call(exported, {"eh-study": A_STUDY}, forged)[0]
 
 
 def test_a_link_reads_and_never_runs(page: Page) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from components.share.tab import EXPORT_LABELS, REPORT_NAME, write_export_file
+from components.share.drawer_html import EXPORT_LABELS, REPORT_NAME
+from components.share.tab import write_export_file
 from studies.domain import Item
 from studies.spec.study import Study
 from tests.studies.small_items import ask, judged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -20,7 +21,12 @@ from components.study.collect.save_collected import (
     use_version,
     version_choices,
 )
-from components.study.collect_tab import read_item_form, show_choices, show_selected_item
+from components.study.collect_tab import (
+    read_answers,
+    read_item_form,
+    show_choices,
+    show_selected_item,
+)
 from components.study.file.lenient_study import START_YAML
 from components.study.file.yaml_edit import get_value, read_mapping
 from components.study.plan.study_preview import build_preview
@@ -67,9 +73,12 @@ def test_the_forms_offer_what_the_data_knows(folder):
     assert target.contestants == ["k", "m"] and target.categories == ["animals", "objects"]
     # An image and no caption first, then an image, then the rest.
     assert [id for _, id in captionable_items(target)] == ["q3", "q1", "q2"]
-    category, *names, item, version = show_choices(target, folder)
+    category, answers, item, version = show_choices(target, folder)
     assert version.visible is False  # one version only
-    assert [name.value for name in names] == ["k", "m", "", ""]
+    assert re.findall(r'type="text" value="(.*?)"', answers) == ["k", "m", "", ""]
+    kept = show_choices(target, folder, json.dumps([["m", "<b>so</b>"], ["x", ""]]))[1]
+    assert re.findall(r'type="text" value="(.*?)"', kept) == ["m", "x", "k", ""]
+    assert re.findall(r"<textarea.*?>(.*?)</textarea>", kept)[0] == "&lt;b&gt;so&lt;/b&gt;"
     assert item.value == "q3" and list(category.choices) == [
         ("animals", "animals"), ("objects", "objects"),
     ]  # fmt: skip
@@ -195,11 +204,21 @@ def test_the_form_as_the_page_sends_it():
         "ann",
         True,
     ]
-    made, fresh, answers = read_item_form([*form, "m", None, "", "", "so", None, "", ""])
+    made, fresh = read_item_form(form)
     assert made == NewItem(
         "Why?", [Path("/tmp/a.png")], ["https://e.org/a.png"], "", "c", "", "cap", by="ann"
     )
-    assert fresh and answers == [("m", "so"), ("", ""), ("", ""), ("", "")]
+    assert fresh
+
+
+@pytest.mark.parametrize("typed", ["", "{", "5", "null", '[["m"]]', '["mn", 5]', '{"m": "so"}'])
+def test_answers_that_no_browser_of_ours_sends_are_none(typed: str) -> None:
+    assert read_answers(typed) == []
+
+
+def test_typed_answers_are_read_with_their_models() -> None:
+    assert read_answers('[["m", "so"], ["", ""]]') == [("m", "so"), ("", "")]
+    assert len(read_answers(json.dumps([["m", "so"]] * 9))) == 4
 
 
 def test_the_length_is_shown_from_the_start():
