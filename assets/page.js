@@ -777,7 +777,7 @@
   let followedStudy = null;
   const tabInView = () => document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]")?.textContent.trim().toLowerCase();
   evenhand.followStudy = (study) => {
-    if (!study || study === followedStudy || tabInView() !== "study") return;
+    if ((study || "") === followedStudy || tabInView() !== "study") return;   // "": the form of a new study
     document.body.classList.add("eh-following");
     document.querySelector("#eh-follow")?.click();
   };
@@ -788,7 +788,7 @@
   evenhand.showHome = () => { if (!evenhand.blind && !document.querySelector("#eh-loading:is(.other-tab, .with-content)")) document.querySelector("#eh-show-studies")?.click(); };
   // Inspect lists the comparisons of a study when its tab is opened.
   evenhand.listComparisons = () => { if (!evenhand.blind) document.querySelector("#eh-show-inspect")?.click(); };
-  evenhand.followed = (study) => { followedStudy = study; document.body.classList.remove("eh-following"); };
+  evenhand.followed = (study) => { followedStudy = study || ""; document.body.classList.remove("eh-following"); };
 
   // A run opens the Run tab when that shows its study, not the one before.
   let shownStudy = null, arriving = "";

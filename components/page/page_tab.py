@@ -39,7 +39,6 @@ from components.server.gradio_private import click_data, disable_status_updates
 from components.share import link_tab as share_link_tab
 from components.share import tab as share_tab
 from components.study import tab as study_tab
-from components.study.file.lenient_study import FormState
 from components.study.files_tab import study_menu
 from components.study.form_updates_tab import form_outputs
 from components.study.plan import demo_studies
@@ -188,17 +187,12 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
             return [requested, shown, gr.Tabs(selected="vote"), *skipped]
         first, opened = [], tab if tab in page.names else "results" if name else page.names[0]
         if interactive:
-            asked = tab == "study" and name in names
-            form = (
-                study_tab.open_study(store, name, "", FormState(), {})
-                if asked
-                else study_tab.show_initial_form(store)
-            )
-            # Home is drawn when it is opened: counting the calls of large studies takes seconds.
+            # Home and the form of Study are drawn when they are opened: counting the calls of large
+            # studies takes seconds, and every output of an event costs time in the browser.
             home = [gr.skip()] * len(home_tab.opening_outputs(interactive.home))
             if opened == "home":
                 home = home_tab.show_home(store, interactive.engine)
-            first = [*home, *form]
+            first = home
         return [
             requested,
             gr.Dropdown(choices=names, value=name if name in names else start),
@@ -209,8 +203,9 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
     outputs = [page.requested_view, page.header.study, page.tabs]
     if interactive:
         outputs += home_tab.opening_outputs(interactive.home)
-        outputs += study_tab.opening_outputs(interactive.study)
-    blocks.load(open_page, None, outputs, **QUIET)
+    blocks.load(open_page, None, outputs, **QUIET).then(
+        None, page.header.study, None, js="(study) => evenhand.followStudy(study)"
+    )
 
 
 def _bind_view(page: PageParts, store: Store) -> None:

@@ -129,8 +129,9 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
     outputs = form_outputs(tab)
 
     def follow(name: str | None, text: str, state: FormState, tested: Any) -> list[Any]:
-        if not name:
-            return [gr.skip()] * len(outputs)
+        if not name:  # a new study, whose form is drawn once
+            drawn = bool(state.opened)
+            return [gr.skip()] * len(outputs) if drawn else show_initial_form(store)
         if name == state.study:  # calls may have been stored since the plan was drawn
             look, numbers = planned_preview(text, store)
             plan = plan_updates(look, state, store, numbers)
@@ -266,11 +267,6 @@ def start_study(
         raise gr.Error(escape(error), title="This study cannot be run", duration=None) from None
     run_tab.start_run(store, engine, plan.study.name, typed)
     return plan.study.name
-
-
-def opening_outputs(tab: StudyTab) -> list[Any]:
-    """The Gradio outputs of `show_initial_form`, in the order of its return values."""
-    return form_outputs(tab)
 
 
 def show_initial_form(store: Store) -> list[Any]:
