@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
-from tests.conftest import ROOT
 from tests.mutants import TestFinder, choose_faults, faults_in
 
 SOURCE = """LIMIT = 3
@@ -37,6 +37,26 @@ def test_the_sample_is_seeded() -> None:
     assert choose_faults(module, 5, 1) == choose_faults(module, 5, 1) != choose_faults(module, 5, 2)
 
 
-def test_the_tests_of_a_module_are_its_mirror_and_those_that_import_it() -> None:
-    found = TestFinder(ROOT).tests_of("metrics/estimation/intervals.py")
-    assert found[0] == "tests/metrics/estimation/test_intervals.py"
+def test_the_tests_of_a_function_are_its_mirror_those_that_name_it_and_those_of_its_callers(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "metrics/a.py": "def mean(x): ...\ndef other(x): ...",
+        "metrics/b.py": "from metrics.a import mean",
+        "tests/metrics/test_a.py": "import metrics.a",
+        "tests/metrics/test_b.py": "import metrics.b",
+        "tests/test_names.py": "eh.mean([1])",
+        "tests/test_imports.py": "from metrics import a",
+        "tests/soak/test_long.py": "import metrics.a",
+        "tests/test_nothing.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    finder = TestFinder(tmp_path)
+    assert finder.tests_of("metrics/a.py", "mean") == [
+        "tests/metrics/test_a.py", "tests/test_names.py", "tests/test_imports.py",
+        "tests/metrics/test_b.py",
+    ]  # fmt: skip
+    assert finder.tests_of("metrics/a.py", "other")[0] == "tests/metrics/test_a.py"
+    assert "tests/test_names.py" not in finder.tests_of("metrics/a.py", "other")
