@@ -27,7 +27,7 @@ def app_main() -> Iterator[Callable[[list[str]], int]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "signal", SimpleNamespace(signal=lambda *_: None, SIGTERM=None))
         patch.setattr(app, "limit_heap_retention", lambda: None)
-        patch.setattr(app.key_store, "install_redaction", lambda: None)
+        patch.setattr(app.key_store, "install_redaction", lambda **_: None)
         patch.setattr(gr.routes, "StateHolder", gr.routes.StateHolder)
         patch.setattr(gr.http_server, "Server", gr.http_server.Server)
         for name in ("async_ssrf_protected_get", "hash_seed"):

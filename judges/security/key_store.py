@@ -9,6 +9,7 @@ the encoded forms in which providers and libraries repeat them.
 from __future__ import annotations
 
 import base64
+import contextlib
 import logging
 import re
 import sys
@@ -258,11 +259,12 @@ def redact_keys(text: str) -> str:
 _PLAIN_FORMATTER: Final = logging.Formatter()
 
 
-def install_redaction() -> Callable[[], None]:
-    """Mask keys in log records and standard streams; return a function that undoes this."""
+def install_redaction(*, lossy: bool = False) -> Callable[[], None]:
+    """Mask keys in log records and standard streams; return a function that undoes this. With
+    `lossy`, a text that cannot be written (a log on a full disk) is dropped: a server goes on."""
     factory, out, err = logging.getLogRecordFactory(), sys.stdout, sys.stderr
     logging.setLogRecordFactory(lambda *values, **named: redact_record(factory(*values, **named)))
-    sys.stdout, sys.stderr = RedactingStream(out), RedactingStream(err)
+    sys.stdout, sys.stderr = RedactingStream(out, lossy), RedactingStream(err, lossy)
 
     def remove() -> None:
         logging.setLogRecordFactory(factory)
@@ -300,14 +302,20 @@ def _redact_value(value: Any) -> Any:
 
 class RedactingStream:
     """A text stream that masks keys in the text written to it; all other methods are those of the
-    wrapped stream."""
+    wrapped stream. If it is `lossy`, what cannot be written is dropped."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, lossy: bool = False) -> None:
         self._stream = stream
+        self._ignored = (OSError,) if lossy else ()
 
     def write(self, text: str) -> int:
-        self._stream.write(redact_keys(text))
+        with contextlib.suppress(*self._ignored):
+            self._stream.write(redact_keys(text))
         return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(*self._ignored):
+            self._stream.flush()
 
     def writelines(self, lines: list[str]) -> None:
         for line in lines:

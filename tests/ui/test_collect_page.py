@@ -41,7 +41,8 @@ def test_an_item_and_its_caption_become_versions_that_the_study_reads(visit, app
     page.locator("#eh-save-item").click()
     until(lambda: "needs a public licence" in said(page))
     assert page.locator("#eh-new-instruction textarea").input_value()  # nothing typed is lost
-    page.get_by_label("Licence of the images").fill("CC0 1.0")
+    page.get_by_label("Licence of the images").click()
+    page.keyboard.type("CC0 1.0")
     page.keyboard.press("Enter")
     page.locator("#eh-save-item").click()
     until(lambda: "probe.v2.jsonl: 65 items" in said(page))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import io
 import json
 import logging
 import pickle
@@ -24,6 +25,7 @@ from judges.security.key_consents import Consents, Pair
 from judges.security.key_store import (
     EXPIRED_MESSAGE,
     KEY_MASK,
+    RedactingStream,
     SecretKey,
     active_keys,
     idle_seconds,
@@ -340,3 +342,19 @@ def test_an_object_that_shows_a_key_only_in_its_repr_is_masked_in_a_log():
     assert CANARY in record.getMessage(), "a fair test"
     assert CANARY not in redact_record(record).getMessage()
     key.discard()
+
+
+class FullDisk(io.StringIO):
+    def write(self, _: str) -> int:
+        raise OSError(28, "No space left on device")
+
+    def flush(self) -> None:
+        self.write("")
+
+
+def test_a_log_that_cannot_be_written_stops_a_command_and_no_server() -> None:
+    server, command = RedactingStream(FullDisk(), lossy=True), RedactingStream(FullDisk())
+    assert server.write("abc") == 3
+    server.flush()
+    with pytest.raises(OSError, match="No space"):
+        command.write("abc")
