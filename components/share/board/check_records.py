@@ -258,9 +258,9 @@ def _check_choice(one: Judgement, planned: PlannedAsk, where: str) -> None:
     if likely and likely[pick] < max(likely):
         raise BoardError(f"{where}: the choice is not the most probable label: {stored}")
     said, labels = one.reply.split()[-1:], one.ask.labels
-    if planned.call.judge.kind == "embedded" and said and said[0] in labels:
-        if said[0] != labels[pick]:
-            raise BoardError(f"{where}: the reply names {said[0]}, another answer: {stored}")
+    embedded = planned.call.judge.kind == "embedded"
+    if embedded and said and said[0] in labels and said[0] != labels[pick]:
+        raise BoardError(f"{where}: the reply names {said[0]}, another answer: {stored}")
 
 
 def _pick(verdict: Verdict | None) -> str:

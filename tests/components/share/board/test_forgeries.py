@@ -209,7 +209,7 @@ def test_the_board_as_built_is_verified_with_its_manifest(built: Path) -> None:
 
 
 HARDER: dict[str, tuple[str, str, Callable[[Rows], object], str]] = {
-    "records of two rows exchanged": (EMBEDDED, LOG, exchange_prompts, "prompt brief-letters and 1"),
+    "records of two rows exchanged": (EMBEDDED, LOG, exchange_prompts, "prompt brief-letters and"),
     "an unwelcome verdict as unreadable": (RECORDED, LOG, lambda rows: of_row(rows).update(
         status="error", verdict=None), "line 6: read again"),
     "a verdict of a judge that reads replies": (RECORDED, LOG, lambda rows: (
@@ -246,7 +246,7 @@ def test_chosen_items_with_all_their_records_left_out(board: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
-        ("study.yaml", "- brief-warning", "- brief-other", "study.yaml: not the prompt brief-other"),
+        ("study.yaml", "- brief-warning", "- brief-other", "study.yaml: not the prompt brief-o"),
         ("study.yaml", "labels: crossed", "labels: plain", "plans no such call"),
         ("study.yaml", "baseline: precise", "baseline: padded", "plans no such call"),
         ("study.yaml", "name: Probe set,", "name: Other set,", "the name of another study"),
