@@ -156,20 +156,26 @@
     const points = marks.map((row) => { const one = row.numbers[key]; return { row, px: x(cost(row)), py: y(one.value), top: y(one.high ?? one.value), end: y(one.low ?? one.value) }; });
     nameMarks(drawn, points, words, { left: 48, right: w - 4, top: 2, bottom: h - 46 });
   }
-  // A name stands beside its mark where nothing else is, else above or below with a line to the mark; if there is no
-  // such place it is left out (the mark's title and the table have it).
+  // A name stands beside its mark where nothing else is, else above or below with a line to the mark, at worst across
+  // the bar of another mark; if there is no such place it is left out (the mark's title and the table have it).
   function nameMarks(drawn, points, words, frame) {
-    const boxes = points.map(({ px, py, top, end }) => [px - 8, Math.min(top, py - 8), px + 8, Math.max(end, py + 8)]);
-    const free = ([l, t, r, b]) => l >= frame.left && r <= frame.right && t >= frame.top && b <= frame.bottom && boxes.every(([left, up, right, down]) => r <= left || l >= right || b <= up || t >= down);
+    const bars = points.map(({ px, top, end }) => [px - 3, top, px + 3, end]);
+    const boxes = points.map(({ px, py }) => [px - 8, py - 8, px + 8, py + 8]);
+    const clear = ([l, t, r, b], others) => others.every(([left, up, right, down]) => r <= left || l >= right || b <= up || t >= down);
+    const free = (box) => box[0] >= frame.left && box[2] <= frame.right && box[1] >= frame.top && box[3] <= frame.bottom && clear(box, boxes);
     for (const { row, px, py } of points) {
       const text = element('text', { class: 'name' }, words(row));
       drawn.append(text);
       const wide = text.getComputedTextLength() + 2;
-      const places = [0, 16, -16, 32, -32, 48, -48, 64, -64].flatMap((away) => [1, -1].map((side) => ({ away, side, left: side > 0 ? px + 11 : px - 11 - wide })));
-      const found = places.find(({ away, left }) => free([left, py + away - 8, left + wide, py + away + 8]));
+      const steps = [0, 16, -16, 32, -32, 48, -48, 64, -64, 80, -80, 96, -96, 112, -112];
+      const places = steps.flatMap((away) => [1, -1].map((side) => {
+        const left = side > 0 ? px + 11 : px - 11 - wide;
+        return { away, side, left, box: [left, py + away - 8, left + wide, py + away + 8] };
+      })).filter(({ box }) => free(box));
+      const found = places.find(({ box }) => clear(box, bars)) ?? places[0];
       if (!found) { text.remove(); continue; }
       const { away, side, left } = found;
-      boxes.push([left, py + away - 8, left + wide, py + away + 8]);
+      boxes.push(found.box);
       text.setAttribute('x', left + 1); text.setAttribute('y', py + away + 5);
       if (away) drawn.append(element('line', { x1: px + 5 * side, y1: py + 5 * Math.sign(away), x2: px + 10 * side, y2: py + away, stroke: 'var(--ink-3)' }));
     }
