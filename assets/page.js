@@ -437,7 +437,8 @@
   const unfold = (selector, open) => {
     const box = document.querySelector(selector), button = document.querySelector(`[data-unfold="${selector}"][aria-expanded]`);
     if (!box) return;
-    box.classList.toggle("open", open);
+    if (box.tagName === "DETAILS") box.open = open ?? !box.open;
+    else box.classList.toggle("open", open);
     button?.setAttribute("aria-expanded", String(box.classList.contains("open")));
   };
   document.addEventListener("click", ({target, isTrusted}) => {

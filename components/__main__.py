@@ -113,6 +113,12 @@ def _add_board_commands(commands: Any) -> None:
         sub.set_defaults(command=command)
     verify = actions.add_parser("verify", help="check a board", description=check_board.__doc__)
     verify.add_argument("board", type=Path, help="the board's folder")
+    verify.add_argument(
+        "--manifest",
+        default="",
+        metavar="SHA256",
+        help="the hash that the manifest must have, as the page's footer showed it",
+    )
     verify.set_defaults(command=check_board)
 
 
@@ -145,7 +151,7 @@ def check_board(options: argparse.Namespace) -> int:
     """Compute every number of a board again from its records; exit code 1 at the first
     difference."""
     try:
-        print(verify_board(options.board))
+        print(verify_board(options.board, options.manifest))
     except (BoardError, SourceError) as error:
         print(f"difference: {escape_control(str(error))}", file=sys.stderr)
         return 1

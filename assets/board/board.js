@@ -144,17 +144,41 @@
     for (const value of ticks(y0, y1)) drawn.append(element('line', { x1: 48, x2: w - 8, y1: y(value), y2: y(value), stroke: 'var(--line)' }), element('text', { x: 42, y: y(value) + 5, 'text-anchor': 'end' }, format(key, value).replace(/\.0$/, '')));
     for (const value of ticks(x0, x1)) drawn.append(element('text', { x: x(value), y: h - 30, 'text-anchor': 'middle' }, value.toLocaleString('en')));
     drawn.append(element('text', { x: w / 2, y: h - 8, 'text-anchor': 'middle' }, paid ? 'dollars per 1,000 comparisons' : 'tokens per comparison'));
-    const taken = [];
     for (const row of marks) {
-      const one = row.numbers[key]; const right = x(cost(row)) > 0.7 * w;
-      let at = y(one.value) + 5;
-      while (taken.some(([px, py]) => Math.abs(px - x(cost(row))) < 170 && Math.abs(py - at) < 15)) at += 15;
-      taken.push([x(cost(row)), at]);
+      const one = row.numbers[key];
       drawn.append(element('line', { x1: x(cost(row)), x2: x(cost(row)), y1: y(one.low ?? one.value), y2: y(one.high ?? one.value), stroke: 'var(--win)', 'stroke-width': 1.8 }),
-        element('circle', { cx: x(cost(row)), cy: y(one.value), r: 6, fill: row.simulated ? 'var(--surface)' : 'var(--win)', stroke: 'var(--win)', 'stroke-width': 2 }, element('title', {}, `${row.judge}, ${row.prompt}`)),
-        element('text', { class: 'name', x: x(cost(row)) + (right ? -11 : 11), y: at, 'text-anchor': right ? 'end' : 'start' }, marks.every((other) => other.judge === row.judge) ? row.prompt : row.judge));
+        element('circle', { cx: x(cost(row)), cy: y(one.value), r: 6, fill: row.simulated ? 'var(--surface)' : 'var(--win)', stroke: 'var(--win)', 'stroke-width': 2 }, element('title', {}, `${row.judge}, ${row.prompt}`)));
     }
     box.replaceChildren(drawn);
+    if (phone) return;
+    const alike = (part) => marks.every((other) => other[part] === marks[0][part]);
+    const words = (row) => alike('judge') ? row.prompt : alike('prompt') ? row.judge : `${row.judge}, ${row.prompt}`;
+    const points = marks.map((row) => { const one = row.numbers[key]; return { row, px: x(cost(row)), py: y(one.value), top: y(one.high ?? one.value), end: y(one.low ?? one.value) }; });
+    nameMarks(drawn, points, words, { left: 48, right: w - 4, top: 2, bottom: h - 46 });
+  }
+  // A name stands beside its mark where nothing else is, else above or below with a line to the mark, at worst across
+  // the bar of another mark; if there is no such place it is left out (the mark's title and the table have it).
+  function nameMarks(drawn, points, words, frame) {
+    const bars = points.map(({ px, top, end }) => [px - 3, top, px + 3, end]);
+    const boxes = points.map(({ px, py }) => [px - 8, py - 8, px + 8, py + 8]);
+    const clear = ([l, t, r, b], others) => others.every(([left, up, right, down]) => r <= left || l >= right || b <= up || t >= down);
+    const free = (box) => box[0] >= frame.left && box[2] <= frame.right && box[1] >= frame.top && box[3] <= frame.bottom && clear(box, boxes);
+    for (const { row, px, py } of points) {
+      const text = element('text', { class: 'name' }, words(row));
+      drawn.append(text);
+      const wide = text.getComputedTextLength() + 2;
+      const steps = [0, 16, -16, 32, -32, 48, -48, 64, -64, 80, -80, 96, -96, 112, -112];
+      const places = steps.flatMap((away) => [1, -1].map((side) => {
+        const left = side > 0 ? px + 11 : px - 11 - wide;
+        return { away, side, left, box: [left, py + away - 8, left + wide, py + away + 8] };
+      })).filter(({ box }) => free(box));
+      const found = places.find(({ box }) => clear(box, bars)) ?? places[0];
+      if (!found) { text.remove(); continue; }
+      const { away, side, left } = found;
+      boxes.push(found.box);
+      text.setAttribute('x', left + 1); text.setAttribute('y', py + away + 5);
+      if (away) drawn.append(element('line', { x1: px + 5 * side, y1: py + 5 * Math.sign(away), x2: px + 10 * side, y2: py + away, stroke: 'var(--ink-3)' }));
+    }
   }
   function ticks(low, high) {
     const raw = (high - low) / 4; const power = 10 ** Math.floor(Math.log10(raw));
@@ -172,7 +196,7 @@
     const one = key ? row.numbers[key] : null;
     $('verdicts-title').textContent = `${row.judge}, ${row.prompt}`;
     $('verdicts-number').textContent = one ? `${columns.get(key).name}: ${format(key, one.value)}${bounds(key, one)} from ${one.items.toLocaleString('en')} items, n ${one.n.toLocaleString('en')}. ${columns.get(key).about}` : '';
-    const facts = [['Model, as reported', row.model], ['Asked and readable', `${row.asked.toLocaleString('en')} and ${row.readable.toLocaleString('en')}`], ['Not read again', row.imported ? 'all: imported verdicts have no requests, so prompt and texts cannot be checked' : row.not_read_again ? `${row.not_read_again.toLocaleString('en')}: their record lacks what they were read from` : 'none'], ['Prompt', row.prompt_hash || 'unknown'], ['Parser', row.reading_hash || 'unknown'], ['Items', `${row.set}, ${setName(row.set)}`], ['Run by', row.by || 'not stated'], ['Date', row.date || 'unknown'], ['Records', `records/${row.study}/judgements.jsonl.gz`]];
+    const facts = [['Model, as reported', row.model], ['Model, as requested', row.requested || 'unknown'], ['Asked and readable', `${row.asked.toLocaleString('en')} and ${row.readable.toLocaleString('en')}`], ['Not read again', row.imported ? 'all: imported verdicts have no requests, so prompt and texts cannot be checked' : row.not_read_again ? `${row.not_read_again.toLocaleString('en')}: their record lacks what they were read from` : 'none'], ['Prompt', row.prompt_hash || 'unknown'], ['Parser', row.reading_hash || 'unknown'], ['Items', `${row.set}, ${setName(row.set)}`], ['Run by', row.by || 'not stated'], ['Date', row.date || 'unknown'], ['Records', `records/${row.study}/judgements.jsonl.gz`]];
     $('verdicts-facts').replaceChildren(...facts.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)]));
     $('verdicts-kind').value = opened.kind;
     $('verdicts').showModal();
@@ -213,4 +237,5 @@
   dark(window.matchMedia('(prefers-color-scheme: dark)').matches);
   $('theme').addEventListener('click', () => dark(!document.documentElement.classList.contains('dark')));
   draw();
+  document.fonts?.ready.then(() => chart(rows()));  // names are placed by their width
 })();

@@ -15,8 +15,9 @@ LONGER: Final = declare(
         short="Longer",
         question="nudges",
         definition="verdicts for the longer answer, ties left out",
-        how=f"Length in characters; answers of equal length are left out. {SHARE_INTERVAL}",
-        paths=("length.longer",),
+        how="Length in characters; answers of equal length are left out. `longer_of_equal`: the "
+        f"same, where both answers are known to be equally good. {SHARE_INTERVAL}",
+        paths=("length.longer", "length.longer_of_equal"),
         neutral=0.5,
         needs=(LENGTHS,),
         measure=LONGER_SHARE,

@@ -240,7 +240,9 @@ def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
         return {}
     baseline = find_baseline(frame)
     controlled = length_effects.length_controlled_win_rates(frame, baseline) if baseline else {}
-    return {"longer": longer, "controlled": controlled, "judges": length_effect(frame)}
+    equal = length_effects.equal_length_preference(frame)
+    known = {} if equal.value is None else {"longer_of_equal": equal}
+    return {"longer": longer, **known, "controlled": controlled, "judges": length_effect(frame)}
 
 
 def _ranker(frame: pd.DataFrame) -> Json:

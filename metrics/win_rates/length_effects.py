@@ -64,6 +64,13 @@ def length_preference(frame: pd.DataFrame) -> Estimate:
     return estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
 
 
+def equal_length_preference(frame: pd.DataFrame) -> Estimate:
+    """Estimate the same share where both answers are known to be equally good: there, length is
+    not mixed with quality."""
+    equal = frame["truth"].to_numpy() == TIE
+    return length_preference(row_selection.select_rows(frame, equal))
+
+
 def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str, Estimate]:
     """Estimate each contestant's win rate against the baseline, as if both answers were equally
     long.

@@ -3,13 +3,16 @@ nothing."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from components.share.board.board_files import make_board
+from components.share.board.board_page import board_page
 from components.share.board.record_tree import records_of_file
+from tests.components.share.board.example_board import build_example
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra]
 DEMO = Path(__file__).parents[2] / "assets" / "demo"
@@ -73,3 +76,50 @@ def test_axe_finds_nothing(browser: Any, address: str, width: int, scheme: str) 
     found += axe.Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     lines = [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
     assert lines == [] and errors == []
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_example(tmp_path_factory.mktemp("example") / "board")
+
+
+def twelve_rows(example: Path) -> Path:
+    """A page of twelve rows on one set of items whose marks lie close together, beside the
+    example."""
+    board = json.loads((example / "board.json").read_text())
+    row = next(one for one in board["rows"] if one["prompt"] == "brief-reference")
+    board["rows"] = []
+    for k in range(12):
+        one = json.loads(json.dumps(row))
+        one |= {"id": str(k + 1), "judge": f"a judge with a long name {k}", "tokens": 400 + 3 * k}
+        value = 0.8 + 0.004 * (k % 3)
+        one["numbers"]["accuracy"] |= {"value": value, "low": value - 0.02, "high": value + 0.02}
+        board["rows"].append(one)
+    path = example / "twelve.html"
+    path.write_text(board_page(board, "0" * 64))
+    return path
+
+
+@pytest.mark.parametrize("which", ["example", "twelve"])
+def test_names_in_the_chart_overlap_neither_each_other_nor_a_mark(
+    browser: Any, example: Path, which: str
+) -> None:
+    path = example / "index.html" if which == "example" else twelve_rows(example)
+    page, errors = opened(browser, path.as_uri(), 1440)
+    page.evaluate("document.fonts.ready")
+    boxes = page.evaluate("""() => ['text', 'circle'].map((name) =>
+        [...document.querySelectorAll(`#board-chart ${name}`)].map((one) => {
+          const box = one.getBoundingClientRect();
+          return [one.textContent, box.left, box.top, box.right, box.bottom];
+        }))""")
+    names, marks = boxes
+    assert len(marks) == (7 if which == "example" else 12)
+    named = page.locator("#board-chart .name").count()
+    assert named == len(marks)
+    both = [(a, b) for at, a in enumerate(names) for b in [*names[at + 1 :], *marks]]
+    meeting = [
+        (a[0], b[0])
+        for a, b in both
+        if a[1] < b[3] - 1 and b[1] < a[3] - 1 and a[2] < b[4] - 1 and b[2] < a[4] - 1
+    ]
+    assert meeting == [] and errors == []

@@ -8,14 +8,14 @@ from typing import Any, Final
 from components.charts import figure_parts as parts
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.filtering.raters import Raters
-from components.html.format import count, number, percent, share
+from components.filtering.raters import Raters, truth_source
+from components.html.format import count, interval, number, percent, share
 from components.html.markup import Markup, escape, escape_plot, fill
 from components.html.panel import empty_state, paragraph
 from components.html.tables import value_table as tables
 from metrics.estimation.row_selection import people_mask, select_pairs, select_rows
 from metrics.win_rates.length_bins import LengthBin, LengthEffect, length_effect
-from metrics.win_rates.length_effects import length_controlled_win_rates
+from metrics.win_rates.length_effects import equal_length_preference, length_controlled_win_rates
 from metrics.win_rates.win_rates import head_to_head, win_rate
 from studies.domain import Estimate
 
@@ -137,6 +137,18 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     if persons is not None and persons.odds_ratio.value is not None:
         text += f", in people's votes by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
     return f"{text}. This describes the verdicts; length need not be the cause of winning."
+
+
+def padding_sentence(filtered: FilteredStudy) -> str:
+    """Sentence on the share of the longer of two equally right answers; empty if the study's design
+    has no such pairs."""
+    if truth_source(filtered) != "design":
+        return ""
+    found = equal_length_preference(filtered.machines)
+    if found.value is None:
+        return ""
+    text = f"{share(found.value, 0)} of verdicts {interval(found, 0, scale=100)}"
+    return f"Of two equally right answers, the longer one wins {text}."
 
 
 def show_length_sentence(filtered: FilteredStudy) -> Markup:

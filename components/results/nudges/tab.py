@@ -45,9 +45,11 @@ HOW_STYLE: Final = (
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline: the twin with the largest effect; without twins, the share of verdicts for the
-    longer answer, against an even share."""
+    longer answer, against an even share. The lead also names the share among equally right
+    answers."""
+    padding = length_panel.padding_sentence(filtered)
     if (twins := twin_panels.twin_finding(filtered)) is not None:
-        return twins
+        return twins[0], f"{twins[1]} {padding}".strip()
     longer = length_preference(filtered.machines)
     if longer.value is None:
         return (
@@ -61,7 +63,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     )
     judges, persons = length_panel.length_effects(filtered)
     lead = "" if judges is None else length_panel.length_sentence(judges, persons)
-    return title, lead.replace("**", "")
+    return title, f"{padding} {lead.replace('**', '')}".strip()
 
 
 def has_twins(filtered: FilteredStudy) -> bool:
@@ -186,5 +188,10 @@ VIEW: Final = View(
     ),
     finding,
     kpis=lambda _: EMPTY,
-    json_keys=("twins.*.*.*.adjusted", "length.longer", "length.judges.odds_ratio"),
+    json_keys=(
+        "twins.*.*.*.adjusted",
+        "length.longer",
+        "length.longer_of_equal",
+        "length.judges.odds_ratio",
+    ),
 )

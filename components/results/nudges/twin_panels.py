@@ -26,7 +26,7 @@ from metrics.twins.twin_sentence import (
 )
 from studies.domain import Estimate
 from studies.texts.style_features import STYLE_FEATURES
-from studies.texts.twin_families import CONTROLS, FAMILIES
+from studies.texts.twin_families import CONTROLS, FAMILIES, SHAM
 
 html: Final = macros("results/nudges/twins.html")
 STYLE_TITLE: Final = "Style: judge against people"
@@ -96,9 +96,23 @@ def _forest(effects: Sequence[TwinEffect], cell: int) -> Markup:
     controls = [one for one in effects if one.family in CONTROLS]
     shown = [one for one in moving if one.finding == SHOWN]
     rest = [one for one in moving if one not in shown] if shown else []
-    parts = ([_row(one, axis, cell) for one in part] for part in (shown or moving, controls, rest))
-    made: Markup = html.forest(axis, *parts)
+    floor = next((one for one in effects if one.floor_family == SHAM), effects[0])
+    parts = [
+        [_row(one, axis, cell, floor.floor_family) for one in part]
+        for part in (shown or moving, controls, rest)
+    ]
+    dashed = any(row["own"] for row in parts[0])
+    made: Markup = html.forest(axis, _band(floor, axis), dashed, *parts)
     return made
+
+
+def _band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
+    """Place and width of an effect's floor around 0; None if its interval is unknown."""
+    floor = effect.floor
+    if floor.value is None or floor.low is None or floor.high is None:
+        return None
+    low, high = floor.low - floor.value, floor.high - floor.value
+    return axis.place(low), axis.span(low, high)
 
 
 def _axis(effects: Sequence[TwinEffect]) -> Axis:
@@ -108,14 +122,10 @@ def _axis(effects: Sequence[TwinEffect]) -> Axis:
     return fit_share_axis(estimates, signed=True, holds=(0.0,))
 
 
-def _row(effect: TwinEffect, axis: Axis, cell: int) -> dict[str, object]:
-    """Facts of one row of the forest, for the template."""
-    one, floor = effect.adjusted, effect.floor
+def _row(effect: TwinEffect, axis: Axis, cell: int, floor: str) -> dict[str, object]:
+    """Facts of one row of the forest, for the template; `floor` is the one that all rows show."""
+    one = effect.adjusted
     scale = 1 if one.unit == "score" else 100
-    band = None
-    if floor.value is not None and floor.low is not None and floor.high is not None:
-        low, high = floor.low - floor.value, floor.high - floor.value
-        band = (axis.place(low), axis.span(low, high))
     return {
         "family": effect.family,
         "words": FAMILIES[effect.family].words,
@@ -123,7 +133,7 @@ def _row(effect: TwinEffect, axis: Axis, cell: int) -> dict[str, object]:
         "kind": "moved" if effect.finding == SHOWN else "hollow",
         "control": effect.family in CONTROLS,
         "estimate": one,
-        "band": band,
+        "own": _band(effect, axis) if effect.floor_family != floor else None,
         "value": _cell(one),
         "bounds": interval(one, 0 if scale == 100 else 2, scale=scale),
         "tip": f"floor: {effect.floor_family}; n {count(one.n)}, {count(one.items, 'item')}",

@@ -17,6 +17,8 @@ from components.results.bias.bias_matrix import BY_PROMPT
 from components.results.bias.computed import load_bias
 from components.results.cards.card_html import report_cards, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
+from components.results.nudges import tab as nudges_tab
+from components.results.nudges.length_panel import padding_sentence
 from components.results.overview import panels
 from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import score_panels
@@ -113,6 +115,16 @@ def draw_ranking(filtered: FilteredStudy) -> Any:
     return panels.OVERVIEW.action("Does the ranking hold?", told, opens, "Ranking", "eh-claim")
 
 
+def draw_padding(filtered: FilteredStudy) -> Any:
+    """Draw the line on the longer of two equally right answers; None without such pairs."""
+    told = padding_sentence(filtered) if has_comparisons(filtered) else ""
+    if not told:
+        return None
+    return panels.OVERVIEW.action(
+        "Does padding win?", told, {"data-view": nudges_tab.NAME}, "Nudges", "eh-claim"
+    )
+
+
 def has_known_winners(filtered: FilteredStudy) -> bool:
     """Whether remedies can be compared: pairs have a known better answer, or people's votes."""
     rows = filtered.machines
@@ -206,9 +218,16 @@ RANKING: Final = Panel(
     (Body("ranking", "eh-over-ranking"),),
     css="eh-panel eh-line",
 )
+PADDING: Final = Panel(
+    "padding",
+    draw_padding,
+    (Body("padding", "eh-over-padding"),),
+    css="eh-panel eh-line",
+    json_keys=("length.longer_of_equal",),
+)
 VIEW: Final = View(
     NAME,
-    (UNUSABLE, JUDGES, CARD, ADVICE, RANKING),
+    (UNUSABLE, JUDGES, CARD, ADVICE, RANKING, PADDING),
     finding,
     kpis=lambda _: EMPTY,
     report=report_cards,

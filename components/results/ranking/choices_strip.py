@@ -30,9 +30,11 @@ MAX_CHOICES: Final = 12
 """Number of columns of the strip; further prompts and baselines are only in the range."""
 TITLE: Final = "Does it hold under other choices?"
 SUBTITLE: Final = (
-    "place by win rate; dot: the same place; range: over all combinations; a click on a prompt or "
-    "on flips as ties sets it"
+    "place by win rate; dot: the same place; range: over all combinations; a click on an "
+    "underlined choice shows it"
 )
+ORDERS_FOLD: Final = "[data-keep=fold_orders]"
+"""The fold with the ratings from each order alone."""
 HOW_CHOICES: Final = (
     "Models are placed by win rate, ties counted half; against a baseline that is in every pair, "
     "the baseline counts as ½. Each column changes one choice: one order alone, flips counted as "
@@ -74,17 +76,17 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
 
 
 def single_choices(analyses: Sequence[Analysis]) -> list[Analysis]:
-    """The analyses that differ from the default in one choice."""
-    default = _choices(analyses[0])
-    return [
-        one
-        for one in analyses
-        if sum(a != b for a, b in zip(_choices(one), default, strict=True)) == 1
-    ]
+    """The analyses that differ from the default in one choice: order first, then the tie rule, a
+    prompt, a baseline."""
+    found = [(one, _changes(one, analyses[0])) for one in analyses]
+    alone = [(one, changes.index(True)) for one, changes in found if sum(changes) == 1]
+    return [one for one, _ in sorted(alone, key=lambda pair: pair[1])]
 
 
-def _choices(one: Analysis) -> tuple[str, ...]:
-    return one.ties, one.order, one.prompt, one.baseline
+def _changes(one: Analysis, default: Analysis) -> list[bool]:
+    """Whether order, tie rule, prompt and baseline differ from the default."""
+    names = ("order", "ties", "prompt", "baseline")
+    return [getattr(one, name) != getattr(default, name) for name in names]
 
 
 def _choice_name(one: Analysis, default: Analysis) -> str:
@@ -96,12 +98,18 @@ def _choice_name(one: Analysis, default: Analysis) -> str:
 
 
 def _choice_link(one: Analysis, name: str, chosen: Filter) -> str | Markup:
-    """Head of a column. A choice that is a filter of the page (a prompt, or flips as ties) is a
-    button that sets it, beside the filters in use."""
+    """Head of a column. A choice that is a filter of the page (a prompt, one opponent, or flips as
+    ties) is a button that sets it, beside the filters in use; one order alone opens the ratings by
+    order. Ties left out are no setting of the page: plain text."""
     if one.prompt != EVERY:
         chosen = replace(chosen, prompt=one.prompt)
+    elif one.baseline != EVERY:
+        chosen = replace(chosen, contestants=(one.baseline,))
     elif one.order == ORDER_CHOICES[-1]:
         chosen = replace(chosen, rule=STRICT_RULE)
+    elif one.order != EVERY:
+        to = {"data_unfold": ORDERS_FOLD, "data_focus": f"{ORDERS_FOLD} > summary"}
+        return tag("button", name, type="button", class_="eh-link", **to)
     else:
         return name
     usual = Filter()

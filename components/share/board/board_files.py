@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,9 +24,11 @@ from components.share.board.record_tree import (
     BoardError,
     StudyRecords,
     file_hashes,
+    json_text,
     manifest_hash,
     read_json,
     read_records,
+    record_files,
     study_folders,
     write_json,
     write_manifest,
@@ -36,6 +40,9 @@ VERDICTS_FOLDER: Final = "verdicts"
 README_FILE: Final = "README.md"
 WORKFLOW_FILE: Final = ".github/workflows/check-board.yaml"
 DEFAULT_TITLE: Final = "Judges compared"
+_SCRIPT_START: Final = "boardVerdicts("
+_DATA: Final = re.compile(r'<script[^>]*id="board-data"[^>]*>(.*?)</script>', re.DOTALL)
+"""The numbers inside a page."""
 
 
 def make_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> Json:
@@ -100,7 +107,7 @@ def write_derived(board: Path, title: str, records: Iterable[StudyRecords]) -> J
 def verdicts_script(row: str, verdicts: str) -> str:
     """The verdicts of a row, given as JSON, as a script: a page opened from a file may load nothing
     else."""
-    return f"boardVerdicts({json.dumps(row)}, {verdicts});\n"
+    return f"{_SCRIPT_START}{json.dumps(row)}, {verdicts});\n"
 
 
 def readme_text(board: Json) -> str:
@@ -120,31 +127,41 @@ def readme_text(board: Json) -> str:
 # ---- verify --------------------------------------------------------------------------------------
 
 
-def verify_board(board: Path) -> str:
+def verify_board(board: Path, manifest: str = "") -> str:
     """Compute everything again from the records; raise BoardError at the first difference. Return
-    a line that says what is equal."""
+    a line that says what is equal. `manifest` is the SHA-256 that the manifest must have."""
+    if manifest and manifest != manifest_hash(board):
+        raise BoardError(f"{MANIFEST_FILE}: its SHA-256 is {manifest_hash(board)}")
     _check_manifest(board)
     stored = read_json(board / BOARD_FILE)
     counts: list[CheckedCounts] = []
+    files: list[str] = []
 
     def checked() -> Iterator[StudyRecords]:
         for name in study_folders(board):
             records = read_records(board, name)
             counts.append(check_study(records))
+            files.extend(record_files(records))
             yield records
 
-    found, rows = build_board(checked(), str(stored.get("title", "")))
-    compare_boards(stored, json.loads(json.dumps(found)))
-    for row, one in rows.items():
-        _compare_text(board / VERDICTS_FOLDER / f"{row}.js", verdicts_script(row, one), board)
+    found, verdicts = build_board(checked(), str(stored.get("title", "")))
+    compare_boards(stored, json.loads(json.dumps(found)), BOARD_FILE)
+    _compare_text(board / BOARD_FILE, json_text(stored), board)
+    for row in found["rows"]:
+        compare_verdicts(board, row, verdicts[row["id"]])
+        files.append(f"{VERDICTS_FOLDER}/{row['id']}.js")
+    _check_files(board, files)
     _compare_text(board / README_FILE, readme_text(found), board)
-    _compare_text(board / PAGE_FILE, board_page(stored, manifest_hash(board)), board)
-    verdicts, again = (
+    if (board / WORKFLOW_FILE).exists():  # a copy may lack hidden folders
+        workflow = (ASSETS / "board" / "check-board.yml").read_text(encoding="utf-8")
+        _compare_text(board / WORKFLOW_FILE, workflow, board)
+    _compare_page(board, stored)
+    total, again = (
         sum(getattr(one, part) for one in counts) for part in ("verdicts", "read_again")
     )
     numbers = sum(one["value"] is not None for row in found["rows"] for one in _numbers(row))
     return (
-        f"{verdicts:,} verdicts, {len(found['rows'])} rows, {numbers:,} numbers: all equal; "
+        f"{total:,} verdicts, {len(found['rows'])} rows, {numbers:,} numbers: all equal; "
         f"{again:,} replies read again"
     )
 
@@ -163,16 +180,27 @@ def _check_manifest(board: Path) -> None:
             raise BoardError(f"{name}: not listed in {MANIFEST_FILE}")
         if listed[name] != found[name]:
             raise BoardError(f"{name}: its SHA-256 differs from the one in {MANIFEST_FILE}")
+    _compare_text(board / MANIFEST_FILE, json_text({"sha256": found}), board)
 
 
-def compare_boards(stored: Json, found: Json) -> None:
-    """Raise BoardError at the first number or fact that differs, with its row."""
+def _check_files(board: Path, expected: Iterable[str]) -> None:
+    """Records and verdicts must be exactly the files that a board writes."""
+    own = (f"{RECORDS}/", f"{VERDICTS_FOLDER}/")
+    found, wanted = file_hashes(board), set(expected)
+    if more := {name for name in found if name.startswith(own)} - wanted:
+        raise BoardError(f"{min(more)}: no file of a board")
+    if linked := wanted - found.keys():
+        raise BoardError(f"{min(linked)}: not a file of this folder")
+
+
+def compare_boards(stored: Json, found: Json, file: str) -> None:
+    """Raise BoardError at the first number or fact of the file that differs, with its row."""
     if len(stored["rows"]) != len(found["rows"]):
         raise BoardError(
-            f"{BOARD_FILE}: {len(stored['rows'])} rows; the records have {len(found['rows'])}"
+            f"{file}: {len(stored['rows'])} rows; the records have {len(found['rows'])}"
         )
     for mine, theirs in zip(stored["rows"], found["rows"], strict=True):
-        row = f"{BOARD_FILE}, row {mine.get('judge')}, {mine.get('prompt')}"
+        row = f"{file}, row {mine.get('judge')}, {mine.get('prompt')}"
         for key in {**theirs, **mine}:
             if key == "numbers":
                 _compare_numbers(mine[key], theirs[key], row)
@@ -180,7 +208,7 @@ def compare_boards(stored: Json, found: Json) -> None:
                 _differs(f"{row}, {key}", mine.get(key), theirs.get(key))
     for key in {**found, **stored}:
         if key != "rows" and not _same(stored.get(key), found.get(key)):
-            _differs(f"{BOARD_FILE}, {key}", stored.get(key), found.get(key))
+            _differs(f"{file}, {key}", stored.get(key), found.get(key))
 
 
 def _compare_numbers(stored: Json, found: Json, row: str) -> None:
@@ -202,11 +230,48 @@ def _differs(where: str, stored: object, found: object) -> None:
     raise BoardError(f"{where}: the board says {stored}, its records give {found}")
 
 
+def compare_verdicts(board: Path, row: Json, verdicts: str) -> None:
+    """Raise BoardError if the verdicts behind a row, as the page lists them, are not those of the
+    records; the first that differs is named."""
+    path = board / VERDICTS_FOLDER / f"{row['id']}.js"
+    expected = verdicts_script(row["id"], verdicts)
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if text != expected and text.startswith(_SCRIPT_START):
+        stored = _parsed(text.partition(", ")[2].rpartition(")")[0]).get("rows", [])
+        for mine, theirs in zip(stored, json.loads(verdicts)["rows"], strict=False):
+            if mine != theirs:
+                name = f"{VERDICTS_FOLDER}/{path.name}, row {row['judge']}, {row['prompt']}"
+                _differs(f"{name}, line {theirs[0]} of {row['study']}", mine, theirs)
+    _compare_text(path, expected, board)
+
+
+def _compare_page(board: Path, stored: Json) -> None:
+    page, path = board_page(stored, manifest_hash(board)), board / PAGE_FILE
+    if path.is_file() and path.read_text(encoding="utf-8") != page:
+        shown = _DATA.search(path.read_text(encoding="utf-8"))
+        data = _parsed(shown[1]) if shown else {}
+        if "rows" in data:
+            compare_boards(data, stored, PAGE_FILE)
+    _compare_text(path, page, board)
+
+
+def _parsed(text: str) -> Json:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _compare_text(path: Path, expected: str, board: Path) -> None:
     name = path.relative_to(board).as_posix()
     if not path.is_file():
         raise BoardError(f"{name}: missing")
-    if path.read_text(encoding="utf-8") != expected:
+    text = path.read_bytes().decode(errors="replace")
+    if text != expected:
+        lines = zip_longest(text.split("\n"), expected.split("\n"))
+        line = next(at for at, (mine, theirs) in enumerate(lines, 1) if mine != theirs)
         raise BoardError(
-            f"{name}: differs from the file that this version of Evenhand makes from the records"
+            f"{name}, line {line}: differs from the file that this version of Evenhand makes from "
+            "the records"
         )

@@ -214,6 +214,7 @@ def _row_facts(records: StudyRecords, judge: str, prompt: str, mine: Sequence[Ju
         "judge": judge,
         "prompt": prompt,
         "model": ", ".join(sorted({one.model for one in mine if one.model})) or "not reported",
+        "requested": _requested(records, judge),
         "simulated": bool(spec and spec.kind == "simulated"),
         "prompt_hash": text.sha[:12] if text and not imported else "",
         "reading_hash": "" if imported else hash_json(reading)[:12],
@@ -226,6 +227,15 @@ def _row_facts(records: StudyRecords, judge: str, prompt: str, mine: Sequence[Ju
         "by": records.by,
         "imported": imported,
     }
+
+
+def _requested(records: StudyRecords, judge: str) -> str:
+    """The model that the requests named, or what identifies weights or a simulated judge; it is
+    part of the key of every call."""
+    spec = next((one for one in records.study.judges if one.name == judge), None)
+    if spec is None or records.is_imported(judge):
+        return ""
+    return spec.model if spec.kind == "endpoint" else records.identities[judge]
 
 
 def _lacks_reply(one: Judgement) -> bool:

@@ -1,5 +1,6 @@
 """Checks of the records of one study: no call twice, none missing, one model for each judge; every
-key fits the study file, prompts and items; every reply, read again, gives the stored verdict.
+key fits the study file, prompts and items; every reply, read again, gives the stored verdict; items
+of the probe set are those that come with Evenhand.
 
 The key of a call is a hash of its whole request. A changed prompt, another text of an item, or
 verdicts of another judge are therefore found even if all file hashes were written anew.
@@ -8,23 +9,31 @@ verdicts of another judge are therefore found even if all file hashes were writt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final
 
 from components.share.board.board_rows import reported_models
 from components.share.board.record_tree import (
     ITEMS_FILE,
     JUDGEMENTS_FILE,
+    RECORD_FILE,
     RECORDED_KEY,
     RECORDS,
     STUDY_FILE,
     BoardError,
     StudyRecords,
+    folder_name,
+    prompt_paths,
 )
 from judges.operations.check_judge import REREADABLE_STATUSES, StoredRequest
 from judges.planning.plan import PlannedAsk, asks_of
+from judges.twins.make_twins import add_twins
 from studies.domain import HUMAN_PREFIX, Ask, Judgement, Verdict
+from studies.files.items import dump_item
+from studies.sources.load import load_items
+from studies.spec.presets import PROBE_SOURCE
 from studies.store.queries.adapted_requests import is_key_of_call
 
 TOLERANCE: Final = 1e-9
@@ -49,27 +58,36 @@ def check_study(records: StudyRecords) -> CheckedCounts:
     """Check the records of one study; raise BoardError at the first fault, with file and line."""
     where = f"{RECORDS}/{records.name}/{JUDGEMENTS_FILE}"
     check_arrangement(records)
+    if records.identities:  # imported verdicts have no requests
+        _check_sources(records)
     planned = _planned_asks(records)
     again = extracted = imported = 0
     for line, one in enumerate(records.judgements, 1):
         if records.is_imported(one.ask.judge):
             imported += 1
             continue
-        request = planned.pop(_place(one.ask), None)
+        request = planned.get(_place(one.ask))
         if request is None:
             raise BoardError(
                 f"{where}, line {line}: the study file plans no such call: {_name(one.ask)}"
             )
-        _check_key(one.ask, request, f"{where}, line {line}")
-        if one.status == "extracted":
+        if not is_key_of_call(one.ask.key, request.ask.key):
+            raise BoardError(
+                f"{where}, line {line}: the key does not fit the request: {_name(one.ask)}. "
+                f"Not the one that was asked: {_changed_parts(records, planned)}"
+            )
+        if replace(one.ask, key="") != replace(request.ask, key=""):
+            raise BoardError(
+                f"{where}, line {line}: the call differs from the plan: {_name(one.ask)}"
+            )
+        if one.status == "extracted" and records.study.extraction is not None:
             extracted += 1
-        elif one.status in REREADABLE_STATUSES:
+        elif one.status in REREADABLE_STATUSES or _should_have_verdict(one):
             again += _check_verdict(records, one, request, f"{where}, line {line}")
-    if planned:
-        missing = next(iter(planned.values())).ask
-        raise BoardError(
-            f"{where}: {len(planned):,} calls are missing; the first: {_name(missing)}"
-        )
+    missing = planned.keys() - {_place(one.ask) for one in records.judgements}
+    if missing:
+        first = next(one.ask for place, one in planned.items() if place in missing)
+        raise BoardError(f"{where}: {len(missing):,} calls are missing; the first: {_name(first)}")
     return CheckedCounts(len(records.judgements), again, extracted, imported)
 
 
@@ -145,14 +163,72 @@ def _name(ask: Ask) -> str:
     return f"{ask.judge}, {ask.prompt}, item {ask.item}, shown {' then '.join(ask.shown)}{repeat}"
 
 
-def _check_key(ask: Ask, planned: PlannedAsk, where: str) -> None:
-    if not is_key_of_call(ask.key, planned.ask.key):
+def _check_sources(records: StudyRecords) -> None:
+    """Compare prompts, source and items with what the study file names."""
+    folder, data = f"{RECORDS}/{records.name}", records.study.data
+    if folder_name(records.study.name) != records.name:
+        raise BoardError(f"{folder}/{STUDY_FILE}: has the name of another study")
+    present = prompt_paths(records.prompts)
+    for named, path in zip_longest(records.study.prompts, present) if present else ():
+        if named != path:
+            file = path if path and path.startswith("prompts/") else STUDY_FILE
+            raise BoardError(f"{folder}/{file}: not the prompt {named} of {STUDY_FILE}")
+    if data.source not in (ITEMS_FILE, records.source):
         raise BoardError(
-            f"{where}: the key does not fit the request: {_name(ask)}. The prompt, the text of the "
-            "item, or the judge is not the one that was asked"
+            f"{folder}/{RECORD_FILE}: the source is {records.source!r}, in {STUDY_FILE} it is "
+            f"{data.source!r}"
         )
-    if replace(ask, key="") != replace(planned.ask, key=""):
-        raise BoardError(f"{where}: the call differs from the plan: {_name(ask)}")
+    if data.source == PROBE_SOURCE:
+        own = add_twins(records.study, load_items(data, records.study.folder)).items
+        _compare_items(
+            {one.id: dump_item(one) for one in records.items},
+            {one.id: dump_item(one) for one in own},
+            f"{folder}/{ITEMS_FILE}",
+        )
+
+
+def _compare_items(
+    stored: Mapping[str, Mapping[str, object]],
+    expected: Mapping[str, Mapping[str, object]],
+    where: str,
+) -> None:
+    for name in (*expected, *stored):
+        mine, theirs = stored.get(name, {}), expected.get(name, {})
+        if mine != theirs:
+            parts = [part for part in {**theirs, **mine} if mine.get(part) != theirs.get(part)]
+            what = "missing" if not mine else ", ".join(parts) if theirs else "an item more"
+            raise BoardError(f"{where}, item {name}: not as in the probe set: {what}")
+
+
+def _changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
+    """Name the prompts, judges or items all of whose keys do not fit, or the only item with such
+    keys: one of them was changed."""
+    fitting: list[Ask] = []
+    others: list[Ask] = []
+    for one in records.judgements:
+        if (request := planned.get(_place(one.ask))) is not None:
+            fits = is_key_of_call(one.ask.key, request.ask.key)
+            (fitting if fits else others).append(one.ask)
+    found = []
+    for part, file in (
+        ("prompt", "prompts/{}.yaml"),
+        ("judge", f"{STUDY_FILE} or {RECORD_FILE}"),
+        ("item", ITEMS_FILE),
+    ):
+        names = sorted({getattr(ask, part) for ask in others})
+        alone = part == "item" and len(names) == 1  # one of its answers may still be the same
+        if alone or not {getattr(ask, part) for ask in fitting}.intersection(names):
+            first, more = names[0], len(names) - 1
+            text = f"{part} {first}" + (f" and {more} more" if more else "")
+            found.append(f"{text} ({file.format(folder_name(first))})")
+    return ", or ".join(found) or "single records were exchanged"
+
+
+def _should_have_verdict(one: Judgement) -> bool:
+    """Whether a call without a verdict has a reply, which the provider neither refused nor
+    filtered."""
+    refused = one.finish == "content_filter" or (one.status == "refusal" and bool(one.detail))
+    return bool(one.reply.strip() or one.verdict) and not refused
 
 
 def _check_verdict(records: StudyRecords, one: Judgement, planned: PlannedAsk, where: str) -> bool:
@@ -160,13 +236,7 @@ def _check_verdict(records: StudyRecords, one: Judgement, planned: PlannedAsk, w
     choice with the stored probabilities, and return False."""
     by_probabilities = bool(planned.call.parameters.get("logprobs"))
     if by_probabilities and not one.top_logprobs:
-        likely = one.verdict.label_probabilities if one.verdict else ()
-        pick = one.verdict.pick if one.verdict else None
-        if likely and isinstance(pick, int) and likely[pick] < max(likely):
-            raise BoardError(
-                f"{where}: the choice is not the most probable label: {_name(one.ask)}: stored "
-                f"{_pick(one.verdict)}"
-            )
+        _check_choice(one, planned, where)
         return False
     found = StoredRequest(planned.call.prompt, by_probabilities).read(one, records.study.reading)
     if found.status != one.status or not _same_verdict(found.verdict, one.verdict):
@@ -175,6 +245,22 @@ def _check_verdict(records: StudyRecords, one: Judgement, planned: PlannedAsk, w
             f"{one.status}, {_pick(one.verdict)}; read {found.status}, {_pick(found.verdict)}"
         )
     return True
+
+
+def _check_choice(one: Judgement, planned: PlannedAsk, where: str) -> None:
+    """Compare a choice with the stored probabilities and, for the embedded judge, which always
+    replies the most probable token, with the last word of the reply."""
+    likely = one.verdict.label_probabilities if one.verdict else ()
+    pick = one.verdict.pick if one.verdict else None
+    if not isinstance(pick, int):
+        return
+    stored = f"{_name(one.ask)}: stored {_pick(one.verdict)}"
+    if likely and likely[pick] < max(likely):
+        raise BoardError(f"{where}: the choice is not the most probable label: {stored}")
+    said, labels = one.reply.split()[-1:], one.ask.labels
+    embedded = planned.call.judge.kind == "embedded"
+    if embedded and said and said[0] in labels and said[0] != labels[pick]:
+        raise BoardError(f"{where}: the reply names {said[0]}, another answer: {stored}")
 
 
 def _pick(verdict: Verdict | None) -> str:

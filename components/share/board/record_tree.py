@@ -34,7 +34,7 @@ from judges.rendering.prompt import (
 )
 from judges.twins.make_twins import add_twins
 from studies.domain import HUMAN_PREFIX, Ask, Item, Judgement, Usage, Verdict
-from studies.errors import EvenhandError, StudyError
+from studies.errors import EvenhandError, SourceError, StudyError
 from studies.files.items import dump_item, parse_items
 from studies.files.tables import read_table
 from studies.people.item_votes import votes_as_judgements
@@ -56,6 +56,7 @@ PAGE_FILE: Final = "index.html"
 RECORDED_KEY: Final = "r"
 """First letter of the key of a verdict without a request; other keys are hexadecimal."""
 LINES_PER_WRITE: Final = 500
+_PROMPT_FILE: Final = re.compile(r"prompts/[a-z0-9-]+\.yaml")
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -188,8 +189,7 @@ def _records(
     name = PureWindowsPath(source).name.split(".")[0] if is_file else source
     data = DataSpec(ITEMS_FILE, seed=study.data.seed) if is_file else study.data
     judges = tuple(replace(one, weights=_public_weights(one.weights)) for one in study.judges)
-    names = tuple(dict.fromkeys(_prompt_path(one) for one in prompts))
-    shown = replace(study, data=data, judges=judges, prompts=names or study.prompts)
+    shown = replace(study, data=data, judges=judges, prompts=prompt_paths(prompts) or study.prompts)
     found = tuple(judgements)
     if not any(not one.ask.judge.startswith(HUMAN_PREFIX) for one in found):
         raise BoardError(f"{study.name}: the study has no verdict of a judge")
@@ -198,8 +198,13 @@ def _records(
     )
 
 
+def prompt_paths(prompts: Iterable[Prompt]) -> tuple[str, ...]:
+    """Prompts as the study file in the tree names them: by a built-in name, or a file of the
+    tree."""
+    return tuple(dict.fromkeys(map(_prompt_path, prompts)))
+
+
 def _prompt_path(prompt: Prompt) -> str:
-    """A prompt as the study file in the tree names it: a built-in name, or a file of the tree."""
     built_in = built_in_prompts().get(prompt.name)
     same = built_in is not None and load_prompt(prompt.name).sha == prompt.sha
     return prompt.name if same else f"prompts/{folder_name(prompt.name)}.yaml"
@@ -272,6 +277,8 @@ def read_records(board: Path, name: str) -> StudyRecords:
     folder = board / RECORDS / name
     facts = read_json(folder / RECORD_FILE)
     try:
+        if unknown := [one for one in facts["prompts"] if not _PROMPT_FILE.fullmatch(one)]:
+            raise BoardError(f"{name}/{RECORD_FILE}: {unknown[0]!r} is no file of prompts/")
         prompts = [
             parse_prompt((folder / one).read_text("utf-8"), f"{name}/{one}")
             for one in facts["prompts"]
@@ -288,14 +295,18 @@ def read_records(board: Path, name: str) -> StudyRecords:
         )
     except KeyError as error:
         raise BoardError(f"{name}/{RECORD_FILE}: {error} is missing") from None
+    except OSError as error:
+        raise BoardError(f"{error.filename}: {error.strerror}") from None
     except StudyError as error:
         raise BoardError(str(error)) from None
+    except SourceError as error:
+        raise BoardError(f"{RECORDS}/{name}/{error}") from None
 
 
 def study_folders(board: Path) -> list[str]:
     """Names of the studies of a board, sorted."""
     folder = board / RECORDS
-    found = sorted(one.name for one in folder.iterdir() if one.is_dir()) if folder.is_dir() else []
+    found = sorted(one.parent.name for one in folder.glob(f"*/{RECORD_FILE}"))
     if not found:
         raise BoardError(f"{board}: no records in it; a board has a folder {RECORDS}/")
     return found
@@ -309,9 +320,13 @@ def write_zipped(path: Path, records: Iterable[object]) -> None:
             out.write(text.encode())
 
 
+def json_text(value: Any) -> str:
+    """The text of a JSON file of a board."""
+    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
 def write_json(path: Path, value: Any) -> None:
-    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    path.write_text(json_text(value), encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
@@ -333,11 +348,18 @@ def file_hashes(board: Path) -> dict[str, str]:
     found = {}
     for path in sorted(board.rglob("*")):
         name = path.relative_to(board).as_posix()
-        hidden = any(part.startswith(".") for part in name.split("/"))  # a Git folder is not listed
+        hidden = name.startswith(".")  # a Git folder is not listed
         if path.is_file() and name not in (MANIFEST_FILE, PAGE_FILE) and not hidden:
             with path.open("rb") as file:
                 found[name] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
+
+
+def record_files(records: StudyRecords) -> list[str]:
+    """Paths of the files that a board has for a study."""
+    prompts = (f"prompts/{folder_name(one.name)}.yaml" for one in records.prompts)
+    names = (JUDGEMENTS_FILE, ITEMS_FILE, STUDY_FILE, RECORD_FILE, *prompts)
+    return [f"{RECORDS}/{records.name}/{name}" for name in names]
 
 
 def manifest_hash(board: Path) -> str:

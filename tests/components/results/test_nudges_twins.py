@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from components.filtering.filters import Filter
 from components.results.contrasts import comparison
 from components.results.nudges import tab, twin_panels
 from components.results.nudges.twin_pairs import family_pairs
+from components.results.overview import tab as summary_tab
 from components.study.plan.demo_studies import DEMO_FOLDER, TWINS_STUDY
 from judges.twins.make_twins import add_twins
 from metrics.catalogue.records import RECORDS
@@ -41,6 +45,22 @@ def test_the_headline_names_the_largest_effect_and_the_controls(study: FilteredS
     assert says(lead, "more than chance", "19 changes", "controls", "lose")
 
 
+def test_the_preference_for_padding_is_named_in_nudges_and_summary(study: FilteredStudy) -> None:
+    """Counted by hand from the recording: padded and precise answers are equally right by design,
+    and padded ones are longer; 99 of 128 verdicts choose them."""
+    with gzip.open(DEMO_FOLDER / "twins.jsonl.gz", "rt") as file:
+        records = [json.loads(line) for line in file]
+    chosen = [
+        row["ask"]["shown"][row["verdict"]["pick"]]
+        for row in records
+        if sorted(row["ask"]["shown"]) == ["padded", "precise"] and not row["ask"]["noise"]
+    ]
+    assert (chosen.count("padded"), len(chosen)) == (99, 128)
+    words = ("equally right answers", "the longer one wins", "77\u202f%", "[69, 84]")
+    assert says(tab.finding(study)[1], *words)
+    assert says(str(summary_tab.draw_padding(study)), *words, "Nudges")
+
+
 def test_the_forest_sorts_by_effect_fills_what_is_shown_and_ends_with_controls(study) -> None:
     html = str(twin_panels.draw_twins(study))
     order = [html.index(f">{name}</button>") for name in ("frame", "twice", "markdown")]
@@ -48,7 +68,16 @@ def test_the_forest_sorts_by_effect_fills_what_is_shown_and_ends_with_controls(s
     assert html.index("<details") < html.index(">longer-3</button>"), "not shown: folded"
     shown = {e.family for e in study.twin_effects if e.finding == "shown"} - set(CONTROLS)
     assert html.count('class="p moved"') == len(shown)
-    assert html.count('class="p control"') == 3 and html.count('class="band"') == 19
+    assert html.count('class="p control"') == 3
+
+
+def test_the_floor_is_one_band_through_all_rows_and_that_of_openings_is_dashed(study) -> None:
+    html = str(twin_panels.draw_twins(study))
+    bands = re.findall(r'<i class="band" style="([^"]*)"', html)
+    assert len(bands) == 19 + 1 and len(set(bands)) == 1, "19 rows and the heading of the controls"
+    own = re.findall(r'<i class="own" style="([^"]*)"', html)
+    openings = [e for e in study.twin_effects if e.floor_family == "prefix"]
+    assert len(own) == len(openings) > 0 and set(own).isdisjoint(bands)
 
 
 def test_pairs_mark_the_added_words_and_link_to_their_calls(study: FilteredStudy) -> None:

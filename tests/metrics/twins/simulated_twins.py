@@ -38,15 +38,33 @@ def duel_frame(
     preferences: Mapping[str, float],
     rng: np.random.Generator,
     families: tuple[str, ...] = SHOWN,
+    tastes: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Draw the verdicts of one study; controls lose by 2 logits unless named."""
+    """Draw the verdicts of one study; controls lose by 2 logits unless named. `tastes` are those
+    of the items for all their twins, if another judge shares them."""
     pull = np.array([pull_of(name, preferences) for name in families])
     shape = (items, len(families))
-    own = pull + TASTE * rng.normal(size=(items, 1)) + NOISE * rng.normal(size=shape)
+    shared = rng.normal(size=(items, 1)) if tastes is None else tastes
+    own = pull + TASTE * shared + NOISE * rng.normal(size=shape)
     second = rng.random(shape) < expit(own - LEAN)  # the twin is shown second, then first
     first = rng.random(shape) < expit(own + LEAN)
     picks = np.stack([second.astype(np.int8), 1 - first.astype(np.int8)], axis=2)
     return empty_frame(items, families).assign(pick=picks.reshape(-1).astype(np.int8))
+
+
+def two_judges_frame(
+    items: int,
+    preferences: Mapping[str, Mapping[str, float]],
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Draw the verdicts of several judges, by name, on the same twins; they share the tastes of the
+    items."""
+    tastes = rng.normal(size=(items, 1))
+    frames = [
+        duel_frame(items, own, rng, tastes=tastes).assign(judge=name)
+        for name, own in preferences.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
 
 
 def pull_of(family: str, preferences: Mapping[str, float]) -> float:

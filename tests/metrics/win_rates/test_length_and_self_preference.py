@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from metrics.position import label_effect
 from metrics.win_rates import length_effects, self_preference
+from studies.frames.frame_codes import TIE
 from tests.metrics.frames import build, pair
 from tests.page_words import says
 
@@ -65,6 +66,19 @@ def test_the_longer_answer_is_counted_where_lengths_differ():
     got = length_effects.length_preference(build(rows))
     assert (got.value, got.n) == (pytest.approx(2 / 3), 3)
     assert length_effects.length_preference(build(pair("q", 0, 0))).note == "no answer lengths"
+
+
+def test_the_longer_of_equally_good_answers_is_counted_apart():
+    """By hand: of the pair that is equally good, x (longer) wins one of two decided verdicts; the
+    pair with a better answer, always won by the longer one, is left out."""
+    rows = [*pair("q1", 0, 0), *pair("q2", 0, 1)]
+    for row, lengths in zip(rows, [(100, 10), (10, 100)] * 2, strict=True):
+        row["length"] = lengths
+    truth = np.array([TIE, TIE, 0, 1], np.int8)
+    got = length_effects.equal_length_preference(build(rows).assign(truth=truth))
+    assert (got.value, got.n, got.items) == (0.5, 2, 1)
+    none = length_effects.equal_length_preference(build(rows).assign(truth=np.int8(0)))
+    assert none.value is None
 
 
 def simulated(theta: float, phi: float, n: int = 3000, seed: int = 4):

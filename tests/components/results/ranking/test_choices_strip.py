@@ -10,7 +10,9 @@ from types import SimpleNamespace
 import pandas as pd
 
 from components.filtering.filters import COUNTING_RULES, Filter
-from components.results.ranking.choices_strip import choices_strip, single_choices
+from components.results.ranking import tab as ranking_tab
+from components.results.ranking.choices_strip import ORDERS_FOLD, choices_strip, single_choices
+from components.results.view.result_view import PanelGroup
 from metrics.win_rates.first_place import rank_multiverse
 from tests.metrics.frames import build
 from tests.page_words import says
@@ -32,7 +34,8 @@ def two_prompts() -> pd.DataFrame:
 def test_a_moved_place_is_a_number_and_the_range_covers_it() -> None:
     frame = two_prompts()
     html = str(choices_strip(SimpleNamespace(machines=frame, filter=Filter())))  # type: ignore[arg-type]
-    assert says(html, "against c") and html.count("</button></th>") == 3
+    # prompts p and q, three opponents, flips as ties, and the one order that was asked
+    assert says(html, "against c") and html.count("</button></th>") == 7
     rows = html.split("<tr")[2:]
     assert [row.count("eh-moved") > 0 for row in rows[:2]] == [True, True]
     assert "1–2" in rows[0]
@@ -63,5 +66,32 @@ def test_a_choice_that_is_a_filter_sets_it_and_keeps_the_others() -> None:
     found = [json.loads(text) for text in re.findall(r'data-go="(\{.*?\})"', html)]
     kept = {"view": "Ranking", "judge": "j", "contestants": "a"}
     assert [one for one in found if "prompt" in one] == [{**kept, "prompt": k} for k in "pq"]
-    (strict,) = [one for one in found if "prompt" not in one]
+    (strict,) = [one for one in found if "rule" in one]
     assert COUNTING_RULES[strict.pop("rule")] == ("strict", "exclude") and strict == kept
+    opponents = [one for one in found if "prompt" not in one and one is not strict]
+    assert opponents == [{**kept, "contestants": k} for k in "abc"]
+
+
+def test_the_filter_of_an_opponent_gives_the_places_of_its_column() -> None:
+    """The strip says that against c alone these are the places; so must the filtered ranking."""
+    frame = two_prompts()
+    columns = {one.baseline: one for one in single_choices(rank_multiverse(frame))}
+    for name in "abc":
+        filtered = Filter(contestants=(name,)).apply(frame)
+        assert rank_multiverse(filtered)[0].places == columns[name].places
+
+
+def test_one_order_opens_the_ratings_by_order_and_ties_left_out_is_plain_text() -> None:
+    rows = [
+        {"item": f"{k}", "shown": shown, "pick": pick}
+        for k in range(4)
+        for pair in (("a", "b"), ("a", "c"), ("b", "c"))
+        for shown, pick in ((pair, 0), (pair[::-1], "tie" if k else 1))
+    ]
+    html = unescape(str(choices_strip(SimpleNamespace(machines=build(rows), filter=Filter()))))  # type: ignore[arg-type]
+    heads = re.findall(r"<th[^>]*>(.*?)</th>", html.partition("</thead>")[0])
+    order = next(one for one in heads if one.endswith(">one order</button>"))
+    assert f'data-unfold="{ORDERS_FOLD}"' in order
+    assert "ties left out" in heads
+    names = {group.name for group in ranking_tab.PAIRS.panels if isinstance(group, PanelGroup)}
+    assert ORDERS_FOLD == "[data-keep=fold_orders]" and "fold_orders" in names

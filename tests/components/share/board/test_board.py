@@ -23,7 +23,7 @@ from components.share.board.record_tree import BoardError, StudyRecords
 from metrics.catalogue.records import RECORDS, rater_profile
 from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.exchange.export import write_export
-from studies.spec.study import Study
+from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
 from tests.page_words import says
@@ -186,14 +186,35 @@ def test_a_changed_prompt_and_a_changed_answer_do_not_fit_the_keys(board: Path) 
     prompt.write_text(text.replace("answer", "reply", 1).replace("Response", "Reply", 1))
     assert prompt.read_text() != text
     record_tree.write_manifest(board)
-    assert says(fault(board), "key", "not fit")
+    assert fault(board).startswith(f"{FOLDER}/prompts/brief-letters.yaml: not the prompt")
+    study = board / f"{FOLDER}/study.yaml"
+    named = study.read_text()
+    study.write_text(named.replace("- brief-letters", "- prompts/brief-letters.yaml"))
+    record_tree.write_manifest(board)
+    found = fault(board)
+    assert says(found, "key", "not fit") and "(prompts/brief-letters.yaml)" in found
     prompt.write_text(text)
-    rewrite(
-        board,
-        lambda rows: [row["responses"].update(flawed="Better.") for row in rows],
-        f"{FOLDER}/items.jsonl.gz",
-    )
-    assert says(fault(board), "key", "not fit")
+    study.write_text(named)
+    items = f"{FOLDER}/items.jsonl.gz"
+    rewrite(board, lambda rows: rows[2]["responses"].update(flawed="Better."), items)
+    name = read_log(board, items)[2]["id"]
+    assert says(fault(board), f"{items}, item {name}:", "probe set", "responses")
+
+
+def test_a_changed_answer_of_a_data_file_does_not_fit_its_keys(
+    records: StudyRecords, tmp_path: Path
+) -> None:
+    """Items that do not come with Evenhand are known by the keys of their calls alone."""
+    data = DataSpec(record_tree.ITEMS_FILE, seed=records.study.data.seed)
+    study = replace(records.study, data=data)
+    own = replace(records, study=study, source="mine")
+    board_files.make_board([own], tmp_path / "board")
+    board_files.verify_board(tmp_path / "board")
+    items = f"{FOLDER}/items.jsonl.gz"
+    rewrite(tmp_path / "board", lambda rows: rows[2]["responses"].update(flawed="Better."), items)
+    name = read_log(tmp_path / "board", items)[2]["id"]
+    found = fault(tmp_path / "board")
+    assert says(found, "key", "not fit") and found.endswith(f"item {name} (items.jsonl.gz)")
 
 
 def test_a_judge_with_other_settings_does_not_fit_the_keys(board: Path) -> None:
@@ -229,7 +250,7 @@ def test_a_changed_number_is_named_with_its_row(
 def test_a_changed_page_is_found(board: Path) -> None:
     page = board / "index.html"
     page.write_text(page.read_text().replace("Cost against agreement", "Cost", 1))
-    assert fault(board).startswith("index.html: differs")
+    assert fault(board).startswith("index.html, line ")
 
 
 def test_add_gives_the_board_that_a_build_of_both_gives(
