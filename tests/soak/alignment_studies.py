@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from metrics.remedies.alignment.candidate_table import compare_candidates
-from metrics.remedies.alignment.prompt_advice import PromptAdvice, advise
+from metrics.summary.alignment.candidate_table import compare_candidates
+from metrics.summary.alignment.prompt_advice import PromptAdvice, advise
 from tests.metrics.remedies.known_judges import HardJudge, simulate
 
 WEAK = HardJudge(bias=0.5, accuracy=0.9)

@@ -32,15 +32,15 @@ from judges.operations.prompt_candidates import (
 from judges.planning.plan import assign_owner, load_stored_plan, save_plan
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import last_version, prompts_folder
-from metrics.remedies.alignment.candidate_table import CandidateLine, CandidateTable
-from metrics.remedies.alignment.learn_mistakes import judge_mistakes
-from metrics.remedies.alignment.prompt_advice import PromptAdvice
-from metrics.summary.alignment_section import (
+from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable
+from metrics.summary.alignment.learn_mistakes import judge_mistakes
+from metrics.summary.alignment.prompt_advice import PromptAdvice
+from metrics.summary.alignment.alignment_section import (
     LookResult,
     candidate_result,
     read_alignment_inputs,
 )
-from metrics.summary.alignment_text import status_words, twin_words
+from metrics.summary.alignment.alignment_text import status_words, twin_words
 from studies.domain import Estimate
 from studies.errors import StudyError
 from studies.people.label_split import (

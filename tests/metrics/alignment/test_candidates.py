@@ -7,25 +7,20 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from metrics.remedies.alignment.candidate_table import compare_candidates
-from metrics.remedies.alignment.learn_mistakes import judge_mistakes
-from metrics.remedies.alignment.prompt_advice import advise, items_needed
-from metrics.summary.alignment_section import (
+from metrics.summary.alignment.alignment_section import (
     AlignmentInputs,
     LookResult,
     candidate_data,
     candidate_result,
 )
-from metrics.summary.alignment_text import render_result
+from metrics.summary.alignment.alignment_text import render_result
+from metrics.summary.alignment.candidate_table import compare_candidates
+from metrics.summary.alignment.learn_mistakes import judge_mistakes
+from metrics.summary.alignment.prompt_advice import advise, items_needed
 from metrics.twins.twin_effects import NOT_SHOWN, SHOWN, TwinEffect
 from studies.domain import Estimate
-from studies.people.label_split import (
-    CandidateRecord,
-    LabelledComparison,
-    LabelSplit,
-    Look,
-    StudyLabels,
-)
+from studies.people.label_split import CandidateRecord, LabelSplit, Look
+from studies.people.study_labels import LabelledComparison, StudyLabels
 from tests.metrics.frames import build
 from tests.page_words import says
 from tests.soak.alignment_studies import (

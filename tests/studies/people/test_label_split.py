@@ -9,11 +9,11 @@ from studies.people.label_split import (
     LabelSplit,
     Look,
     draw_split,
-    read_labels,
     record_look,
     split_labels,
     stored_split,
 )
+from studies.people.study_labels import read_labels
 from studies.store.store import Store
 from tests.voted_studies import Sheet
 

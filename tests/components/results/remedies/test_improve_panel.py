@@ -29,7 +29,7 @@ from components.results.view_drawing import render_view
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan
 from judges.rendering.prompt import load_prompt
-from metrics.summary.alignment_section import read_alignment_inputs
+from metrics.summary.alignment.alignment_section import read_alignment_inputs
 from studies.people.label_split import stored_split
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
