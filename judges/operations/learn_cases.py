@@ -47,7 +47,7 @@ Turn = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class CaseVerdicts:
+class LabelledVerdicts:
     """Verdicts of a judge on one labelled case: how many, how many of them are mistakes, and for a
     single answer the sum of the scores (pass 1, fail 0)."""
 
@@ -66,7 +66,7 @@ class LearnCase:
 
     item: Item
     label: Label
-    verdicts: CaseVerdicts = CaseVerdicts()
+    verdicts: LabelledVerdicts = LabelledVerdicts()
 
     @property
     def wrong(self) -> int:
@@ -94,19 +94,21 @@ def label_kind(prompt: Prompt) -> LabelKind:
 
 
 def learn_cases(
-    items: Mapping[str, Item], labels: StudyLabels, judged: Mapping[CaseKey, CaseVerdicts]
+    items: Mapping[str, Item], labels: StudyLabels, judged: Mapping[CaseKey, LabelledVerdicts]
 ) -> list[LearnCase]:
     """List the labelled cases of the learn items with the judge's verdicts on them."""
     cases = [LearnCase(items[one.item], one) for one in labels.cases if one.item in items]
-    return [replace(case, verdicts=judged.get(case.label.key, CaseVerdicts())) for case in cases]
+    return [
+        replace(case, verdicts=judged.get(case.label.key, LabelledVerdicts())) for case in cases
+    ]
 
 
 def judged_cases(
     store: Store, name: str, judge: str, prompt: str, labels: StudyLabels
-) -> dict[CaseKey, CaseVerdicts]:
+) -> dict[CaseKey, LabelledVerdicts]:
     """Count a judge's usable verdicts on labelled cases, and those against the label."""
     known = {one.key: one for one in labels.cases}
-    found: dict[CaseKey, CaseVerdicts] = {}
+    found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):
         ask, verdict = judgement.ask, judgement.verdict
         key = case_key(ask)
@@ -124,8 +126,8 @@ def judged_cases(
             wrong, score = _is_mistake(verdict, label, labels.kind), verdict.scores[0]
         else:
             continue
-        before = found.get(key, CaseVerdicts())
-        found[key] = CaseVerdicts(before.calls + 1, before.wrong + wrong, before.total + score)
+        before = found.get(key, LabelledVerdicts())
+        found[key] = LabelledVerdicts(before.calls + 1, before.wrong + wrong, before.total + score)
     return found
 
 

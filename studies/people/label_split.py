@@ -87,14 +87,29 @@ def writer_study(name: str, prompt: str, writer: str) -> str:
     return f"{name}: rules for {prompt} by {writer}"
 
 
-def improved_study(store: Store, study: str) -> str:
-    """Return the study whose prompt the calls of `study` improve; empty for any other study."""
+@dataclass(frozen=True, slots=True)
+class ImprovedPrompt:
+    """The study, judge and prompt that the calls of another study improve."""
+
+    study: str
+    judge: str
+    prompt: str
+
+
+def improved_study(store: Store, study: str) -> ImprovedPrompt | None:
+    """Return the study, judge and prompt that the calls of `study` improve; None for any other
+    study."""
     for name in store.study_files():
-        if study.startswith(f"{name}: ") and (split := stored_split(store, name)) is not None:
-            looked = {candidate_study(name, one.judge, one.prompt) for one in split.looks}
-            if study in looked or study.startswith(f"{name}: rules for "):
-                return name
-    return ""
+        if not study.startswith(f"{name}: ") or (split := stored_split(store, name)) is None:
+            continue
+        for one in split.looks:
+            if study == candidate_study(name, one.judge, one.prompt):
+                return ImprovedPrompt(name, one.judge, one.prompt)
+        rules = f"{name}: rules for "
+        if study.startswith(rules):
+            prompt, _, writer = study.removeprefix(rules).rpartition(" by ")
+            return ImprovedPrompt(name, writer, prompt)
+    return None
 
 
 # ------------------------------------------------------------------------------ the split

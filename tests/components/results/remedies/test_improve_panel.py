@@ -16,14 +16,9 @@ from components.filtering.filters import Filter
 from components.html.templates import macros
 from components.results.bias.computed import load_bias
 from components.results.overview.run_outcome import next_steps
-from components.results.remedies.computed import load_remedies
-from components.results.remedies.improve_panel import (
-    TEMPLATE,
-    act_on_prompt,
-    build_card,
-    draw_improve,
-)
-from components.results.remedies.tab import NAME, VIEW
+from components.results.remedies.improve_actions import act_on_prompt
+from components.results.remedies.improve_panel import TEMPLATE, build_card, draw_improve
+from components.results.remedies.tab import IMPROVED, NAME, VIEW
 from components.results.view.steps_and_menus import NextStep
 from components.results.view_drawing import render_view
 from judges.judge_errors import PlanError
@@ -64,7 +59,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     writer, _ = act_on_prompt(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
     assert "A higher number of q" in str(draw_improve(shown))
-    back = {"data-go": json.dumps({"study": "small", "view": "Remedies"})}
+    back = {"data-go": json.dumps({"study": "small", "view": "Remedies"}), "data-to": IMPROVED}
     assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
     fields = {"rules": "- A higher number of q is better.", "criteria": ""}
@@ -106,7 +101,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
 def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     assert "Disputed" not in str(draw_improve(shown))
-    cards = build_card(load_remedies(shown))
+    cards = build_card(shown)
     assert cards is not None
     drawn = str(macros(TEMPLATE).improve(replace(cards[0], disputed=(("i<3", "x", "y"),))))
     assert says(drawn, "1 comparison", "neither part")
