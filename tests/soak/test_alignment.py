@@ -11,10 +11,17 @@ import pytest
 from tests.soak.alignment_studies import (
     BLUNT,
     CURED,
+    DULL,
+    EVEN,
     FAIR,
+    HARSH,
     LEANING,
+    LENIENT,
+    MILD,
     SHARP_BUT_LEANING,
+    STRICT_ENOUGH,
     WEAK,
+    WORDY,
     count_advice,
 )
 
@@ -24,8 +31,13 @@ CASES = (
     ("beside a block without effect", (WEAK, WEAK, CURED), 60, ("adopt", "p2")),
     ("a block only adds bias", (FAIR, LEANING), 60, ("do not adopt", "p1")),
     ("a block adds agreement and bias", (BLUNT, SHARP_BUT_LEANING), 60, ("do not adopt", "p1")),
+    ("pass/fail: a block removes lenience", (LENIENT, STRICT_ENOUGH), 60, ("adopt", "p1")),
+    ("pass/fail: a block only adds length", (EVEN, WORDY), 60, ("do not adopt", "p1")),
+    ("pass/fail: agreement and length", (DULL, WORDY), 60, ("do not adopt", "p1")),
+    ("scores: a block removes severity", (HARSH, MILD), 60, ("adopt", "p1")),
 )
-NULLS = ((FAIR, FAIR), (WEAK, WEAK), (FAIR,) * 5)
+NULLS = ((FAIR, FAIR), (WEAK, WEAK), (FAIR,) * 5, (EVEN, EVEN), (LENIENT, LENIENT), (EVEN,) * 5,
+         (HARSH, HARSH), (MILD,) * 5)  # fmt: skip
 
 
 @pytest.mark.extra
@@ -45,10 +57,14 @@ def test_quick_form_of_both() -> None:
     assert count_advice((WEAK, CURED), 60, 3)["adopt", "p1"] == 3
     assert count_advice((FAIR, LEANING), 60, 3)["do not adopt", "p1"] == 3
     assert not any(advice == "adopt" for advice, _ in count_advice((FAIR, FAIR), 60, 3))
+    assert count_advice((LENIENT, STRICT_ENOUGH), 60, 3)["adopt", "p1"] == 3
+    assert count_advice((EVEN, WORDY), 60, 3)["do not adopt", "p1"] == 3
+    assert not any(advice == "adopt" for advice, _ in count_advice((EVEN, EVEN), 60, 3))
 
 
 if __name__ == "__main__":
     for name, judges, items, _ in CASES:
         print(name, dict(count_advice(judges, items, STUDIES)))
     for judges in NULLS:
-        print(f"{len(judges) - 1} null candidates", dict(count_advice(judges, 60, STUDIES)))
+        found = dict(count_advice(judges, 60, STUDIES))
+        print(f"{len(judges) - 1} null candidates, {judges[0]}", found)
