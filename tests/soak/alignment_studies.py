@@ -29,7 +29,7 @@ class PassJudge:
 
     lenient: float = 0.0
     length: float = 0.0
-    accuracy: float = 0.85
+    accuracy: float = 0.9
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class ScoreJudge:
     severity: float = 0.0
 
 
-LENIENT = PassJudge(lenient=0.6, accuracy=0.9)
-STRICT_ENOUGH = PassJudge(accuracy=0.9)
-EVEN = PassJudge()
+LENIENT = PassJudge(lenient=0.6)
+STRICT_ENOUGH = PassJudge()
+EVEN = PassJudge(accuracy=0.75)
 WORDY = PassJudge(length=0.55, accuracy=1.0)
 DULL = PassJudge(accuracy=0.55)
 HARSH, MILD = ScoreJudge(2.0), ScoreJudge()
