@@ -43,7 +43,7 @@ declare_each(
         ("candidate_length", "Length effect on the hold-out", "verdicts for the longer answer "
          "minus known answers that are the longer one, over decided verdicts; for single answers, "
          "the mean verdict (% of the scale) on answers longer than the median minus that on "
-         "shorter ones, at equal labels", "t interval clustered by item; single answers: least "
+         "the others, at equal labels", "t interval clustered by item; single answers: least "
          "squares on label and length, jackknife over items.", f"{_LINE}.length_excess"),
         ("candidate_difference", "Difference to today's prompt", "agreement of a candidate on the "
          "hold-out minus that of today's prompt", _PAIRED, f"{_LINE}.difference"),

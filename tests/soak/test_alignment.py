@@ -26,6 +26,7 @@ from tests.soak.alignment_studies import (
 )
 
 STUDIES = 100
+NULL_STUDIES = 200
 CASES = (
     ("a block removes the weakness", (WEAK, CURED), 60, ("adopt", "p1")),
     ("beside a block without effect", (WEAK, WEAK, CURED), 60, ("adopt", "p2")),
@@ -49,8 +50,9 @@ def test_the_recommendation_is_right_in_95_of_100_studies(name, judges, items, r
 @pytest.mark.extra
 @pytest.mark.parametrize("judges", NULLS)
 def test_null_candidates_are_adopted_in_at_most_5_percent(judges) -> None:
-    counts = count_advice(judges, 60, STUDIES)
-    assert sum(n for (advice, _), n in counts.items() if advice == "adopt") <= 5
+    counts = count_advice(judges, 60, NULL_STUDIES)
+    adopted = sum(n for (advice, _), n in counts.items() if advice == "adopt")
+    assert adopted <= 0.05 * NULL_STUDIES
 
 
 def test_quick_form_of_both() -> None:
@@ -66,5 +68,5 @@ if __name__ == "__main__":
     for name, judges, items, _ in CASES:
         print(name, dict(count_advice(judges, items, STUDIES)))
     for judges in NULLS:
-        found = dict(count_advice(judges, 60, STUDIES))
+        found = dict(count_advice(judges, 60, NULL_STUDIES))
         print(f"{len(judges) - 1} null candidates, {judges[0]}", found)

@@ -58,7 +58,8 @@ HOW: Final = (
     "gains and significantly adds flips, position, length, unusable replies, distance of scores "
     "from the labels, or an effect of twins is not recommended. Length: the share of verdicts for "
     "the longer answer minus the share of known answers that are the longer one; for single "
-    "answers, the mean verdict on the longer half minus that on the shorter half, at equal labels."
+    "answers, the mean verdict on those longer than the median minus that on the others, at equal "
+    "labels."
 )
 
 

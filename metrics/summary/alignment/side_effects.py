@@ -53,18 +53,18 @@ def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Sums for the mean verdict on long answers minus that on short ones, at equal labels."""
+    """Sums for the mean verdict on answers longer than the median minus that on the others, at
+    equal labels; if none is longer, those of the median length are the long ones."""
     rows = labelled_answers(evidence)
     if "length_0" not in rows or not len(rows):
         return _length_sums(rows.iloc[:0], *[np.zeros(0)] * 3)
     rows = row_selection.select_rows(rows, rows["length_0"] >= 0)
+    length = rows["length_0"].to_numpy()
     middle = rows.drop_duplicates(["item", "first"])["length_0"].median()
-    rows = row_selection.select_rows(rows, rows["length_0"] != middle)
+    long = length > middle if (length > middle).any() else length >= middle
     value, label = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
-    scale = frame_scale(rows).including(value, label)
-    return _length_sums(
-        rows, value / (scale.span or 1), label / (scale.span or 1), rows["length_0"] > middle
-    )
+    span = frame_scale(rows).including(value, label).span or 1.0
+    return _length_sums(rows, value / span, label / span, long)
 
 
 def labelled_answers(evidence: GroupedFrame) -> pd.DataFrame:

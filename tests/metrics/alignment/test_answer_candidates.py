@@ -112,14 +112,15 @@ def test_length_is_measured_at_equal_labels() -> None:
     frame = answer_frame([WORDY], 200, seed=4)
     long = frame["length_0"] > frame["length_0"].median()
     design = np.column_stack([np.ones(len(frame)), frame["gold"], long])
-    keep = (frame["length_0"] != frame["length_0"].median()).to_numpy()
-    coefficients = np.linalg.lstsq(design[keep], frame["score_0"].to_numpy()[keep], rcond=None)[0]
+    coefficients = np.linalg.lstsq(design, frame["score_0"].to_numpy(), rcond=None)[0]
     assert ANSWER_LENGTH.of(frame).value == pytest.approx(coefficients[2], abs=1e-6)
     assert coefficients[2] > 0.4
     gold = [float(k >= 20) if k % 10 else float(k < 20) for k in range(40)]  # long ones mostly pass
     assert ANSWER_LENGTH.of(verdicts("p", list(gold), gold)).value == pytest.approx(0, abs=1e-9)
-    equal = verdicts("p", list(gold), gold).assign(length_0=7)
-    assert ANSWER_LENGTH.of(equal).value is None
+    frame = verdicts("p", list(gold), gold)
+    assert ANSWER_LENGTH.of(frame.assign(length_0=7)).value is None
+    short = frame.assign(length_0=[3] * 10 + [7] * 30)  # most have the greatest length
+    assert ANSWER_LENGTH.of(short).value == pytest.approx(0, abs=1e-9)
 
 
 def test_a_lenient_judge_s_cure_is_adopted_and_length_is_named() -> None:

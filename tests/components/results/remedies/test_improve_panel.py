@@ -29,6 +29,8 @@ from studies.people.label_split import stored_split
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.operations.test_align import WeakJudge, run_first, write_study
+from tests.judges.operations.test_align_answers import LenientJudge, passes
+from tests.judges.operations.test_align_answers import write_study as write_answers
 from tests.judges.small_studies import run_through
 from tests.page_words import says
 
@@ -118,3 +120,42 @@ def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
     assert "<script>" not in str(draw_improve(shown))
     with pytest.raises(PlanError, match="not asked"):
         act_on_prompt(shown, {"improve": "adopt", "kind": "magic"})
+
+
+@pytest.fixture
+def lenient_store(tmp_path: Path) -> Iterator[Store]:
+    """A run study of 60 labelled answers whose judge passes everything unless it has rules."""
+    with JudgeServer(behaviour=LenientJudge()) as server:
+        run_first(write_answers(tmp_path, server.base_url, passes))
+        store = Store(tmp_path / "e.db")
+        yield store
+        store.close()
+
+
+def test_single_answers_from_the_card_to_an_adopted_version(
+    lenient_store: Store, tmp_path: Path
+) -> None:
+    shown = FilteredStudy(lenient_store, "small")
+    card = str(draw_improve(shown))
+    assert says(card, "60 answers judged by judge", "have a label")
+    assert says(card, "label fail: 100.0") and "30 calls for each;" in card  # no orders
+    fields = {"rules": "A number of q below five is not good enough.", "criteria": ""}
+    name, _ = act_on_prompt(shown, {"improve": "try", "fields": fields})
+    run_through(load_stored_plan(lenient_store, name), lenient_store)
+    drawn = str(render_view(lenient_store, "small", NAME, Filter(), VIEW.first_values)["improve"])
+    assert says(drawn, "Adopt pass-fail+", "points") and "agreement with the labels" in drawn
+    assert "Length, points" in drawn and "Flips" not in drawn and "First position" not in drawn
+    kind = re.findall(r"Adopt pass-fail\+(\w+)", drawn)[0]
+    _, told = act_on_prompt(shown, {"improve": "adopt", "kind": kind})
+    assert "pass-fail@2" in told and (tmp_path / "prompts" / "pass-fail-v2.yaml").exists()
+    _, told = act_on_prompt(shown, {"improve": "undo", "kind": kind})
+    assert "pass-fail@3" in told
+
+
+def test_disputed_labels_of_answers_open_the_answer(lenient_store: Store) -> None:
+    found = build_card(FilteredStudy(lenient_store, "small"))
+    assert found is not None
+    drawn = str(macros(TEMPLATE).improve(replace(found[0], disputed=(("i3", "x"),))))
+    (link,) = re.findall(r'data-go="([^"]*)"', drawn)
+    assert json.loads(unescape(link)) == {"tab": "inspect", "item": "i3", "contestant": "x"}
+    assert "1 answer with votes" in drawn
