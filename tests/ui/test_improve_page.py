@@ -43,7 +43,7 @@ def test_back_from_the_run_of_the_candidates_the_card_is_in_sight(visit, labelle
     page = visit(f"study={quote(labelled)}&tab=results&view=Remedies", width=width, theme=theme)
     open_fold(page, "Improve the prompt")
     card = page.locator("#eh-improve-body")
-    assert says(card.inner_text(), "60 answers judged by judge", "have a label")
+    assert says(card.inner_text(), "60 answers", "have a label")
     card.get_by_label("Rules, one on each line").fill("A number of q below five is not enough.")
     card.get_by_role("button", name="Try candidates").click()
     start = page.locator("#eh-start")
@@ -58,8 +58,8 @@ def test_back_from_the_run_of_the_candidates_the_card_is_in_sight(visit, labelle
     heads = page.locator("#eh-improve-body table thead").inner_text()
     assert says(heads, "Length", "Calls", "Tokens") and "Flips" not in heads
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.wait_for_timeout(0)
-    assert page.evaluate(IN_SIGHT), "it stays in sight when everything is drawn"
+    page.wait_for_function("!document.querySelector('#eh-drawing.on')")
+    assert page.evaluate(IN_SIGHT), "it stays there when everything is drawn"
 
 
 def test_a_link_of_a_disputed_label_opens_its_comparison(visit, app):

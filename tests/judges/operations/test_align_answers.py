@@ -103,7 +103,7 @@ def test_from_labels_to_an_adopted_version_and_back(
     assert align(study) == 0
     out = capsys.readouterr().out
     assert says(out, "learn 30", "hold-out 30", "mistakes")
-    assert re.search(r"mistakes +1\d of 30 learn answers with another verdict than the label", out)
+    assert says(out, "mistakes", "of 30", "learn answers", "another verdict")
     assert "90 calls" in out and "Nothing was sent" in out
     assert align(study, "--ask") == 0
     out = capsys.readouterr().out
@@ -166,12 +166,12 @@ def test_scores_count_as_agreement_within_one_step(
     study = write_study(tmp_path, url, lambda q: 4 if q >= 5 else 2, prompts=["score-scale"])
     run_first(study)
     align(study, "--candidates", "rules")
-    assert says(capsys.readouterr().out, "more than one step from the label")
-    assert "Right score: 2. The judge's score: 5." in behaviour.seen[0]
+    assert says(capsys.readouterr().out, "one step")
+    assert says(behaviour.seen[0], "Right score: 2", "judge", "score: 5")
     assert align(study, "--candidates", "rules", "--ask") == 0
     out = capsys.readouterr().out
-    assert says(out, "Adopt score-scale+rules", "nearer to the labels")
-    assert says(out, "scores within one step", "distance", "100.0%")
+    assert says(out, "Adopt score-scale+rules", "nearer", "labels")
+    assert says(out, "within one step", "distance") and "100.0%" in out
 
 
 def test_a_study_without_labels_of_the_prompt_s_kind_gets_a_clear_sentence(
@@ -261,13 +261,14 @@ def test_the_right_reply_is_read_as_the_label(
 def test_the_writer_reads_both_verdicts() -> None:
     text = describe_cases([case("good", 1.0, 1), case("bad", 0.0, 1)], "pass")
     first, second = text.split("\n\n")
-    assert says(first, "Case 1", "Right verdict: pass. The judge said fail.")
-    assert says(second, "Case 2", "Right verdict: fail. The judge said pass.")
+    assert says(first, "Case 1", "Right verdict: pass", "said fail")
+    assert says(second, "Case 2", "Right verdict: fail", "said pass")
 
 
 def test_lines_that_state_a_verdict_are_no_rules() -> None:
-    got = read_rules("- Verdict: PASS for this answer\n- Check every number in the answer.")
-    assert got.rules == ("Check every number in the answer.",)
+    rule = "Check every number in the answer."
+    got = read_rules(f"- Verdict: PASS for this answer\n- {rule}")
+    assert got.rules == (rule,)
 
 
 def test_criteria_that_the_prompt_shows_already_are_no_candidate(

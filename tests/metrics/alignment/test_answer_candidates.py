@@ -128,8 +128,8 @@ def test_a_lenient_judge_s_cure_is_adopted_and_length_is_named() -> None:
     assert (cured.advice, cured.prompt) == ("adopt", "p1")
     wordy = advice_on([DULL, WORDY], 150, seed=2)
     assert wordy.advice == "do not adopt"
-    assert says(wordy.sentence, "p1: +", "but length moves it by +", "points instead of")
-    assert says(advice_on([EVEN, WORDY], 60, seed=1).sentence, "no gain shown, but length")
+    assert says(wordy.sentence, "p1: +", "but length", "by +", "instead of")
+    assert says(advice_on([EVEN, WORDY], 60, seed=1).sentence, "no gain", "but length")
 
 
 def test_below_thirty_items_nothing_is_recommended() -> None:

@@ -60,7 +60,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
 
     writer, _ = act_on_prompt(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
-    assert "A higher number of q" in str(draw_improve(shown))
+    assert "A higher number" in str(draw_improve(shown))
     back = {"data-go": json.dumps({"study": "small", "view": "Remedies"}), "data-to": IMPROVED}
     assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
@@ -137,13 +137,13 @@ def test_single_answers_from_the_card_to_an_adopted_version(
 ) -> None:
     shown = FilteredStudy(lenient_store, "small")
     card = str(draw_improve(shown))
-    assert says(card, "60 answers judged by judge", "have a label")
+    assert says(card, "60 answers", "have a label")
     assert says(card, "label fail: 100.0") and "30 calls for each;" in card  # no orders
     fields = {"rules": "A number of q below five is not good enough.", "criteria": ""}
     name, _ = act_on_prompt(shown, {"improve": "try", "fields": fields})
     run_through(load_stored_plan(lenient_store, name), lenient_store)
     drawn = str(render_view(lenient_store, "small", NAME, Filter(), VIEW.first_values)["improve"])
-    assert says(drawn, "Adopt pass-fail+", "points") and "agreement with the labels" in drawn
+    assert says(drawn, "Adopt pass-fail+", "points") and says(drawn, "agreement", "labels")
     assert "Length, points" in drawn and "Flips" not in drawn and "First position" not in drawn
     kind = re.findall(r"Adopt pass-fail\+(\w+)", drawn)[0]
     _, told = act_on_prompt(shown, {"improve": "adopt", "kind": kind})
